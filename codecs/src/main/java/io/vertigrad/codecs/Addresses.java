@@ -1,0 +1,56 @@
+package io.vertigrad.codecs;
+
+import java.nio.charset.StandardCharsets;
+
+/** Event-bus addresses of one job. One address has one consumer. */
+public record Addresses(String job) {
+
+  /** The address prefix of everything Vertigrad sends. */
+  public static final String PREFIX = "vertigrad.";
+
+  public Addresses {
+    if (!job.matches("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")) {
+      throw new IllegalArgumentException(
+          "job name '%s': expected 1 to 64 letters, digits, '-' and '_'".formatted(job));
+    }
+  }
+
+  /** Control requests: join, heartbeat, leave. */
+  public String coordinator() {
+    return PREFIX + job + ".coordinator";
+  }
+
+  /** Where members hear of membership changes and commands; published, never sent. */
+  public String control() {
+    return PREFIX + job + ".control";
+  }
+
+  /** Training events; published, never sent. */
+  public String events() {
+    return PREFIX + job + ".events";
+  }
+
+  /** Gradients and pulls for one shard. */
+  public String shard(int shard, int incarnation) {
+    return PREFIX + job + ".shard." + shard + "." + incarnation;
+  }
+
+  /** Requests to one member, whatever its role. */
+  public String member(String role, int rank, int incarnation) {
+    return PREFIX + job + "." + role + "." + rank + "." + incarnation;
+  }
+
+  /** FNV-1a 64-bit hash of a name, as carried in every frame header. */
+  public static long hash(String name) {
+    long hash = 0xcbf29ce484222325L;
+    for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
+      hash = (hash ^ (b & 0xff)) * 0x100000001b3L;
+    }
+    return hash;
+  }
+
+  /** The job's hash for {@link ExchangeId#job()}. */
+  public long jobHash() {
+    return hash(job);
+  }
+}

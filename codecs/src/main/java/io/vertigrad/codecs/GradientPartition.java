@@ -1,0 +1,15 @@
+package io.vertigrad.codecs;
+
+/**
+ * One worker's gradient of one partition, on its way to a strategy.
+ *
+ * @param id identity of the exchange; the same on every retry
+ * @param layout hash of the parameter layout, see {@code ParameterLayout.hash()}
+ * @param version version of the partition the gradient was computed at
+ * @param samples training samples behind the gradient, at least 1
+ * @param firstElement index of the partition's first element in the exchange vector
+ * @param gradient mean gradient over those samples
+ */
+public record GradientPartition(
+    ExchangeId id, long layout, long version, int samples, long firstElement, Tensor gradient)
+    implements Frame {}

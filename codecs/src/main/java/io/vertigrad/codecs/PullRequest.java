@@ -1,0 +1,10 @@
+package io.vertigrad.codecs;
+
+/**
+ * Asks for one partition's parameters without offering a gradient.
+ *
+ * @param id identity of the exchange; an evaluator uses rank -1
+ * @param layout hash of the parameter layout
+ * @param minimumVersion the answer waits until the partition has reached this version; 0 for now
+ */
+public record PullRequest(ExchangeId id, long layout, long minimumVersion) implements Frame {}

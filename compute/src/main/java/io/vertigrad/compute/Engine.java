@@ -1,0 +1,40 @@
+package io.vertigrad.compute;
+
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.optimizer.UpdateRule;
+import java.util.Map;
+import java.util.ServiceLoader;
+
+/** A library that computes: builds models and update rules. Found by name through ServiceLoader. */
+public interface Engine {
+
+  /** The name used in job files, for example {@code dl4j}. */
+  String name();
+
+  /**
+   * Builds a model on the calling thread, which from then on owns it.
+   *
+   * @throws IllegalArgumentException with a message for the user when there is no such model, its
+   *     options are wrong, or it does not fit the input shape or the number of classes
+   */
+  Model model(ModelConfig config);
+
+  /** A fresh update rule with zero state for a partition of {@code length} trainable elements. */
+  UpdateRule updateRule(OptimizerConfig config, int length);
+
+  /** Backend, versions, helpers and thread settings, for the run's summary and for the doctor. */
+  Map<String, String> describe();
+
+  /** The engine of this name. */
+  static Engine named(String name) {
+    StringBuilder found = new StringBuilder();
+    for (Engine engine : ServiceLoader.load(Engine.class)) {
+      if (engine.name().equals(name)) {
+        return engine;
+      }
+      found.append(found.isEmpty() ? "" : ", ").append(engine.name());
+    }
+    throw new IllegalArgumentException(
+        "engine '%s' is not on the class path, expected one of: %s".formatted(name, found));
+  }
+}

@@ -1,0 +1,44 @@
+package io.vertigrad.compute;
+
+import java.io.IOException;
+import java.nio.FloatBuffer;
+import java.nio.file.Path;
+
+/**
+ * A network on one thread: parameters in, gradients out, all in exchange order (see {@link
+ * ParameterLayout}).
+ *
+ * <p>Every call, creation and {@link #close()} included, must come from one and the same thread.
+ */
+public interface Model extends AutoCloseable {
+
+  ParameterLayout layout();
+
+  /** Copies parameters {@code [first, first + destination.remaining())} out; fills the buffer. */
+  void readParameters(int first, FloatBuffer destination);
+
+  /** Copies parameters {@code [first, first + source.remaining())} in; consumes the buffer. */
+  void writeParameters(int first, FloatBuffer source);
+
+  /**
+   * One forward and backward pass in training mode, without an update.
+   *
+   * <p>Leaves behind the gradient: the mean over the batch for trainable elements, and for
+   * statistics the difference to subtract. Running statistics themselves do not move.
+   *
+   * @return mean training loss of the batch
+   */
+  double gradient(Batch batch);
+
+  /** Copies the last gradient's {@code [first, first + destination.remaining())} out. */
+  void readGradient(int first, FloatBuffer destination);
+
+  /** One forward pass in inference mode. */
+  Score score(Batch batch);
+
+  /** Writes the engine's own file of configuration and parameters, for DL4J the usual zip. */
+  void save(Path file) throws IOException;
+
+  @Override
+  void close();
+}

@@ -1,0 +1,29 @@
+package io.vertigrad.compute;
+
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Which network to build.
+ *
+ * @param name {@code convnet}, {@code mlp}, {@code resnet20}; a path to a saved DL4J zip or
+ *     configuration JSON; or the class name of a model factory
+ * @param options settings of that model, such as {@code hidden} of the MLP
+ * @param inputShape one sample's dimensions, from the data set
+ * @param classes number of classes, from the data set
+ * @param seed seed of the initial parameters
+ * @param threads threads one model may compute on
+ */
+public record ModelConfig(
+    String name,
+    Map<String, Object> options,
+    List<Integer> inputShape,
+    int classes,
+    long seed,
+    int threads) {
+
+  public ModelConfig {
+    options = Map.copyOf(options);
+    inputShape = List.copyOf(inputShape);
+  }
+}

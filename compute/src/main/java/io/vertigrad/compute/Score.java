@@ -1,0 +1,27 @@
+package io.vertigrad.compute;
+
+/**
+ * How well a model did on some samples.
+ *
+ * @param samples number of samples
+ * @param lossSum sum of their losses (negative log-likelihood, natural logarithm)
+ * @param correct how many the model classified correctly
+ */
+public record Score(int samples, double lossSum, int correct) {
+
+  public static final Score NONE = new Score(0, 0, 0);
+
+  public Score plus(Score other) {
+    return new Score(samples + other.samples, lossSum + other.lossSum, correct + other.correct);
+  }
+
+  /** Mean loss, 0 for no samples. */
+  public double loss() {
+    return samples == 0 ? 0 : lossSum / samples;
+  }
+
+  /** Correct answers in percent, 0 for no samples. */
+  public double accuracy() {
+    return samples == 0 ? 0 : 100.0 * correct / samples;
+  }
+}

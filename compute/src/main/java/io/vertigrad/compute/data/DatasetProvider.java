@@ -1,0 +1,36 @@
+package io.vertigrad.compute.data;
+
+import java.util.ServiceLoader;
+
+/** Opens a data set by name; found through ServiceLoader. */
+public interface DatasetProvider {
+
+  /** The name used in job files. */
+  String name();
+
+  /**
+   * Opens one split.
+   *
+   * @throws DataException naming the file, what was found and what is expected
+   */
+  Dataset open(DataConfig config, Split split);
+
+  /** Which half of a data set. */
+  enum Split {
+    TRAIN,
+    TEST
+  }
+
+  /** Opens a split of the data set that {@code config} names. */
+  static Dataset open(DataConfig config, Split split, ClassLoader loader) {
+    StringBuilder found = new StringBuilder();
+    for (DatasetProvider provider : ServiceLoader.load(DatasetProvider.class, loader)) {
+      if (provider.name().equals(config.name())) {
+        return provider.open(config, split);
+      }
+      found.append(found.isEmpty() ? "" : ", ").append(provider.name());
+    }
+    throw new DataException(
+        "data set '%s' is not known, expected one of: %s".formatted(config.name(), found));
+  }
+}

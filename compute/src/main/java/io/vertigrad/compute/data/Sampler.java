@@ -1,0 +1,9 @@
+package io.vertigrad.compute.data;
+
+/** Decides which samples one worker sees in one epoch, and in which order. */
+@FunctionalInterface
+public interface Sampler {
+
+  /** Indices into the data set for this epoch, from 0. The same arguments give the same answer. */
+  int[] epoch(int epoch);
+}

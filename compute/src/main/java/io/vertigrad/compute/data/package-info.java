@@ -1,0 +1,2 @@
+/** Data sets, samplers and prefetched batches. */
+package io.vertigrad.compute.data;

@@ -1,0 +1,25 @@
+package io.vertigrad.compute.optimizer;
+
+import java.nio.FloatBuffer;
+
+/** Turns a gradient into the step to subtract from the parameters; owns the rule's state. */
+public interface UpdateRule {
+
+  /**
+   * Replaces the gradient by the step, in place, and advances the state.
+   *
+   * @param gradient one partition's reduced gradient, length as at creation
+   * @param learningRate for this update
+   * @param iteration updates applied before this one, from 0 (Adam's bias correction)
+   */
+  void toStep(float[] gradient, double learningRate, long iteration);
+
+  /** Elements of state; 0 for plain SGD. */
+  int stateLength();
+
+  /** Copies the state out, for a checkpoint. */
+  void readState(FloatBuffer destination);
+
+  /** Copies the state in, from a checkpoint. */
+  void writeState(FloatBuffer source);
+}
