@@ -1,5 +1,7 @@
 package io.vertigrad.compute.optimizer;
 
+import io.vertigrad.codecs.settings.Settings;
+
 /**
  * How parameters follow gradients.
  *
@@ -30,5 +32,10 @@ public record OptimizerConfig(
   public static OptimizerConfig sgd(double learningRate) {
     return new OptimizerConfig(
         "sgd", learningRate, 0.9, 0.9, 0.999, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
+  }
+
+  /** Placeholder until the optimizer room lands. */
+  public static OptimizerConfig read(Settings settings) {
+    return sgd(settings.number("learningRate", 0.01, 0, 10));
   }
 }

@@ -1,0 +1,47 @@
+package io.vertigrad.verticles.job;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.settings.Settings;
+import java.util.Locale;
+
+/**
+ * How partitions travel between workers and servers.
+ *
+ * @param type how gradients and parameters are stored in frames
+ * @param partitionElements elements per partition, at most one frame's worth of float32
+ * @param windowBytes payload bytes one worker may have unanswered
+ * @param retryMillis without an answer for this long, the same frame is sent again
+ * @param deadlineMillis after this long an exchange fails and names who did not answer
+ * @param suspectMillis without a heartbeat for this long a member is suspected
+ * @param evictMillis without a heartbeat for this long a member is evicted
+ */
+public record ExchangeConfig(
+    DataType type,
+    int partitionElements,
+    int windowBytes,
+    long retryMillis,
+    long deadlineMillis,
+    long suspectMillis,
+    long evictMillis) {
+
+  static ExchangeConfig read(Settings section) {
+    String type = section.choice("type", "float32", "float32", "float16", "bfloat16");
+    ExchangeConfig config =
+        new ExchangeConfig(
+            DataType.valueOf(type.toUpperCase(Locale.ROOT)),
+            section.integer("partitionElements", 130_816, 1, 130_816),
+            section.integer("windowBytes", 4 << 20, 1, 1 << 30),
+            section.integer("retryMillis", 5_000, 10, 3_600_000),
+            section.integer("deadlineMillis", 60_000, 100, 86_400_000),
+            section.integer("suspectMillis", 3_000, 100, 3_600_000),
+            section.integer("evictMillis", 10_000, 200, 3_600_000));
+    if (config.evictMillis <= config.suspectMillis) {
+      throw section.refuse(
+          "evictMillis",
+          "is %d, expected more than suspectMillis (%d)"
+              .formatted(config.evictMillis, config.suspectMillis));
+    }
+    section.refuseUnknown();
+    return config;
+  }
+}

@@ -1,0 +1,102 @@
+package io.vertigrad.verticles.job;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertx.core.json.JsonObject;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A whole job file, checked: what to train, on what, how updates combine, and where roles run.
+ *
+ * @param origin the file it came from, for errors
+ * @param addresses the job's name and its event-bus addresses
+ * @param seed seed of initial parameters, sample order and generated data
+ * @param steps steps per worker: rounds of a synchronous strategy; {@code steps * workers} updates
+ *     of an asynchronous one
+ * @param engine name of the compute engine
+ * @param model which network
+ * @param data which samples
+ * @param optimizer how the servers step
+ * @param strategy how updates combine
+ * @param workers how many, and what each does
+ * @param servers how many, and what each keeps
+ * @param evaluator how often the newest parameters are tested
+ * @param exchange how partitions travel
+ * @param cluster where members listen and whom they trust
+ * @param json the resolved job file, as saved beside the run
+ */
+public record JobConfig(
+    String origin,
+    Addresses addresses,
+    long seed,
+    long steps,
+    String engine,
+    NamedConfig model,
+    DataConfig data,
+    OptimizerConfig optimizer,
+    NamedConfig strategy,
+    WorkersConfig workers,
+    ServersConfig servers,
+    EvaluatorConfig evaluator,
+    ExchangeConfig exchange,
+    ClusterConfig cluster,
+    JsonObject json) {
+
+  /**
+   * Reads and checks a job file.
+   *
+   * @param origin how errors name the file
+   * @throws io.vertigrad.codecs.settings.SettingsException at the first thing wrong
+   */
+  public static JobConfig read(String origin, JsonObject json) {
+    Settings root = Settings.of(origin, json);
+    JobConfig job =
+        new JobConfig(
+            origin,
+            addresses(root),
+            root.longInteger("seed", 0, 0, Long.MAX_VALUE),
+            root.longInteger("steps", 200, 1, 1_000_000_000_000L),
+            root.string("engine", "dl4j"),
+            NamedConfig.read(root.section("model"), "convnet"),
+            data(root.section("data")),
+            optimizer(root.section("optimizer")),
+            NamedConfig.read(root.section("strategy"), "sync"),
+            WorkersConfig.read(root.section("workers")),
+            ServersConfig.read(root.section("servers")),
+            EvaluatorConfig.read(root.section("evaluator")),
+            ExchangeConfig.read(root.section("exchange")),
+            ClusterConfig.read(root.section("cluster")),
+            json.copy());
+    root.refuseUnknown();
+    return job;
+  }
+
+  private static Addresses addresses(Settings root) {
+    try {
+      return new Addresses(root.string("job", "vertigrad"));
+    } catch (IllegalArgumentException e) {
+      throw root.refuse("job", "is not usable: " + e.getMessage());
+    }
+  }
+
+  private static OptimizerConfig optimizer(Settings section) {
+    OptimizerConfig config = OptimizerConfig.read(section);
+    section.refuseUnknown();
+    return config;
+  }
+
+  private static DataConfig data(Settings section) {
+    Map<String, Object> options = section.toJson().getMap();
+    String name = section.string("name", "digits");
+    Optional<Path> directory = Optional.ofNullable(section.string("directory", null)).map(Path::of);
+    Optional<URI> download = Optional.ofNullable(section.string("download", null)).map(URI::create);
+    Map<String, Object> rest = new java.util.TreeMap<>(options);
+    rest.keySet().removeAll(java.util.List.of("name", "directory", "download"));
+    return new DataConfig(name, directory, download, rest);
+  }
+}

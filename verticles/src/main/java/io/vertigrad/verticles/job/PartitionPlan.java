@@ -1,0 +1,47 @@
+package io.vertigrad.verticles.job;
+
+import io.vertigrad.compute.Block;
+import io.vertigrad.compute.ParameterLayout;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * How a layout is cut into partitions, and which shard owns which; every member derives the same.
+ *
+ * <p>Partitions go to shards in contiguous runs of nearly equal element counts.
+ *
+ * @param layout hash of the layout this was made for
+ * @param partitions all partitions, by index
+ */
+public record PartitionPlan(long layout, List<Partition> partitions) {
+
+  public PartitionPlan {
+    partitions = List.copyOf(partitions);
+  }
+
+  /** Cuts a layout into partitions of at most {@code elements}, spread over {@code shards}. */
+  public static PartitionPlan of(ParameterLayout layout, int elements, int shards) {
+    List<Partition> cut = new ArrayList<>();
+    cut(cut, 0, layout.trainable(), elements, Block.Kind.TRAINABLE);
+    cut(cut, layout.trainable(), layout.statistics(), elements, Block.Kind.STATISTIC);
+    List<Partition> assigned = new ArrayList<>();
+    for (Partition p : cut) {
+      long middle = p.first() + p.length() / 2;
+      int shard = (int) (middle * shards / layout.length());
+      assigned.add(new Partition(p.index(), p.first(), p.length(), p.kind(), shard));
+    }
+    return new PartitionPlan(layout.hash(), assigned);
+  }
+
+  /** The partitions of one shard, by index; may be empty when there are more shards than cuts. */
+  public List<Partition> ofShard(int shard) {
+    return partitions.stream().filter(partition -> partition.shard() == shard).toList();
+  }
+
+  private static void cut(List<Partition> cut, int from, int length, int most, Block.Kind kind) {
+    for (int first = from; first < from + length; first += most) {
+      int size = Math.min(most, from + length - first);
+      cut.add(new Partition(cut.size(), first, size, kind, 0));
+    }
+  }
+}

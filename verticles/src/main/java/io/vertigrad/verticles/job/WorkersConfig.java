@@ -1,0 +1,31 @@
+package io.vertigrad.verticles.job;
+
+import io.vertigrad.codecs.settings.Settings;
+
+/**
+ * The workers of a job.
+ *
+ * @param count how many start, and how many an asynchronous job's length is counted in
+ * @param minimum with fewer than this the job waits for more
+ * @param batch samples per gradient and worker
+ * @param sampler {@code distributed}: each sees its own share; {@code none}: each shuffles all
+ * @param threads threads one worker computes on
+ * @param waitSeconds how long the job waits for members before it fails, naming who is missing
+ */
+public record WorkersConfig(
+    int count, int minimum, int batch, String sampler, int threads, int waitSeconds) {
+
+  static WorkersConfig read(Settings section) {
+    int count = section.integer("count", 2, 1, 4096);
+    WorkersConfig config =
+        new WorkersConfig(
+            count,
+            section.integer("minimum", 1, 1, count),
+            section.integer("batch", 128, 1, 1 << 20),
+            section.choice("sampler", "distributed", "distributed", "none"),
+            section.integer("threads", 1, 1, 1024),
+            section.integer("waitSeconds", 60, 1, 86_400));
+    section.refuseUnknown();
+    return config;
+  }
+}

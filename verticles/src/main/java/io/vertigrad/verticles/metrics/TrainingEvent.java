@@ -1,0 +1,118 @@
+package io.vertigrad.verticles.metrics;
+
+import io.vertx.core.json.JsonObject;
+import java.util.Map;
+
+/**
+ * Something that happened in a run, as published on {@code vertigrad.<job>.events} and written to
+ * {@code events.jsonl}, one JSON object per event with {@code type} and {@code timeMillis}.
+ */
+public sealed interface TrainingEvent {
+
+  /** Wall-clock time in milliseconds since 1970, for people; never used to decide anything. */
+  long timeMillis();
+
+  /** Every shard and enough workers are there; step 0 begins. */
+  record JobStarted(
+      long timeMillis,
+      String strategy,
+      int workers,
+      int servers,
+      long parameters,
+      long steps,
+      long lastVersion)
+      implements TrainingEvent {}
+
+  /** A member was admitted. */
+  record MemberJoined(long timeMillis, String role, int rank, int incarnation, String node)
+      implements TrainingEvent {}
+
+  /** A member has been silent for longer than the suspect limit. */
+  record MemberSuspected(long timeMillis, String role, int rank, int incarnation, long silentMillis)
+      implements TrainingEvent {}
+
+  /** A member left ({@code finished}, {@code stopped}) or was evicted, with the reason. */
+  record MemberLeft(long timeMillis, String role, int rank, int incarnation, String reason)
+      implements TrainingEvent {}
+
+  /**
+   * One worker's counters since it was admitted, a few times a second.
+   *
+   * @param step its own step, from 0
+   * @param version highest version it has seen
+   * @param loss mean training loss since the event before
+   * @param secondsComputing time in gradients
+   * @param secondsExchanging time from the last gradient byte ready to the next parameters there
+   * @param staleness how many of its gradients were applied at which staleness
+   */
+  record WorkerProgress(
+      long timeMillis,
+      int rank,
+      int incarnation,
+      long step,
+      long version,
+      int epoch,
+      long samples,
+      double loss,
+      double secondsComputing,
+      double secondsExchanging,
+      double secondsWaitingForData,
+      long bytesSent,
+      long bytesReceived,
+      Map<Integer, Long> staleness)
+      implements TrainingEvent {}
+
+  /** One shard's counters since its server started, a few times a second; per partition frame. */
+  record ServerProgress(
+      long timeMillis,
+      int shard,
+      int incarnation,
+      long version,
+      long samples,
+      long applied,
+      long late,
+      long duplicate,
+      long tooStale,
+      long refused)
+      implements TrainingEvent {}
+
+  /** The newest parameters were tested on part of the test set, or at the end on the whole. */
+  record Evaluated(
+      long timeMillis,
+      long version,
+      int samples,
+      double loss,
+      double accuracy,
+      boolean wholeTestSet,
+      String parametersHash)
+      implements TrainingEvent {}
+
+  /** A gradient was turned away. */
+  record UpdateRefused(
+      long timeMillis, int shard, int rank, long step, int partition, String reason)
+      implements TrainingEvent {}
+
+  /** A shard's parameters and optimizer state are safely on disk. */
+  record CheckpointWritten(long timeMillis, int shard, long version, String file, long millis)
+      implements TrainingEvent {}
+
+  /** A checkpoint could not be written; training goes on, older ones are untouched. */
+  record CheckpointFailed(long timeMillis, int shard, long version, String reason)
+      implements TrainingEvent {}
+
+  /** All workers reached the last version. */
+  record JobFinished(long timeMillis, long version, long samples) implements TrainingEvent {}
+
+  /** The job cannot go on; the reason names the culprit. */
+  record JobFailed(long timeMillis, String reason) implements TrainingEvent {}
+
+  /** This event as one JSON object. */
+  default JsonObject toJson() {
+    return TrainingEventJson.write(this);
+  }
+
+  /** Reads an event back; unknown types give null, so that older readers survive newer writers. */
+  static TrainingEvent fromJson(JsonObject json) {
+    return TrainingEventJson.read(json);
+  }
+}

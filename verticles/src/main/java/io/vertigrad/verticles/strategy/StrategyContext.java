@@ -1,0 +1,22 @@
+package io.vertigrad.verticles.strategy;
+
+import io.vertigrad.verticles.job.Partition;
+import java.util.function.LongSupplier;
+
+/**
+ * What a strategy of one partition is given.
+ *
+ * @param partition the partition it combines updates of
+ * @param store its parameters
+ * @param answers makes the frames it answers with
+ * @param membership who takes part at first
+ * @param nanoClock monotonic time in nanoseconds
+ * @param observer is told what became of every update
+ */
+public record StrategyContext(
+    Partition partition,
+    PartitionStore store,
+    Answers answers,
+    Membership membership,
+    LongSupplier nanoClock,
+    StrategyObserver observer) {}

@@ -1,0 +1,20 @@
+package io.vertigrad.verticles.strategy;
+
+/** A configured strategy, from which each partition gets its own instance. */
+public interface StrategyFactory {
+
+  /** The rule for one partition. */
+  ExchangeStrategy create(StrategyContext context);
+
+  /**
+   * Version at which a job ends: {@code steps} where all workers share a round, {@code steps *
+   * workers} where each gradient is an update of its own.
+   */
+  long lastVersion(long steps, int workers);
+
+  /**
+   * True when workers move in rounds: a newcomer then starts at an agreed round, so that no
+   * partition waits for it earlier than another.
+   */
+  boolean lockstep();
+}
