@@ -8,17 +8,23 @@ import io.vertigrad.verticles.evaluator.EvaluatorVerticle;
 import io.vertigrad.verticles.fixture.PointsProvider;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointWritten;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.worker.WorkerVerticle;
+import io.vertx.core.Context;
 import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -36,6 +42,7 @@ final class TrainingJobTest {
   @TempDir Path folder;
   private final List<TrainingEvent> events = new CopyOnWriteArrayList<>();
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
+  private final List<String> workers = new ArrayList<>();
   private Vertx vertx;
   private JsonObject job;
 
@@ -106,23 +113,80 @@ final class TrainingJobTest {
             .anyMatch(event -> event instanceof ServerProgress p && p.incarnation() == 1));
   }
 
+  @Test
+  @Tag("slow")
+  void shouldFinishAlthoughAWorkerIsReplacedDuringTheRun() {
+    train(10_000, new JsonObject().put("name", "sync").put("reduction", "mean"));
+    Awaitility.await().until(() -> versionOfServer() > 100);
+
+    await(vertx.undeploy(workers.get(1)));
+    deploy(new WorkerVerticle());
+    Awaitility.await().until(() -> newcomersJoined() == 1);
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(10_000, result.getLong("version"));
+    assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-3);
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldGoOnFromItsOwnMemoryWhenAFrozenServerComesBack() {
+    AtomicReference<Context> loop = new AtomicReference<>();
+    ParameterServerVerticle server = new ParameterServerVerticle();
+    Deployable spy =
+        context -> {
+          loop.set(context);
+          return server.deploy(context);
+        };
+    train(20_000, new JsonObject().put("name", "sync").put("reduction", "mean"), spy);
+    Awaitility.await().until(() -> versionOfServer() > 100);
+    CountDownLatch evicted = new CountDownLatch(1);
+    loop.get().runOnContext(frozen -> awaitLatch(evicted));
+
+    Awaitility.await().until(() -> events.stream().anyMatch(MemberLeft.class::isInstance));
+    evicted.countDown();
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(20_000 * 2 * 4, result.getLong("samples"));
+  }
+
   /** Deploys everything; gives back the deployment of the last server. */
   private String train(long steps, JsonObject strategy) {
+    return train(steps, strategy, null);
+  }
+
+  private String train(long steps, JsonObject strategy, Deployable otherServer) {
     job.put("steps", steps).put("strategy", strategy);
     deploy(coordinator);
     String server = "";
     int servers = job.getJsonObject("servers", new JsonObject()).getInteger("count", 1);
     for (int i = 0; i < servers; i++) {
-      server = deploy(new ParameterServerVerticle());
+      server = deploy(otherServer == null ? new ParameterServerVerticle() : otherServer);
     }
     deploy(new EvaluatorVerticle());
-    deploy(new WorkerVerticle());
-    deploy(new WorkerVerticle());
+    workers.add(deploy(new WorkerVerticle()));
+    workers.add(deploy(new WorkerVerticle()));
     return server;
   }
 
   private String deploy(Deployable verticle) {
     return await(vertx.deployVerticle(verticle, new DeploymentOptions().setConfig(job.copy())));
+  }
+
+  private long newcomersJoined() {
+    return events.stream()
+        .filter(event -> event instanceof MemberJoined joined && joined.incarnation() == 1)
+        .count();
+  }
+
+  private static void awaitLatch(CountDownLatch latch) {
+    try {
+      latch.await(10, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private long versionOfServer() {
