@@ -1,0 +1,132 @@
+package io.vertigrad.verticles.worker;
+
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.verticles.coordinator.Admission;
+import io.vertigrad.verticles.coordinator.CoordinatorClient;
+import io.vertigrad.verticles.coordinator.MemberHandler;
+import io.vertigrad.verticles.coordinator.Role;
+import io.vertigrad.verticles.exchange.BusExchange;
+import io.vertigrad.verticles.exchange.Rendezvous;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A worker's place in its job: passes on, between the verticle's context and the loop's thread, who
+ * takes part and when to stop.
+ */
+final class WorkerMember implements MemberHandler, Enrolment {
+
+  private static final Logger LOG = LoggerFactory.getLogger(WorkerMember.class);
+
+  private final CoordinatorClient coordinator;
+  private final Promise<Admission> admitted = Promise.promise();
+  private volatile Duties duties;
+  private volatile Admission current;
+  private volatile Admission lost;
+  private volatile boolean stopping;
+
+  private record Duties(ParameterLayout layout, BusExchange exchange, TrainingLoop loop) {}
+
+  /** Made on the verticle's context. */
+  WorkerMember(Vertx vertx, JobConfig job) {
+    coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
+  }
+
+  /** Whom to tell; before the loop runs. */
+  void serve(ParameterLayout layout, BusExchange exchange, TrainingLoop loop) {
+    duties = new Duties(layout, exchange, loop);
+    if (stopping) {
+      loop.stop();
+    }
+  }
+
+  /** Completes with the first admission, or fails with whatever kept this worker from it. */
+  Future<Admission> admitted() {
+    return admitted.future();
+  }
+
+  /** The loop cannot run or has broken down; true when it had not been admitted yet. */
+  boolean failed(Throwable why) {
+    return admitted.tryFail(why);
+  }
+
+  @Override
+  public Optional<Membership.Member> join() {
+    Duties mine = duties;
+    while (!stopping) {
+      Optional<Admission> admission = Rendezvous.await(admission(mine.layout()), () -> stopping);
+      Optional<Membership> running = admission.flatMap(this::awaitStart);
+      if (running.isPresent()) {
+        mine.exchange().membershipChanged(running.get());
+        return running.get().worker(admission.get().rank());
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Asks the coordinator; an incarnation that was refused is given up before the next. */
+  private Future<Admission> admission(ParameterLayout layout) {
+    Future<?> before =
+        current == null ? Future.succeededFuture() : coordinator.leave("joins again");
+    return before
+        .transform(left -> coordinator.join(layout))
+        .onSuccess(
+            admission -> {
+              current = admission;
+              LOG.info("{} admitted", admission);
+              admitted.tryComplete(admission);
+            });
+  }
+
+  /** Empty when this admission was taken back before the job ran, or the worker is to stop. */
+  private Optional<Membership> awaitStart(Admission admission) {
+    return Rendezvous.await(coordinator.started(), () -> stopping || admission.equals(lost));
+  }
+
+  /** Tells the loop to end, whatever it waits for. */
+  void stop() {
+    stopping = true;
+    Duties mine = duties;
+    if (mine != null) {
+      mine.loop().stop();
+    }
+  }
+
+  void report(LoopProgress progress, String event) {
+    coordinator.report(
+        new JsonObject()
+            .put("version", progress.version())
+            .put("step", progress.step())
+            .put("event", event));
+  }
+
+  Future<Void> leave(String reason) {
+    return coordinator.leave(reason);
+  }
+
+  @Override
+  public void membershipChanged(Membership now) {
+    duties.exchange().membershipChanged(now);
+  }
+
+  @Override
+  public void evicted(String why) {
+    Admission gone = current;
+    LOG.warn("{} evicted, joins again: {}", gone, why);
+    lost = gone;
+    duties.loop().evicted(gone.rank(), gone.incarnation());
+  }
+
+  @Override
+  public void stopped(String why) {
+    LOG.info("worker told to stop: {}", why);
+    stop();
+  }
+}
