@@ -111,7 +111,9 @@ class ShardTest {
     TestJob small = new TestJob(new JsonObject("{\"name\": \"sync\"}"), 4, 0, 5, 1, 4, 2);
     List<Shard> shards = List.of(small.shard(0, 0), small.shard(1, 0));
 
-    assertEquals(List.of(5L, 0L), shards.stream().map(Shard::version).sorted((a, b) -> b > a ? 1 : -1).toList());
+    assertEquals(
+        List.of(5L, 0L),
+        shards.stream().map(Shard::version).sorted((a, b) -> b > a ? 1 : -1).toList());
   }
 
   @Test
@@ -178,8 +180,7 @@ class ShardTest {
     momentum.momentum = 0.9f;
 
     Exception e =
-        assertThrows(
-            IllegalArgumentException.class, () -> momentum.shard(0, 1).restore(plain));
+        assertThrows(IllegalArgumentException.class, () -> momentum.shard(0, 1).restore(plain));
 
     assertEquals(
         "checkpoint of partition 0: found optimizer state 0, expected 4; resume with the job file"

@@ -95,13 +95,14 @@ class CheckpointFolderTest {
   void shouldLeaveTheOthersAloneWhenOneCannotBeWritten() throws IOException {
     Path blocked = Files.createFile(folder.resolve("not-a-folder"));
 
-    assertThrows(
-        IOException.class, () -> new CheckpointFolder(blocked, KEEP).write(snapshot(1)));
+    assertThrows(IOException.class, () -> new CheckpointFolder(blocked, KEEP).write(snapshot(1)));
   }
 
   @Test
   void shouldCleanUpWhatACrashLeftBehind() throws IOException {
-    Files.write(folder.resolve("shard-0-000000-incarnation-0-version-1.checkpoint.unfinished"), new byte[9]);
+    Files.write(
+        folder.resolve("shard-0-000000-incarnation-0-version-1.checkpoint.unfinished"),
+        new byte[9]);
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
 
     assertTrue(checkpoints.newestValid(0, torn -> {}).isEmpty());
