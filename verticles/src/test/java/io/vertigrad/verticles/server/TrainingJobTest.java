@@ -32,6 +32,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whole jobs in one JVM: coordinator, servers, workers and evaluator on a real, local bus. */
 @Timeout(60)
@@ -91,12 +93,17 @@ final class TrainingJobTest {
     assertEquals(coordinateAfter(100), lossOf(result), 1e-4, result::encode);
   }
 
-  @Test
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
   @Tag("slow")
-  void shouldGoOnFromTheCheckpointWhenTheServerIsReplaced() {
+  void shouldGoOnFromTheCheckpointWhenAServerIsReplaced(int servers) {
+    job.getJsonObject("exchange").put("partitionElements", 1);
     job.put(
         "servers",
-        new JsonObject().put("checkpointEvery", 50).put("checkpointDirectory", folder.toString()));
+        new JsonObject()
+            .put("count", servers)
+            .put("checkpointEvery", 50)
+            .put("checkpointDirectory", folder.toString()));
     String server = train(20_000, new JsonObject().put("name", "sync").put("reduction", "mean"));
     Awaitility.await().until(() -> versionOfServer() > 100);
 
