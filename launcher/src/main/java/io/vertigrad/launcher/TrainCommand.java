@@ -2,11 +2,12 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.JobRequest;
+import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
-import java.util.Optional;
+import java.time.LocalDateTime;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -24,6 +25,8 @@ import picocli.CommandLine.Option;
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n")
 final class TrainCommand implements Callable<Integer> {
+
+  private static final long READ_SECONDS = 30;
 
   @Mixin private JobOptions job;
 
@@ -57,14 +60,25 @@ final class TrainCommand implements Callable<Integer> {
   private boolean json;
 
   @Override
-  public Integer call() throws Exception {
-    Display.Style style = Display.Style.chosen(json, quiet);
-    JobConfig config = read();
-    TrainingRun run = new TrainingRun(config, style, processes, Optional.ofNullable(runDirectory));
-    return run.call(listen || processes || !config.cluster().members().isEmpty());
+  public Integer call() {
+    JobConfig asked = read();
+    ClusterStart.check(asked.cluster());
+    RunDirectory directory =
+        runDirectory == null
+            ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
+            : RunDirectory.at(runDirectory);
+    JobConfig kept = directory.keepCheckpoints(asked);
+    Display display =
+        Display.of(
+            Display.Style.chosen(json, quiet),
+            System.out,
+            kept.addresses().job(),
+            kept.steps());
+    boolean joins = !kept.cluster().members().isEmpty();
+    return new TrainingRun(kept, directory, display).call(processes, listen || joins);
   }
 
-  private JobConfig read() throws Exception {
+  private JobConfig read() {
     JobRequest request =
         job.request()
             .option("--seed", "seed", seed)
@@ -72,7 +86,7 @@ final class TrainCommand implements Callable<Integer> {
             .option("--workers", "workers.count", workers);
     Vertx reader = ClusterStart.alone();
     try {
-      return request.read(reader).toCompletionStage().toCompletableFuture().get();
+      return Await.result(request.read(reader), READ_SECONDS, "reading the job file");
     } finally {
       reader.close();
     }

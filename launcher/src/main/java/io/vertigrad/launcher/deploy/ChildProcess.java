@@ -65,7 +65,13 @@ final class ChildProcess {
   /** How it ended, for a person: exit code and last lines of its log. */
   String ending() {
     return "%s (process %d) ended with exit code %d; %s ends with: %s"
-        .formatted(name, pid(), process.exitValue(), log, lastLines());
+        .formatted(name, pid(), process.exitValue(), log, String.join(" | ", lastLines()));
+  }
+
+  /** The last thing it said. */
+  String lastLine() {
+    List<String> lines = lastLines();
+    return lines.get(lines.size() - 1).replaceFirst("^vertigrad: ", "");
   }
 
   /** Asks it to end, and after a few seconds does not ask any more. */
@@ -81,13 +87,13 @@ final class ChildProcess {
     }
   }
 
-  private String lastLines() {
+  private List<String> lastLines() {
     try {
       List<String> lines = Files.readAllLines(log, StandardCharsets.UTF_8);
       List<String> last = lines.subList(Math.max(0, lines.size() - LAST_LINES), lines.size());
-      return last.isEmpty() ? "nothing" : String.join(" | ", last);
+      return last.isEmpty() ? List.of("nothing") : last;
     } catch (IOException e) {
-      return "nothing readable";
+      return List.of("nothing readable");
     }
   }
 }

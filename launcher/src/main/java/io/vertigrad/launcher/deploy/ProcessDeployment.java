@@ -16,8 +16,8 @@ import java.util.function.Consumer;
 /**
  * Every member of a job as a process of this machine, joined over the cluster.
  *
- * <p>A worker that dies is reported and the job goes on; a server, or anything before the job has
- * started, ends it.
+ * <p>A worker that dies is reported and the job goes on; a server that dies ends it, and so does a
+ * member that finds its input wrong.
  */
 public final class ProcessDeployment implements Deployment {
 
@@ -55,7 +55,6 @@ public final class ProcessDeployment implements Deployment {
 
   @Override
   public Future<Void> start() {
-    Runtime.getRuntime().addShutdownHook(new Thread(this::stopAll, "stop-children"));
     try {
       for (Role role : Role.values()) {
         for (int i = 0; i < RoleVerticles.count(job, role); i++) {
@@ -103,17 +102,14 @@ public final class ProcessDeployment implements Deployment {
     if (stopping) {
       return;
     }
-    if (role == Role.SERVER || !startedBy(child)) {
+    if (child.exitCode() == ExitStatus.BAD_INPUT) {
+      broken.tryFail(new InputException(child.name() + ": " + child.lastLine()));
+    } else if (role == Role.SERVER) {
       broken.tryFail(new JobFailedException(child.ending()));
     } else {
       report.accept(child.ending());
       report.accept("replace it with: " + replacement(role));
     }
-  }
-
-  /** A member that ends by itself with a message did not get as far as taking part. */
-  private static boolean startedBy(ChildProcess child) {
-    return child.exitCode() != ExitStatus.BAD_INPUT;
   }
 
   private String replacement(Role role) {

@@ -1,6 +1,8 @@
 package io.vertigrad.launcher.run;
 
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.ServersConfig;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -80,6 +82,17 @@ public record RunDirectory(Path path) {
   /** Where servers keep checkpoints unless the job file says otherwise. */
   public Path checkpoints() {
     return path.resolve("checkpoints");
+  }
+
+  /** The job, with checkpoints in this folder unless it says where, or writes none. */
+  public JobConfig keepCheckpoints(JobConfig job) {
+    ServersConfig servers = job.servers();
+    if (servers.checkpointEvery() == 0 || servers.checkpointDirectory().isPresent()) {
+      return job;
+    }
+    JsonObject json = job.json().copy();
+    json.getJsonObject("servers").put("checkpointDirectory", checkpoints().toString());
+    return JobConfig.read(job.origin(), json);
   }
 
   /** Writes a JSON file of this folder. */

@@ -4,6 +4,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import java.util.Collection;
@@ -46,9 +47,10 @@ public final class RunProgress {
     } else if (event instanceof JobStarted start && started == null) {
       started = start;
       startedNanos = nanoClock.getAsLong();
+    } else if (event instanceof MemberLeft left && left.role().equals("worker")) {
+      endedNanos = nanoClock.getAsLong();
     } else if (event instanceof JobFinished finish && finished == null) {
       finished = finish;
-      endedNanos = nanoClock.getAsLong();
     }
   }
 
@@ -87,7 +89,7 @@ public final class RunProgress {
     return finished == null ? counted : Math.max(counted, finished.samples());
   }
 
-  /** Seconds from the start to now, or to the end. */
+  /** Seconds from the start to now, or until the last worker left a finished job. */
   public double seconds() {
     if (started == null) {
       return 0;
