@@ -12,8 +12,7 @@ package io.vertigrad.compute.data;
  * @param rank this worker's, from 0
  * @param seed the same on every worker
  */
-public record DistributedSampler(int samples, int workers, int rank, long seed)
-    implements Sampler {
+public record DistributedSampler(int samples, int workers, int rank, long seed) implements Sampler {
 
   public DistributedSampler {
     if (samples < 1 || workers < 1 || rank < 0 || rank >= workers) {

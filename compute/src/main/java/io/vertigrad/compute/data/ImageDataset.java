@@ -39,8 +39,7 @@ public final class ImageDataset implements Dataset {
     if (size > labels.length || needed > pixels.length || normalisation.size() != shape.get(0)) {
       throw new IllegalArgumentException(
           "%d images %s need %d bytes, found %d bytes, %d labels and %d channel normalisations"
-              .formatted(
-                  size, shape, needed, pixels.length, labels.length, normalisation.size()));
+              .formatted(size, shape, needed, pixels.length, labels.length, normalisation.size()));
     }
     this.pixels = pixels;
     this.labels = labels;

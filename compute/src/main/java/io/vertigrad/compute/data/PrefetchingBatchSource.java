@@ -44,8 +44,7 @@ public final class PrefetchingBatchSource implements BatchSource {
       BatchConfig config,
       Augmentation augmentation) {
     BatchAssembler assembler = new BatchAssembler(dataset, augmentation, config.seed());
-    PrefetchingBatchSource source =
-        new PrefetchingBatchSource(owner, sampler, config, assembler);
+    PrefetchingBatchSource source = new PrefetchingBatchSource(owner, sampler, config, assembler);
     source.thread.start();
     return source;
   }
@@ -100,14 +99,7 @@ public final class PrefetchingBatchSource implements BatchSource {
     int[] order = sampler.epoch(epoch);
     int end = config.dropLast() ? order.length - order.length % config.size() : order.length;
     if (end == 0) {
-      throw new DataException(
-          "%s: epoch %d has no batch: %d samples for batches of %d%s; use smaller batches"
-              .formatted(
-                  owner,
-                  epoch,
-                  order.length,
-                  config.size(),
-                  config.dropLast() ? ", partial ones dropped" : ""));
+      throw noBatch(epoch, order.length);
     }
     for (int from = 0; from < end; from += config.size()) {
       position = new Position(epoch, from / config.size());
@@ -117,6 +109,13 @@ public final class PrefetchingBatchSource implements BatchSource {
       }
     }
     return true;
+  }
+
+  private DataException noBatch(int epoch, int samples) {
+    String dropped = config.dropLast() ? ", partial ones dropped" : "";
+    return new DataException(
+        "%s: epoch %d has no batch: %d samples for batches of %d%s; use smaller batches"
+            .formatted(owner, epoch, samples, config.size(), dropped));
   }
 
   private String at() {

@@ -29,13 +29,11 @@ public final class SequentialBatches implements Iterable<Batch> {
 
   /** The whole data set in its own order. */
   public static SequentialBatches all(Dataset dataset, int batchSize) {
-    return new SequentialBatches(
-        dataset, IntStream.range(0, dataset.size()).toArray(), batchSize);
+    return new SequentialBatches(dataset, IntStream.range(0, dataset.size()).toArray(), batchSize);
   }
 
   /** The first {@code samples} of the shuffled data set, or all of it if it has fewer. */
-  public static SequentialBatches subset(
-      Dataset dataset, int batchSize, int samples, long seed) {
+  public static SequentialBatches subset(Dataset dataset, int batchSize, int samples, long seed) {
     if (samples < 1) {
       throw new IllegalArgumentException("%d samples, expected at least 1".formatted(samples));
     }

@@ -3,8 +3,8 @@ package io.vertigrad.compute.data;
 /**
  * A small seeded random generator whose numbers are the same on every machine and Java release.
  *
- * <p>Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014. A
- * generator is made from any number of keys, so that "seed 7, epoch 3" needs no stored state. Not
+ * <p>Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014. A generator
+ * is made from any number of keys, so that "seed 7, epoch 3" needs no stored state. Not
  * thread-safe; not for secrets.
  */
 public final class SplitMix64 {

@@ -35,8 +35,7 @@ class ImageDatasetTest {
 
   @Test
   void shouldRefuseAnIndexBehindTheLastSample() {
-    var dataset =
-        new ImageDataset(new byte[8], new byte[2], 1, List.of(2, 1, 2), 5, TWO_CHANNELS);
+    var dataset = new ImageDataset(new byte[8], new byte[2], 1, List.of(2, 1, 2), 5, TWO_CHANNELS);
 
     String message =
         assertThrows(IndexOutOfBoundsException.class, () -> dataset.label(1)).getMessage();

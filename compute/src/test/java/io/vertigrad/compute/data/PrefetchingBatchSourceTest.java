@@ -183,8 +183,7 @@ class PrefetchingBatchSourceTest {
   }
 
   private static BatchSource start(Dataset dataset, Sampler sampler, BatchConfig config) {
-    return PrefetchingBatchSource.start(
-        "worker 0", dataset, sampler, config, Augmentation.none());
+    return PrefetchingBatchSource.start("worker 0", dataset, sampler, config, Augmentation.none());
   }
 
   private static void assertBatch(Batch batch, int epoch, int... samples) {

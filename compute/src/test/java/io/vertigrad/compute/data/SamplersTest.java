@@ -40,7 +40,8 @@ class SamplersTest {
             .toArray();
 
     assertEquals(12, all.length);
-    assertArrayEquals(IntStream.range(0, 10).toArray(), Arrays.stream(all).distinct().sorted().toArray());
+    assertArrayEquals(
+        IntStream.range(0, 10).toArray(), Arrays.stream(all).distinct().sorted().toArray());
   }
 
   @Test
@@ -113,8 +114,7 @@ class SamplersTest {
     var dataset = new NumberedDataset(3);
 
     assertThrows(IllegalArgumentException.class, () -> SequentialBatches.all(dataset, 0));
-    assertThrows(
-        IllegalArgumentException.class, () -> SequentialBatches.subset(dataset, 1, 0, 0));
+    assertThrows(IllegalArgumentException.class, () -> SequentialBatches.subset(dataset, 1, 0, 0));
   }
 
   private static int[] samples(SequentialBatches batches) {

@@ -65,7 +65,8 @@ class SplitMix64Test {
   void shouldHoldEveryNumberOnceWhenPermuting() {
     int[] permutation = new SplitMix64(5).permutation(1000);
 
-    assertArrayEquals(IntStream.range(0, 1000).toArray(), Arrays.stream(permutation).sorted().toArray());
+    assertArrayEquals(
+        IntStream.range(0, 1000).toArray(), Arrays.stream(permutation).sorted().toArray());
     assertTrue(permutation[0] != 0 || permutation[1] != 1 || permutation[2] != 2);
   }
 

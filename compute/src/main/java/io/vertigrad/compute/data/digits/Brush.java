@@ -12,6 +12,8 @@ import java.util.List;
  */
 final class Brush {
 
+  private static final double SHORTEST_SQUARED = 1e-9;
+
   private final int side;
   private final float[] canvas;
   private double radius;
@@ -43,23 +45,26 @@ final class Brush {
     double ay = line.y[i];
     double dx = line.x[i + 1] - ax;
     double dy = line.y[i + 1] - ay;
-    double scale = 1 / Math.max(dx * dx + dy * dy, 1e-9);
     double reach = thickness + edge;
     int lastRow = last(Math.max(ay, ay + dy) + reach);
     int lastColumn = last(Math.max(ax, ax + dx) + reach);
     int firstColumn = first(Math.min(ax, ax + dx) - reach);
     for (int row = first(Math.min(ay, ay + dy) - reach); row <= lastRow; row++) {
       for (int column = firstColumn; column <= lastColumn; column++) {
-        double px = column - ax;
-        double py = row - ay;
-        double t = Math.max(0, Math.min(1, (px * dx + py * dy) * scale));
-        double ex = px - t * dx;
-        double ey = py - t * dy;
-        double ink = 0.5 + (thickness - Math.sqrt(ex * ex + ey * ey)) / edge;
+        double ink = 0.5 + (thickness - distance(column - ax, row - ay, dx, dy)) / edge;
         int at = row * side + column;
         canvas[at] = (float) Math.max(canvas[at], Math.min(1, ink));
       }
     }
+  }
+
+  /** From point p to the straight piece from the origin to d. */
+  private static double distance(double px, double py, double dx, double dy) {
+    double along = (px * dx + py * dy) / Math.max(dx * dx + dy * dy, SHORTEST_SQUARED);
+    double t = Math.max(0, Math.min(1, along));
+    double ex = px - t * dx;
+    double ey = py - t * dy;
+    return Math.sqrt(ex * ex + ey * ey);
   }
 
   private int first(double position) {

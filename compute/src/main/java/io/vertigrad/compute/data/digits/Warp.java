@@ -1,7 +1,10 @@
 package io.vertigrad.compute.data.digits;
 
 import io.vertigrad.compute.data.SplitMix64;
+import java.util.Arrays;
+import java.util.DoubleSummaryStatistics;
 import java.util.List;
+import java.util.function.Function;
 
 /**
  * One sample's slant, size, place and unsteadiness: waves through the paper, then an affine map.
@@ -44,27 +47,16 @@ final class Warp {
     shiftY = 0.9 * random.bell();
   }
 
-  /** Moves points from the unit box into pixels around {@code centre}. */
+  /** Moves points from the unit box into pixels, the middle of the digit near {@code centre}. */
   void apply(List<Polyline> lines, double centre) {
-    double left = Double.MAX_VALUE;
-    double right = -Double.MAX_VALUE;
-    double top = Double.MAX_VALUE;
-    double bottom = -Double.MAX_VALUE;
     for (Polyline line : lines) {
       for (int i = 0; i < line.length(); i++) {
         place(line, i);
-        left = Math.min(left, line.x[i]);
-        right = Math.max(right, line.x[i]);
-        top = Math.min(top, line.y[i]);
-        bottom = Math.max(bottom, line.y[i]);
       }
     }
-    for (Polyline line : lines) {
-      for (int i = 0; i < line.length(); i++) {
-        line.x[i] += centre - (left + right) / 2 + shiftX;
-        line.y[i] += centre - (top + bottom) / 2 + shiftY;
-      }
-    }
+    double moveX = centre - middle(lines, line -> line.x) + shiftX;
+    double moveY = centre - middle(lines, line -> line.y) + shiftY;
+    lines.forEach(line -> line.move(moveX, moveY));
   }
 
   private void place(Polyline line, int point) {
@@ -79,5 +71,11 @@ final class Warp {
     }
     line.x[point] = xx * bentX + xy * bentY;
     line.y[point] = yx * bentX + yy * bentY;
+  }
+
+  private static double middle(List<Polyline> lines, Function<Polyline, double[]> axis) {
+    DoubleSummaryStatistics range =
+        lines.stream().map(axis).flatMapToDouble(Arrays::stream).summaryStatistics();
+    return (range.getMin() + range.getMax()) / 2;
   }
 }

@@ -53,9 +53,7 @@ public final class Cifar10Provider implements DatasetProvider {
     options.refuseUnknown();
     DataFolder folder = DataFolder.of(config, SUBFOLDERS, ADVICE);
     List<Path> files =
-        split == Split.TRAIN
-            ? trainingFiles(folder)
-            : List.of(folder.require("test_batch.bin"));
+        split == Split.TRAIN ? trainingFiles(folder) : List.of(folder.require("test_batch.bin"));
     return read(files, split == Split.TRAIN ? train : test);
   }
 
@@ -83,8 +81,7 @@ public final class Cifar10Provider implements DatasetProvider {
         labels[sample++] = records[at];
       }
     }
-    return new ImageDataset(
-        pixels, labels, Math.min(most, size), SHAPE, CLASSES, NORMALISATION);
+    return new ImageDataset(pixels, labels, Math.min(most, size), SHAPE, CLASSES, NORMALISATION);
   }
 
   private static byte[] records(Path path) {

@@ -39,8 +39,7 @@ public final class CsvProvider implements DatasetProvider {
             options.flag("header", false));
     options.refuseUnknown();
     DataFolder folder = DataFolder.of(config, List.of("csv"), ADVICE);
-    return new CsvReader(
-            folder.require(split == Split.TRAIN ? "train.csv" : "test.csv"), format)
+    return new CsvReader(folder.require(split == Split.TRAIN ? "train.csv" : "test.csv"), format)
         .read();
   }
 

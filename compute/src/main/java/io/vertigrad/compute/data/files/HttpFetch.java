@@ -66,8 +66,7 @@ record HttpFetch(URI address, long timeoutMillis) {
     }
   }
 
-  private void copy(
-      InputStream body, OutputStream out, long most, CompletableFuture<Void> limit)
+  private void copy(InputStream body, OutputStream out, long most, CompletableFuture<Void> limit)
       throws IOException {
     byte[] chunk = new byte[CHUNK_BYTES];
     long total = 0;

@@ -68,7 +68,6 @@ public final class MnistProvider implements DatasetProvider {
   private static DataConfig fetch(DataConfig config, URI from) {
     Path root = config.directory().orElse(Path.of("data"));
     MnistDownload.from(from).into(root);
-    return new DataConfig(
-        config.name(), Optional.of(root), config.download(), config.options());
+    return new DataConfig(config.name(), Optional.of(root), config.download(), config.options());
   }
 }

@@ -36,7 +36,9 @@ class DigitsProviderTest {
       digest.update(sample.putInt(digits.label(i)).array());
     }
 
-    assertEquals("7f3c235da6a87b2f6f659ef54334d2a1c871a190498b330b909f69045f31bade", HexFormat.of().formatHex(digest.digest()));
+    assertEquals(
+        "7f3c235da6a87b2f6f659ef54334d2a1c871a190498b330b909f69045f31bade",
+        HexFormat.of().formatHex(digest.digest()));
   }
 
   @Test

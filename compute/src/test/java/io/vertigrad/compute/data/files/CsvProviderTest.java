@@ -42,7 +42,16 @@ class CsvProviderTest {
     write(folder.resolve("csv/test.csv.gz"), gzip(text.getBytes(StandardCharsets.UTF_8)));
     Map<String, Object> options =
         Map.of(
-            "label", 5, "classes", 2, "scale", 1 / 255.0, "shape", List.of(1, 2, 2), "header", true);
+            "label",
+            5,
+            "classes",
+            2,
+            "scale",
+            1 / 255.0,
+            "shape",
+            List.of(1, 2, 2),
+            "header",
+            true);
 
     Dataset test = open(Split.TEST, options);
 

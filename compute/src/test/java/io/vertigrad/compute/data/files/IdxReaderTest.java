@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.SplitMix64;
 import java.nio.file.Path;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
@@ -60,8 +61,7 @@ class IdxReaderTest {
             + "expected 6",
         imagesRefusal(raw));
     assertEquals(
-        compressed
-            + ": truncated or damaged: 4 bytes of 2 images 1x3 behind offset 16, expected 6",
+        compressed + ": truncated or damaged: 4 bytes of 2 images 1x3 behind offset 16, expected 6",
         imagesRefusal(compressed));
   }
 
@@ -90,8 +90,7 @@ class IdxReaderTest {
     Path raw = write(folder.resolve("x"), longer);
     Path compressed = write(folder.resolve("x.gz"), gzip(longer));
 
-    assertEquals(
-        raw + ": holds 25 bytes, expected 22 and nothing behind them", imagesRefusal(raw));
+    assertEquals(raw + ": holds 25 bytes, expected 22 and nothing behind them", imagesRefusal(raw));
     assertEquals(
         compressed + ": holds more than 22 bytes, expected 22 and nothing behind them",
         imagesRefusal(compressed));
@@ -116,8 +115,7 @@ class IdxReaderTest {
     Path flat = write(folder.resolve("f"), images(0x803, 1, 0, 1));
     Path wide = write(folder.resolve("w"), images(0x803, 1, 1, 5000));
 
-    assertEquals(
-        none + ": the header announces 0 items, expected at least 1", imagesRefusal(none));
+    assertEquals(none + ": the header announces 0 items, expected at least 1", imagesRefusal(none));
     assertEquals(
         negative + ": the header announces 4294967295 items, expected at least 1",
         imagesRefusal(negative));
@@ -149,6 +147,28 @@ class IdxReaderTest {
         imagesRefusal(cut));
     assertTrue(imagesRefusal(checksum).contains(": corrupt gzip (Corrupt GZIP trailer), "));
     assertTrue(imagesRefusal(raw).contains(": corrupt gzip (Not in GZIP format), "));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"x", "x.gz"})
+  void shouldReadOrRefuseButNeverFailOtherwiseWhenBytesAreDamaged(String name) {
+    byte[] good = name.endsWith(".gz") ? gzip(TWO_IMAGES) : TWO_IMAGES;
+    SplitMix64 random = new SplitMix64(11);
+    int refused = 0;
+    for (int round = 0; round < 500; round++) {
+      byte[] damaged = good.clone();
+      damaged[random.below(damaged.length)] ^= (byte) (1 + random.below(255));
+      damaged[random.below(damaged.length)] ^= (byte) (1 + random.below(255));
+      Path path = write(folder.resolve(name), damaged);
+      try {
+        assertEquals(6, IdxReader.images(path).pixels().length);
+      } catch (DataException e) {
+        assertTrue(e.getMessage().startsWith(path + ": "), e.getMessage());
+        refused++;
+      }
+    }
+
+    assertTrue(refused > 250, refused + " of 500 refused");
   }
 
   private static String imagesRefusal(Path path) {

@@ -215,8 +215,7 @@ class MnistDownloadTest {
         });
     URI mirror = URI.create(base() + "/mirror");
     Path target = folder.resolve("new");
-    DataConfig config =
-        new DataConfig("mnist", Optional.of(target), Optional.of(mirror), Map.of());
+    DataConfig config = new DataConfig("mnist", Optional.of(target), Optional.of(mirror), Map.of());
 
     assertEquals(10_000, new MnistProvider().open(config, Split.TEST).size());
     assertEquals(4, requests.get());

@@ -106,15 +106,14 @@ class MnistProviderTest {
     Path absent = folder.resolve("absent");
     DataConfig without = new DataConfig("mnist", Optional.empty(), Optional.empty(), Map.of());
 
+    assertEquals("data set 'mnist' has no folder to read from; " + ADVICE, refusal(without));
     assertEquals(
-        "data set 'mnist' has no folder to read from; " + ADVICE, refusal(without));
-    assertEquals(
-        absent + ": no such folder, expected a folder with the files of data set 'mnist'; " + ADVICE,
+        absent
+            + ": no such folder, expected a folder with the files of data set 'mnist'; "
+            + ADVICE,
         refusal(SampleFiles.in("mnist", absent, Map.of())));
     assertEquals(
-        file
-            + ": is not a folder, expected a folder with the files of data set 'mnist'; "
-            + ADVICE,
+        file + ": is not a folder, expected a folder with the files of data set 'mnist'; " + ADVICE,
         refusal(SampleFiles.in("mnist", file, Map.of())));
   }
 
@@ -134,8 +133,7 @@ class MnistProviderTest {
   void shouldNameTheOptionWhenItIsUnknown() {
     assertEquals(
         "data set 'mnist': seed is not a known key, expected one of test, train",
-        assertThrows(
-                SettingsException.class, () -> open(folder, Split.TRAIN, Map.of("seed", 1)))
+        assertThrows(SettingsException.class, () -> open(folder, Split.TRAIN, Map.of("seed", 1)))
             .getMessage());
   }
 
@@ -144,8 +142,7 @@ class MnistProviderTest {
   }
 
   private static String refusal(DataConfig config) {
-    return assertThrows(
-            DataException.class, () -> new MnistProvider().open(config, Split.TRAIN))
+    return assertThrows(DataException.class, () -> new MnistProvider().open(config, Split.TRAIN))
         .getMessage();
   }
 

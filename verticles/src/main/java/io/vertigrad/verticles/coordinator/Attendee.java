@@ -1,0 +1,98 @@
+package io.vertigrad.verticles.coordinator;
+
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.json.JsonObject;
+
+/** One admitted member, as the coordinator last heard of it. */
+final class Attendee {
+
+  private final Admission admission;
+  private final String token;
+  private final String node;
+  private JsonObject status;
+  private long heardMillis;
+  private boolean suspected;
+  private boolean published;
+  private long activeFrom;
+
+  Attendee(Admission admission, JoinRequest request, long nowMillis) {
+    this.admission = admission;
+    token = request.token();
+    node = request.node();
+    status = request.status();
+    heardMillis = nowMillis;
+  }
+
+  Admission admission() {
+    return admission;
+  }
+
+  int rank() {
+    return admission.rank();
+  }
+
+  String token() {
+    return token;
+  }
+
+  String node() {
+    return node;
+  }
+
+  /** Takes a sign of life. */
+  void heard(JsonObject newStatus, long nowMillis) {
+    status = newStatus;
+    forgive(nowMillis);
+  }
+
+  /** Counts silence from now on: it was the coordinator that slept. */
+  void forgive(long nowMillis) {
+    heardMillis = nowMillis;
+    suspected = false;
+  }
+
+  long silentMillis(long nowMillis) {
+    return nowMillis - heardMillis;
+  }
+
+  /** True once per silence, when it has lasted for the limit. */
+  boolean becomesSuspect(long limitMillis, long nowMillis) {
+    boolean suspect = silentMillis(nowMillis) >= limitMillis;
+    boolean becomes = suspect && !suspected;
+    suspected = suspect;
+    return becomes;
+  }
+
+  /** False while it said that it is still starting. */
+  boolean ready() {
+    return !status.getBoolean("starting", false);
+  }
+
+  long version() {
+    return status.getLong("version", 0L);
+  }
+
+  long samples() {
+    return status.getLong("samples", 0L);
+  }
+
+  /** True when it was part of a published membership. */
+  boolean published() {
+    return published;
+  }
+
+  long activeFrom() {
+    return activeFrom;
+  }
+
+  void publish(Membership.Member as) {
+    published = true;
+    activeFrom = as.activeFrom();
+  }
+
+  /** For people: who, where, and what it said last. */
+  String describe() {
+    String where = "%s at %s".formatted(admission, node);
+    return status.isEmpty() ? where : where + ", last heard " + status.encode();
+  }
+}
