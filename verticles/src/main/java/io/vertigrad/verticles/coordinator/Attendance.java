@@ -50,7 +50,7 @@ final class Attendance {
     if (departures.size() == DEPARTURES) {
       departures.removeFirst();
     }
-    departures.addLast("%s at %s: %s".formatted(admission, attendee.node(), why));
+    departures.addLast(attendee.describe() + ": " + why);
   }
 
   Optional<Attendee> find(Admission admission) {

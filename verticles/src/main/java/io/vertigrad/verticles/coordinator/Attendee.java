@@ -90,9 +90,14 @@ final class Attendee {
     activeFrom = as.activeFrom();
   }
 
-  /** For people: who, where, and what it said last. */
+  /** For people: who and where. */
   String describe() {
-    String where = "%s at %s".formatted(admission, node);
-    return status.isEmpty() ? where : where + ", last heard " + status.encode();
+    return "%s at %s".formatted(admission, node);
+  }
+
+  /** For people: for how long it has been silent, and what it said last. */
+  String silence(long nowMillis) {
+    String silence = "silent for %d ms".formatted(silentMillis(nowMillis));
+    return status.isEmpty() ? silence : silence + ", last heard " + status.encode();
   }
 }

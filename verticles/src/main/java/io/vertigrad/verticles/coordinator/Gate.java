@@ -54,7 +54,7 @@ final class Gate {
     String holders =
         attendance.of(request.role()).stream()
             .limit(4)
-            .map(holder -> "%s at %s".formatted(holder.admission(), holder.node()))
+            .map(Attendee::describe)
             .collect(Collectors.joining(", "));
     throw new JoinException(
         who

@@ -205,7 +205,7 @@ final class Roster {
     Admission who = attendee.admission();
     long silent = attendee.silentMillis(now);
     if (silent >= config.evictMillis()) {
-      remove(attendee, "silent for %d ms, %s".formatted(silent, attendee.describe()));
+      remove(attendee, attendee.silence(now));
     } else if (attendee.becomesSuspect(config.suspectMillis(), now)) {
       announce(
           new MemberSuspected(
