@@ -14,11 +14,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Opens {@code mnist}: the four IDX files, raw or {@code .gz}, in the folder or in its {@code
- * mnist/}.
+ * Opens {@code mnist}: the four IDX files, raw or {@code .gz}, in the folder or its {@code mnist/}.
  *
- * <p>Options: {@code train} and {@code test}, to use only the first so many samples. Sets in the
- * same files and classes (Fashion-MNIST, KMNIST) open as well.
+ * <p>With a download address, missing files are fetched into {@code mnist/} first; the folder is
+ * then {@code data} unless one was named. Options: {@code train} and {@code test}, to use only the
+ * first so many samples. Sets with the same file names and ten classes (Fashion-MNIST, KMNIST) open
+ * as well.
  */
 public final class MnistProvider implements DatasetProvider {
 
