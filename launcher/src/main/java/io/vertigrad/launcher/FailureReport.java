@@ -5,6 +5,7 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.launcher.deploy.JobFailedException;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.slf4j.LoggerFactory;
@@ -22,7 +23,8 @@ final class FailureReport {
     CommandLine command = error.getCommandLine();
     StringBuilder line = new StringBuilder("vertigrad: ").append(oneLine(error.getMessage()));
     if (error instanceof UnmatchedArgumentException unmatched) {
-      UnmatchedArgumentException.Suggestions.of(unmatched).ifPresent(line::append);
+      List<String> nearest = unmatched.getSuggestions();
+      line.append(nearest.isEmpty() ? "" : ", did you mean " + String.join(" or ", nearest) + "?");
     }
     line.append("; see ").append(command.getCommandSpec().qualifiedName()).append(" --help");
     command.getErr().println(line);

@@ -52,7 +52,6 @@ final class HazelcastNode {
     network.setPort(cluster.port()).setPortAutoIncrement(true).setPortCount(PORTS);
     network.setPublicAddress(cluster.host());
     network.getInterfaces().setEnabled(true).addInterface(cluster.host());
-    network.getRestApiConfig().setEnabled(false);
     JoinConfig join = network.getJoin();
     join.getAutoDetectionConfig().setEnabled(false);
     join.getMulticastConfig().setEnabled(false);
