@@ -65,8 +65,10 @@ final class ServedPartition {
     return store.snapshot(window.entries());
   }
 
-  void restore(PartitionSnapshot snapshot) {
+  void restore(PartitionSnapshot snapshot, boolean sameRun) {
     store.restore(snapshot);
-    window.restore(snapshot.window());
+    if (sameRun) {
+      window.restore(snapshot.window());
+    }
   }
 }

@@ -3,7 +3,6 @@ package io.vertigrad.verticles.server;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
-import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
@@ -155,6 +154,9 @@ public final class Shard {
   /**
    * Goes back to a snapshot, before the first frame.
    *
+   * <p>A server of a higher incarnation continues that run and recognises its duplicates. Any other
+   * starts a new run from it, whose workers count their steps anew.
+   *
    * @throws IllegalArgumentException naming what differs, if it is of another job, shard, layout or
    *     optimizer
    */
@@ -163,8 +165,9 @@ public final class Shard {
     require("shard", snapshot.shard(), store.shard());
     require("layout", snapshot.layout(), store.layout());
     require("number of partitions", snapshot.partitions().size(), partitions.size());
+    boolean sameRun = config.incarnation() > snapshot.incarnation();
     for (PartitionSnapshot part : snapshot.partitions()) {
-      partitions.get(part.index()).restore(part);
+      partitions.get(part.index()).restore(part, sameRun);
     }
   }
 

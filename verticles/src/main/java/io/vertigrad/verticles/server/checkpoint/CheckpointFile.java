@@ -83,9 +83,17 @@ final class CheckpointFile {
     }
     ByteBuffer text = blocks.bytes(size - TRAILER_BYTES - length, length);
     require(file, "CRC-32C of the manifest", crc(text.duplicate()), crc);
-    JsonObject json = new JsonObject(Buffer.buffer(text.array()));
-    require(file, "format", json.getInteger("format"), FORMAT);
-    return Manifest.fromJson(json);
+    return parsed(file, text.array());
+  }
+
+  private static Manifest parsed(Path file, byte[] text) throws CheckpointException {
+    try {
+      JsonObject json = new JsonObject(Buffer.buffer(text));
+      require(file, "format", json.getInteger("format"), FORMAT);
+      return Manifest.fromJson(json);
+    } catch (RuntimeException e) {
+      throw new CheckpointException(file, "the manifest", e, "that of format " + FORMAT);
+    }
   }
 
   private static ByteBuffer trailer(byte[] manifest) {

@@ -2,6 +2,7 @@ package io.vertigrad.verticles.server.checkpoint;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -25,6 +26,8 @@ public final class CheckpointFolder {
   private static final Pattern NAME =
       Pattern.compile(
           "shard-(\\d{1,4})-(\\d{1,9})-incarnation-(\\d{1,9})-version-(\\d{1,18})\\.checkpoint");
+
+  private static final String UNFINISHED = ".unfinished";
 
   private final Path folder;
   private final int keep;
@@ -84,8 +87,8 @@ public final class CheckpointFolder {
   }
 
   private void publish(ShardSnapshot snapshot, Path file) throws IOException {
-    Path unfinished = folder.resolve(file.getFileName() + ".unfinished");
-    Files.deleteIfExists(unfinished);
+    deleteUnfinished(snapshot.shard());
+    Path unfinished = folder.resolve(file.getFileName() + UNFINISHED);
     try {
       CheckpointFile.write(unfinished, snapshot);
       Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
@@ -95,6 +98,16 @@ public final class CheckpointFolder {
     }
     try (FileChannel directory = FileChannel.open(folder, StandardOpenOption.READ)) {
       directory.force(true);
+    }
+  }
+
+  /** Whatever a crash left behind. */
+  private void deleteUnfinished(int shard) throws IOException {
+    String glob = "shard-%d-*%s".formatted(shard, UNFINISHED);
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, glob)) {
+      for (Path file : files) {
+        Files.deleteIfExists(file);
+      }
     }
   }
 
