@@ -3,8 +3,6 @@ package io.vertigrad.compute.dl4j.kernels;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
 import org.deeplearning4j.nn.api.Layer;
-import org.deeplearning4j.nn.conf.CNN2DFormat;
-import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.convolution.ConvolutionLayer;
@@ -12,7 +10,6 @@ import org.deeplearning4j.nn.params.ConvolutionParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
-import org.nd4j.linalg.activations.impl.ActivationIdentity;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -38,16 +35,10 @@ final class FirstConvolution extends ConvolutionLayer {
   /** The replacement of a stock layer, or null if that one does something else. */
   static FirstConvolution of(Layer stock) {
     boolean same =
-        stock.getClass() == ConvolutionLayer.class
+        PlainConvolution.isPlain(stock)
             && stock.conf().getLayer()
                 instanceof org.deeplearning4j.nn.conf.layers.ConvolutionLayer layer
-            && layer.getActivationFn().getClass() == ActivationIdentity.class
-            && layer.getCnn2dDataFormat() == CNN2DFormat.NCHW
-            && layer.getConvolutionMode() != ConvolutionMode.Same
-            && layer.getIDropout() == null
-            && layer.getWeightNoise() == null
             && Arrays.equals(layer.getStride(), new int[] {1, 1})
-            && Arrays.equals(layer.getDilation(), new int[] {1, 1})
             && stock.getParam(ConvolutionParamInitializer.WEIGHT_KEY).length() <= MOST_WEIGHTS;
     return same ? Replacement.adopt(new FirstConvolution(stock), stock) : null;
   }

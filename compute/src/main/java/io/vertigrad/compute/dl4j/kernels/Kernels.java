@@ -1,5 +1,6 @@
 package io.vertigrad.compute.dl4j.kernels;
 
+import java.util.Arrays;
 import java.util.List;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -33,7 +34,7 @@ public final class Kernels {
         Layer stock = layerVertex.getLayer();
         Layer fast = fast(stock, inputs.containsAll(before), scratch);
         layerVertex.setLayer(fast);
-        layers[stock.getIndex()] = fast;
+        layers[Arrays.asList(layers).indexOf(stock)] = fast;
       }
     }
   }
@@ -41,7 +42,9 @@ public final class Kernels {
   private static Layer fast(Layer stock, boolean first, Scratch scratch) {
     Layer fast = Rectifier.of(stock, scratch);
     fast = fast != null ? fast : MaxPooling.of(stock, scratch);
+    fast = fast != null ? fast : BatchNorm.of(stock, scratch);
     fast = fast != null || !first ? fast : FirstConvolution.of(stock);
+    fast = fast != null ? fast : PlainConvolution.of(stock);
     fast = fast != null ? fast : DenseUnits.of(stock, first, scratch);
     fast = fast != null ? fast : SoftmaxOutput.of(stock);
     if (fast == null) {
