@@ -48,7 +48,9 @@ class AddressesTest {
         assertThrows(IllegalArgumentException.class, () -> new Addresses(name));
 
     assertEquals(
-        "job name '" + name + "': expected 1 to 64 letters, digits, '-' and '_',"
+        "job name '"
+            + name
+            + "': expected 1 to 64 letters, digits, '-' and '_',"
             + " the first a letter or digit",
         error.getMessage());
   }

@@ -73,8 +73,7 @@ class FrameCodecsTest {
     for (int i = 0; i < values.length; i++) {
       values[i] = 1f / (i + 1);
     }
-    GradientPartition sent =
-        new GradientPartition(Frames.ID, 0, 0, 1, 0, Tensor.ofFloats(values));
+    GradientPartition sent = new GradientPartition(Frames.ID, 0, 0, 1, 0, Tensor.ofFloats(values));
     Buffer wire = Buffer.buffer(1_024).appendString("header of odd size, 27 byte");
 
     Frames.encode(sent, wire);

@@ -54,8 +54,7 @@ class FrameFaultsTest {
 
   @ParameterizedTest
   @MethodSource
-  void shouldNameTheFieldWhenItsValueIsWrong(
-      Frame frame, int offset, String hex, String expected) {
+  void shouldNameTheFieldWhenItsValueIsWrong(Frame frame, int offset, String hex, String expected) {
     byte[] bytes = encode(frame);
     byte[] wrong = HexFormat.of().parseHex(hex);
     System.arraycopy(wrong, 0, bytes, offset, wrong.length);
@@ -88,15 +87,19 @@ class FrameFaultsTest {
         arguments(Frames.PULL, 72, "01", "samples at offset 72 is 1, expected 0"),
         arguments(Frames.PULL, 84, "01", "spare at offset 84 is 0x00000001, expected 0x00000000"),
         arguments(
-            Frames.PULL, 88, "01", "payload length at offset 88 is 1, expected at most 0, the"
-                + " bytes that came"),
+            Frames.PULL,
+            88,
+            "01",
+            "payload length at offset 88 is 1, expected at most 0, the" + " bytes that came"),
         arguments(
             Frames.PULL,
             88,
             "ffffff7f",
             "payload length at offset 88 is 2147483647, expected 0 to 523264"),
         arguments(
-            Frames.GRADIENT, 64, "03",
+            Frames.GRADIENT,
+            64,
+            "03",
             "payload length at offset 88 is 8, expected 12 for 3 elements of FLOAT32"),
         arguments(
             Frames.GRADIENT,
@@ -110,10 +113,7 @@ class FrameFaultsTest {
             "data type at offset 68 is 9, expected 1 (FLOAT32), 2 (FLOAT16), 3 (BFLOAT16)"),
         arguments(Frames.GRADIENT, 69, "01", "encoding at offset 69 is 1, expected 0 (DENSE)"),
         arguments(
-            Frames.GRADIENT,
-            72,
-            "00000000",
-            "samples at offset 72 is 0, expected 1 to 2147483647"),
+            Frames.GRADIENT, 72, "00000000", "samples at offset 72 is 0, expected 1 to 2147483647"),
         arguments(
             Frames.PARAMETERS,
             70,
@@ -128,8 +128,7 @@ class FrameFaultsTest {
                 + " (NOT_FINITE), 4 (DEADLINE), 5 (UNAVAILABLE), 6 (PROTOCOL)"),
         arguments(
             Frames.REFUSAL, 96, "ffff", "message at offset 96 is 65535 bytes, expected at most 23"),
-        arguments(
-            Frames.REFUSAL, 96, "1500", "payload length at offset 88 is 25, expected 23"),
+        arguments(Frames.REFUSAL, 96, "1500", "payload length at offset 88 is 25, expected 23"),
         arguments(
             Frames.REFUSAL,
             98,

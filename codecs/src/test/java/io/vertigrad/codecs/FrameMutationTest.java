@@ -9,6 +9,7 @@ import io.vertx.core.buffer.Buffer;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Seeded random damage: no bytes make a codec throw, or allocate more than came. */
@@ -22,6 +23,7 @@ class FrameMutationTest {
   private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
   @Test
+  @Tag("slow")
   void shouldDecodeToAFrameWhenBytesAreDamaged() {
     SplittableRandom random = new SplittableRandom(20_240_607);
     int intact = 0;

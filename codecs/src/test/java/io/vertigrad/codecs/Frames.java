@@ -55,8 +55,7 @@ final class Frames {
   static byte[] seal(byte[] bytes) {
     CRC32C checksum = new CRC32C();
     checksum.update(bytes, 0, HeaderField.CHECKSUM.offset());
-    checksum.update(
-        bytes, HeaderField.HEADER_BYTES, bytes.length - HeaderField.HEADER_BYTES);
+    checksum.update(bytes, HeaderField.HEADER_BYTES, bytes.length - HeaderField.HEADER_BYTES);
     return Buffer.buffer(bytes)
         .setUnsignedIntLE(HeaderField.CHECKSUM.offset(), checksum.getValue())
         .getBytes();

@@ -183,8 +183,7 @@ class TensorTest {
   @Test
   void shouldShowTypeLengthAndHeadWhenPrinted() {
     assertEquals("FLOAT32[2] {1.0, -2.5}", Tensor.ofFloats(1, -2.5f).toString());
-    assertEquals(
-        "FLOAT32[5] {1.0, 2.0, 3.0, 4.0, ...}", Tensor.ofFloats(1, 2, 3, 4, 5).toString());
+    assertEquals("FLOAT32[5] {1.0, 2.0, 3.0, 4.0, ...}", Tensor.ofFloats(1, 2, 3, 4, 5).toString());
   }
 
   @Test
@@ -200,8 +199,7 @@ class TensorTest {
     ByteBuffer payload = ByteBuffer.allocate(7);
 
     IllegalArgumentException error =
-        assertThrows(
-            IllegalArgumentException.class, () -> Tensor.wrap(DataType.FLOAT32, payload));
+        assertThrows(IllegalArgumentException.class, () -> Tensor.wrap(DataType.FLOAT32, payload));
 
     assertEquals("payload of 7 bytes: expected a multiple of 4 for FLOAT32", error.getMessage());
   }
