@@ -102,7 +102,7 @@ final class Agreement {
   private static long oldestRestored(Attendance attendance) {
     return attendance.readyServers().stream()
         .filter(server -> !server.published() && server.admission().incarnation() > 0)
-        .mapToLong(Attendee::version)
+        .flatMapToLong(server -> server.version().stream())
         .min()
         .orElse(Long.MAX_VALUE);
   }

@@ -2,6 +2,7 @@ package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
+import java.util.OptionalLong;
 
 /** One admitted member, as the coordinator last heard of it. */
 final class Attendee {
@@ -68,12 +69,10 @@ final class Attendee {
     return !status.getBoolean("starting", false);
   }
 
-  long version() {
-    return status.getLong("version", 0L);
-  }
-
-  long samples() {
-    return status.getLong("samples", 0L);
+  /** The version it said it has reached, if it said so. */
+  OptionalLong version() {
+    Long version = status.getLong("version");
+    return version == null ? OptionalLong.empty() : OptionalLong.of(version);
   }
 
   /** True when it was part of a published membership. */

@@ -11,7 +11,6 @@ import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
-import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.function.Supplier;
 
@@ -82,7 +81,16 @@ public final class CoordinatorClient {
    * before the join keeps the job from counting on this member until a report without it.
    */
   public void report(JsonObject newStatus) {
+    boolean wasStarting = status.containsKey("starting");
     status = newStatus.copy();
+    if (wasStarting && !newStatus.containsKey("starting")) {
+      context.runOnContext(
+          go -> {
+            if (pulse != null) {
+              pulse.beat();
+            }
+          });
+    }
   }
 
   /** Leaves in good order; {@code finished} means the job's last version was seen. */
@@ -178,16 +186,24 @@ public final class CoordinatorClient {
   private void hearOwn(Message<JsonObject> message) {
     JsonObject body = message.body();
     if (body.containsKey("propose")) {
-      OptionalLong closed = handler.proposed(Membership.fromJson(body.getJsonObject("propose")));
-      JsonObject answer = new JsonObject();
-      closed.ifPresent(version -> answer.put("version", version));
-      message.reply(answer);
+      propose(message, Membership.fromJson(body.getJsonObject("propose")));
       return;
     }
     handler
         .command(body)
         .onSuccess(message::reply)
         .onFailure(failure -> message.fail(1, failure.getMessage()));
+  }
+
+  private void propose(Message<JsonObject> message, Membership next) {
+    JsonObject answer = new JsonObject();
+    try {
+      handler.proposed(next).ifPresent(version -> answer.put("version", version));
+    } catch (IllegalStateException notReady) {
+      message.fail(1, notReady.getMessage());
+      return;
+    }
+    message.reply(answer);
   }
 
   private void lost(long silentMillis) {

@@ -2,14 +2,13 @@ package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.StrategyFactory;
-import io.vertigrad.verticles.strategy.StrategyProvider;
+import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
-import java.util.ServiceLoader;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -55,10 +54,12 @@ public final class CoordinatorVerticle extends VerticleBase {
   @Override
   public Future<?> start() {
     JobConfig job = JobConfig.read("-conf", config());
+    StrategyFactory strategy =
+        StrategyProviders.configure(job.strategy(), CoordinatorVerticle.class.getClassLoader());
     Courier courier = new Courier(vertx, job.addresses(), result);
     roster =
         new Roster(
-            RosterConfig.of(job, strategy(job)),
+            RosterConfig.of(job, strategy),
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
             System::currentTimeMillis,
             courier);
@@ -104,16 +105,5 @@ public final class CoordinatorVerticle extends VerticleBase {
     } else {
       vertx.setTimer(10, id -> completeWhenDeserted(stopped, deadline));
     }
-  }
-
-  private static StrategyFactory strategy(JobConfig job) {
-    StringBuilder found = new StringBuilder();
-    for (StrategyProvider provider : ServiceLoader.load(StrategyProvider.class)) {
-      if (provider.name().equals(job.strategy().name())) {
-        return provider.configure(job.strategy().settings());
-      }
-      found.append(found.isEmpty() ? "" : ", ").append(provider.name());
-    }
-    throw job.strategy().settings().refuse("name", "is unknown, expected one of: " + found);
   }
 }

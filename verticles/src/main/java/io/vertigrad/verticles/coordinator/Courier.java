@@ -53,18 +53,19 @@ final class Courier implements Consumer<Decision> {
     } else if (decision instanceof Propose propose) {
       propose(propose);
     } else if (decision instanceof Publish publish) {
-      control("membership", publish.membership().toJson());
+      control(new JsonObject().put("membership", publish.membership().toJson()));
     } else if (decision instanceof Conclude conclude) {
       conclude(conclude);
     } else if (decision instanceof Complete complete) {
       result.complete(complete.result());
     } else if (decision instanceof Stop stop) {
-      control("stop", stop.reason());
+      control(new JsonObject().put("stop", stop.reason()));
     }
   }
 
-  private void control(String key, Object value) {
-    vertx.eventBus().publish(addresses.control(), new JsonObject().put(key, value));
+  private void control(JsonObject message) {
+    message.put("state", roster.state().lower());
+    vertx.eventBus().publish(addresses.control(), message);
   }
 
   private void propose(Propose propose) {

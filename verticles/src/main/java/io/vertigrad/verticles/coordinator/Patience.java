@@ -3,6 +3,7 @@ package io.vertigrad.verticles.coordinator;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.stream.Collectors;
 
 /** How long a job waits for whom, and whom it names when it stops waiting. */
@@ -82,7 +83,7 @@ final class Patience {
   Optional<String> unrestored(long version) {
     return attendance.readyServers().stream()
         .filter(server -> !server.published() && server.admission().incarnation() > 0)
-        .filter(server -> server.version() == 0 && version > 0)
+        .filter(server -> version > 0 && server.version().equals(OptionalLong.of(0)))
         .findFirst()
         .map(
             server ->

@@ -37,7 +37,10 @@ public final class WorkerVerticle extends VerticleBase {
     thread = new WorkerThread(vertx.eventBus(), job, member);
     reportTimer = vertx.setPeriodic(REPORT_MILLIS, timer -> report("trains"));
     Promise<Boolean> ended = Promise.promise();
-    thread.start().onComplete(result -> context.runOnContext(back -> ended.handle(result)));
+    thread
+        .start()
+        .onComplete(
+            (finished, failure) -> context.runOnContext(back -> ended.complete(finished, failure)));
     ended.future().transform(result -> depart(result.result(), result.cause())).onComplete(left);
     return member.admitted();
   }
