@@ -87,7 +87,7 @@ class KnownKeysTest {
       return new JsonObject(Files.readString(file));
     }
     return new JsonObject(
-        (Map<String, Object>) new org.yaml.snakeyaml.Yaml().<Map<String, Object>>load(
+        new org.yaml.snakeyaml.Yaml().<Map<String, Object>>load(
             Files.readString(file)));
   }
 
