@@ -34,7 +34,8 @@ public final class CoordinatorClient {
   private Admission admission;
   private volatile Promise<Membership> started = Promise.promise();
   private Pulse pulse;
-  private String over;
+  private String over = "";
+  private int attempt;
   private volatile Membership membership = Membership.NONE;
   private volatile JsonObject status = new JsonObject();
 
@@ -57,11 +58,13 @@ public final class CoordinatorClient {
   public Future<Admission> join(ParameterLayout layout) {
     return onContext(
         () -> {
-          over = null;
+          int mine = ++attempt;
           if (started.future().isComplete()) {
             started = Promise.promise();
           }
-          return listen().compose(listening -> knock(layout)).compose(this::admitted);
+          return listen()
+              .compose(listening -> knock(layout, mine))
+              .compose(answer -> admitted(answer, mine));
         });
   }
 
@@ -111,7 +114,7 @@ public final class CoordinatorClient {
     return control.completion();
   }
 
-  private Future<JsonObject> knock(ParameterLayout layout) {
+  private Future<JsonObject> knock(ParameterLayout layout, int mine) {
     JoinRequest request =
         new JoinRequest(
             role,
@@ -120,18 +123,22 @@ public final class CoordinatorClient {
             JobTerms.of(job),
             layout,
             status);
-    return new Knock(vertx, job, request, () -> over).answer();
+    return new Knock(vertx, job, request, () -> mine == attempt ? null : over).answer();
   }
 
-  private Future<Admission> admitted(JsonObject answer) {
-    Admission mine = Admission.fromJson(answer.getJsonObject("admitted"));
-    own = vertx.eventBus().consumer(address(mine), this::hearOwn);
+  private Future<Admission> admitted(JsonObject answer, int mine) {
+    Admission admitted = Admission.fromJson(answer.getJsonObject("admitted"));
+    if (mine != attempt) {
+      send(admitted, "left while it joined");
+      return Future.failedFuture(new JoinException("left while it joined: " + over));
+    }
+    own = vertx.eventBus().consumer(address(admitted), this::hearOwn);
     return own.completion()
         .map(
             listening -> {
-              admission = mine;
+              admission = admitted;
               pulse = new Pulse(vertx, job.exchange(), this::beat, this::lost);
-              return mine;
+              return admitted;
             });
   }
 
@@ -213,7 +220,6 @@ public final class CoordinatorClient {
   }
 
   private void stopped(String why) {
-    over = why;
     Admission leaving = admission;
     close(why);
     if (leaving != null) {
@@ -224,6 +230,8 @@ public final class CoordinatorClient {
 
   /** Stops listening and beating, for good or until the next join. */
   private void close(String why) {
+    over = why;
+    attempt++;
     drop();
     started.tryFail(new JoinException("not started: " + why));
     if (control != null) {

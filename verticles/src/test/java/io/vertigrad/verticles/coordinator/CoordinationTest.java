@@ -12,6 +12,7 @@ import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
@@ -218,6 +219,34 @@ final class CoordinationTest {
     await(vertx.undeploy(deployment));
 
     assertEquals("the coordinator was undeployed", await(server.stopped.future()));
+  }
+
+  @Test
+  void shouldTellItsMemberWhenTheCoordinatorAnswersNoMore() {
+    job.getJsonObject("exchange").put("evictMillis", 200);
+    Admission admission = new Admission(Role.SERVER, 0, 0);
+    MessageConsumer<JsonObject> fake =
+        vertx.eventBus().consumer("vertigrad.coordination.coordinator");
+    fake.handler(m -> m.reply(new JsonObject().put("admitted", admission.toJson())));
+    FakeMember server = member(Role.SERVER);
+    await(server.join());
+    await(fake.unregister());
+
+    String why = await(server.stopped.future());
+
+    assertTrue(why.contains("has not answered on vertigrad.coordination.coordinator for "), why);
+  }
+
+  @Test
+  void shouldGiveItsPlaceBackWhenAMemberLeavesWhileItJoins() {
+    deploy();
+    FakeMember worker = member(Role.WORKER);
+    Future<Admission> joining = worker.join();
+
+    await(worker.client.leave("changed its mind"));
+
+    assertTrue(refusal(joining).startsWith("left while it joined"), joining::toString);
+    assertEquals(0, event(TrainingEvent.MemberLeft.class).rank());
   }
 
   @Test
