@@ -132,8 +132,7 @@ final class Flight {
 
   private void noteFailure(PendingRequest request, Throwable failure, long now) {
     boolean absent =
-        failure instanceof ReplyException reply
-            && reply.failureType() == ReplyFailure.NO_HANDLERS;
+        failure instanceof ReplyException reply && reply.failureType() == ReplyFailure.NO_HANDLERS;
     String what = absent ? "no server listens there" : String.valueOf(failure.getMessage());
     retrySoon(request, what, now);
   }

@@ -152,8 +152,7 @@ class BusExchangeTest {
             UnansweredException.class,
             () -> exchange(config(1 << 20, 50, 200), 0).run(new RecordingRound()));
 
-    assertTrue(
-        failure.getMessage().contains("no server listens there"), failure.getMessage());
+    assertTrue(failure.getMessage().contains("no server listens there"), failure.getMessage());
   }
 
   @Test
@@ -295,10 +294,7 @@ class BusExchangeTest {
 
   @Test
   void shouldWaitForPullWhenVersionIsNotReachedYet() {
-    consume(
-        0,
-        message ->
-            vertx.setTimer(50, timer -> message.reply(shard.answer(message.body()))));
+    consume(0, message -> vertx.setTimer(50, timer -> message.reply(shard.answer(message.body()))));
     QuadraticModel model = new QuadraticModel(LENGTH, 0);
     ParameterReader reader =
         new ParameterReader(

@@ -142,8 +142,7 @@ class TrainingLoopTest {
                 : Optional.empty();
 
     ExchangeException failure =
-        assertThrows(
-            ExchangeException.class, () -> loop(plan(6, 0, false), this::joinOnce).run());
+        assertThrows(ExchangeException.class, () -> loop(plan(6, 0, false), this::joinOnce).run());
 
     assertEquals(
         "worker 1 joined 6 times in a row and was refused before a step was answered, last as"
@@ -269,8 +268,7 @@ class TrainingLoopTest {
 
   @Test
   void shouldRoundGradientsWhenTheyTravelAsBfloat16() {
-    TrainingPlan plan =
-        new TrainingPlan(JOB, partitions, DataType.BFLOAT16, 0, 1, false);
+    TrainingPlan plan = new TrainingPlan(JOB, partitions, DataType.BFLOAT16, 0, 1, false);
     shard.script =
         frame -> {
           if (frame instanceof GradientPartition gradient) {
@@ -319,23 +317,16 @@ class TrainingLoopTest {
   }
 
   private TrainingPlan plan(long lastVersion, double clipNorm, boolean lockstep) {
-    return new TrainingPlan(
-        JOB, partitions, DataType.FLOAT32, clipNorm, lastVersion, lockstep);
+    return new TrainingPlan(JOB, partitions, DataType.FLOAT32, clipNorm, lastVersion, lockstep);
   }
 
   private TrainingLoop loop(TrainingPlan plan, Enrolment enrolment) {
     return loop(plan, enrolment, served -> {});
   }
 
-  private TrainingLoop loop(
-      TrainingPlan plan, Enrolment enrolment, IntConsumer onBatch) {
+  private TrainingLoop loop(TrainingPlan plan, Enrolment enrolment, IntConsumer onBatch) {
     return new TrainingLoop(
-        model,
-        plan,
-        new MemoryExchange(shard),
-        enrolment,
-        rank -> watched(onBatch),
-        clock::get);
+        model, plan, new MemoryExchange(shard), enrolment, rank -> watched(onBatch), clock::get);
   }
 
   private BatchSource watched(IntConsumer onBatch) {
