@@ -98,6 +98,8 @@ class RoomsTest {
         noClasses()
             .that()
             .resideInAPackage("io.vertigrad.verticles.strategy..")
+            .and()
+            .haveSimpleNameNotEndingWith("Verticle")
             .should()
             .dependOnClassesThat()
             .resideInAPackage("io.vertx.core.eventbus..");
