@@ -1,5 +1,8 @@
 package io.vertigrad.benchmarks;
 
+import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
+import io.vertigrad.benchmarks.report.Benchmark;
+import io.vertigrad.benchmarks.report.BenchmarkReport;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -7,7 +10,7 @@ import java.util.List;
 /** Runs the benchmarks named on the command line, prints their tables and writes their JSON. */
 final class BenchmarkMain {
 
-  private static final List<Benchmark> BENCHMARKS = List.of();
+  private static final List<Benchmark> BENCHMARKS = List.of(new ExchangeBenchmark());
 
   private BenchmarkMain() {}
 

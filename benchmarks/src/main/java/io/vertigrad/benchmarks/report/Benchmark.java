@@ -1,7 +1,7 @@
-package io.vertigrad.benchmarks;
+package io.vertigrad.benchmarks.report;
 
 /** One of the questions that {@code benchmarks/run} answers. */
-interface Benchmark {
+public interface Benchmark {
 
   /** Its name on the command line and of its file of results. */
   String name();

@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks;
+package io.vertigrad.benchmarks.report;
 
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** What one benchmark found: rows, the machine they were measured on, and remarks. */
-final class BenchmarkReport {
+public final class BenchmarkReport {
 
   private final String benchmark;
   private final boolean quick;
@@ -18,21 +18,21 @@ final class BenchmarkReport {
   private final List<BenchmarkRow> rows = new ArrayList<>();
   private final List<String> remarks = new ArrayList<>();
 
-  BenchmarkReport(String benchmark, boolean quick) {
+  public BenchmarkReport(String benchmark, boolean quick) {
     this.benchmark = benchmark;
     this.quick = quick;
   }
 
-  void add(BenchmarkRow row) {
+  public void add(BenchmarkRow row) {
     rows.add(row);
   }
 
   /** Something a reader of the numbers must know, such as a case that was left out and why. */
-  void remark(String text) {
+  public void remark(String text) {
     remarks.add(text);
   }
 
-  List<BenchmarkRow> rows() {
+  public List<BenchmarkRow> rows() {
     return List.copyOf(rows);
   }
 
@@ -47,14 +47,14 @@ final class BenchmarkReport {
         .put("remarks", new JsonArray(List.copyOf(remarks)));
   }
 
-  void print(PrintStream out) {
+  public void print(PrintStream out) {
     out.printf("%n%s%s on %s%n%n", benchmark, quick ? " (quick)" : "", machine);
     out.print(new BenchmarkTable(rows));
     remarks.forEach(remark -> out.println("  * " + remark));
   }
 
   /** Writes {@code <benchmark>.json} into a directory and returns the file. */
-  Path write(Path directory) throws IOException {
+  public Path write(Path directory) throws IOException {
     Path file = directory.resolve(benchmark + ".json");
     Files.createDirectories(directory);
     return Files.writeString(file, toJson().encodePrettily());

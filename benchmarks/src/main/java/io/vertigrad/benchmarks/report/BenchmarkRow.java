@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks;
+package io.vertigrad.benchmarks.report;
 
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -15,7 +15,7 @@ import java.util.OptionalDouble;
  * @param over that row's name; empty without a ratio
  * @param aim what the figure or the ratio should reach, in words; empty without an aim
  */
-record BenchmarkRow(
+public record BenchmarkRow(
     String name,
     String unit,
     Repetitions measured,
@@ -24,17 +24,17 @@ record BenchmarkRow(
     String aim) {
 
   /** A row that stands for itself. */
-  static BenchmarkRow of(String name, String unit, Repetitions measured) {
+  public static BenchmarkRow of(String name, String unit, Repetitions measured) {
     return new BenchmarkRow(name, unit, measured, OptionalDouble.empty(), "", "");
   }
 
   /** The same row as a ratio over another one measured in the same run and unit. */
-  BenchmarkRow over(BenchmarkRow limit) {
+  public BenchmarkRow over(BenchmarkRow limit) {
     double quotient = measured.median() / limit.measured.median();
     return new BenchmarkRow(name, unit, measured, OptionalDouble.of(quotient), limit.name, aim);
   }
 
-  BenchmarkRow withAim(String words) {
+  public BenchmarkRow withAim(String words) {
     return new BenchmarkRow(name, unit, measured, ratio, over, words);
   }
 

@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks;
+package io.vertigrad.benchmarks.report;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -10,11 +10,11 @@ import java.util.Map;
  *
  * <p>The first turn of each is warm-up and not counted.
  */
-final class Contest {
+public final class Contest {
 
   /** Something that can be measured again and again. */
   @FunctionalInterface
-  interface Contender {
+  public interface Contender {
 
     /** Measures once and returns the figure. */
     double measure() throws Exception;
@@ -22,13 +22,13 @@ final class Contest {
 
   private final Map<String, Contender> contenders = new LinkedHashMap<>();
 
-  Contest enter(String name, Contender contender) {
+  public Contest enter(String name, Contender contender) {
     contenders.put(name, contender);
     return this;
   }
 
   /** Runs all contenders {@code repetitions} times, and once before that. */
-  Map<String, Repetitions> run(int repetitions) throws Exception {
+  public Map<String, Repetitions> run(int repetitions) throws Exception {
     Map<String, List<Double>> measured = new LinkedHashMap<>();
     for (int turn = 0; turn <= repetitions; turn++) {
       for (Map.Entry<String, Contender> entry : contenders.entrySet()) {

@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks;
+package io.vertigrad.benchmarks.report;
 
 import java.util.Arrays;
 import java.util.Collection;
@@ -8,37 +8,37 @@ import java.util.Collection;
  *
  * @param values at least one, all in the same unit
  */
-record Repetitions(double[] values) {
+public record Repetitions(double[] values) {
 
-  Repetitions {
+  public Repetitions {
     if (values.length == 0) {
       throw new IllegalArgumentException("no repetitions: expected at least one measurement");
     }
     values = values.clone();
   }
 
-  static Repetitions of(Collection<Double> values) {
+  public static Repetitions of(Collection<Double> values) {
     return new Repetitions(values.stream().mapToDouble(Double::doubleValue).toArray());
   }
 
-  int count() {
+  public int count() {
     return values.length;
   }
 
-  double median() {
+  public double median() {
     return percentile(50);
   }
 
-  double min() {
+  public double min() {
     return Arrays.stream(values).min().orElseThrow();
   }
 
-  double max() {
+  public double max() {
     return Arrays.stream(values).max().orElseThrow();
   }
 
   /** The value below which {@code percent} of the measurements lie, interpolated linearly. */
-  double percentile(double percent) {
+  public double percentile(double percent) {
     double[] sorted = values.clone();
     Arrays.sort(sorted);
     double place = percent / 100 * (sorted.length - 1);
@@ -48,7 +48,7 @@ record Repetitions(double[] values) {
   }
 
   /** The same measurements in another unit. */
-  Repetitions times(double factor) {
+  public Repetitions times(double factor) {
     return new Repetitions(Arrays.stream(values).map(value -> value * factor).toArray());
   }
 }

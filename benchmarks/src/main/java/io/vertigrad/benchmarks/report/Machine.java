@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks;
+package io.vertigrad.benchmarks.report;
 
 import com.sun.management.OperatingSystemMXBean;
 import io.vertx.core.json.JsonObject;

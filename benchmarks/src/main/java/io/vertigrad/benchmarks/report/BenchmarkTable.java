@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks;
+package io.vertigrad.benchmarks.report;
 
 import java.util.ArrayList;
 import java.util.List;

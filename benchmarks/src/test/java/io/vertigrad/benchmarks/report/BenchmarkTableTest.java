@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks;
+package io.vertigrad.benchmarks.report;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
