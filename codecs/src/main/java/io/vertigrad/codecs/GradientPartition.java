@@ -1,5 +1,7 @@
 package io.vertigrad.codecs;
 
+import java.util.Objects;
+
 /**
  * One worker's gradient of one partition, on its way to a strategy.
  *
@@ -8,8 +10,17 @@ package io.vertigrad.codecs;
  * @param version version of the partition the gradient was computed at
  * @param samples training samples behind the gradient, at least 1
  * @param firstElement index of the partition's first element in the exchange vector
- * @param gradient mean gradient over those samples
+ * @param gradient mean gradient over those samples; at most one frame
  */
 public record GradientPartition(
     ExchangeId id, long layout, long version, int samples, long firstElement, Tensor gradient)
-    implements Frame {}
+    implements Frame {
+
+  public GradientPartition {
+    Objects.requireNonNull(id, "id");
+    FrameLimits.requireAtLeast("version", version, 0);
+    FrameLimits.requireAtLeast("samples", samples, 1);
+    FrameLimits.requireAtLeast("firstElement", firstElement, 0);
+    FrameLimits.requireFits("gradient", gradient);
+  }
+}

@@ -1,5 +1,7 @@
 package io.vertigrad.codecs;
 
+import java.util.Objects;
+
 /**
  * The answer to a gradient or a pull: the parameters of one partition.
  *
@@ -11,7 +13,7 @@ package io.vertigrad.codecs;
  *     its own; 0 for a synchronous round and for a pull
  * @param outcome what became of the gradient
  * @param firstElement index of the partition's first element in the exchange vector
- * @param parameters the parameters at {@code version}
+ * @param parameters the parameters at {@code version}; at most one frame
  */
 public record ParameterPartition(
     ExchangeId id,
@@ -24,19 +26,41 @@ public record ParameterPartition(
     Tensor parameters)
     implements Frame {
 
+  public ParameterPartition {
+    Objects.requireNonNull(id, "id");
+    Objects.requireNonNull(outcome, "outcome");
+    FrameLimits.requireAtLeast("server", server, 0);
+    FrameLimits.requireAtLeast("version", version, 0);
+    FrameLimits.requireAtLeast("staleness", staleness, 0);
+    FrameLimits.requireAtLeast("firstElement", firstElement, 0);
+    FrameLimits.requireFits("parameters", parameters);
+  }
+
   /** What a strategy did with the gradient that this answers. */
-  public enum Outcome {
+  public enum Outcome implements Coded {
     /** There was no gradient: this answers a pull. */
-    PULLED,
+    PULLED(1),
     /** Applied, once. */
-    APPLIED,
+    APPLIED(2),
     /** Came after its round had closed; not applied, counted as late. */
-    LATE,
+    LATE(3),
     /** Came again; applied once before. */
-    DUPLICATE,
+    DUPLICATE(4),
     /** Older than the strategy's staleness bound; not applied. */
-    TOO_STALE,
+    TOO_STALE(5),
     /** The job had reached its last update; not applied. */
-    FINISHED
+    FINISHED(6);
+
+    private final byte code;
+
+    Outcome(int code) {
+      this.code = (byte) code;
+    }
+
+    /** The code written into the frame. */
+    @Override
+    public byte code() {
+      return code;
+    }
   }
 }

@@ -1,5 +1,7 @@
 package io.vertigrad.codecs;
 
+import java.util.Objects;
+
 /**
  * Asks for one partition's parameters without offering a gradient.
  *
@@ -7,4 +9,10 @@ package io.vertigrad.codecs;
  * @param layout hash of the parameter layout
  * @param minimumVersion the answer waits until the partition has reached this version; 0 for now
  */
-public record PullRequest(ExchangeId id, long layout, long minimumVersion) implements Frame {}
+public record PullRequest(ExchangeId id, long layout, long minimumVersion) implements Frame {
+
+  public PullRequest {
+    Objects.requireNonNull(id, "id");
+    FrameLimits.requireAtLeast("minimumVersion", minimumVersion, 0);
+  }
+}

@@ -1,16 +1,25 @@
 package io.vertigrad.codecs;
 
+import java.util.Objects;
+
 /**
  * A clear no: the frame was understood and not acted upon.
  *
  * @param id identity of the exchange that is refused
  * @param reason what kind of no, for the program
- * @param message where, what was found, what was expected, what to do, for the person
+ * @param message where, what was found, what was expected, what to do, for the person; cut at {@link
+ *     FrameLimits#MAX_MESSAGE_BYTES}
  */
 public record Refusal(ExchangeId id, Reason reason, String message) implements Frame {
 
+  public Refusal {
+    Objects.requireNonNull(id, "id");
+    Objects.requireNonNull(reason, "reason");
+    message = WireText.cut(message, FrameLimits.MAX_MESSAGE_BYTES);
+  }
+
   /** Why a frame was refused, and what its sender should do. */
-  public enum Reason {
+  public enum Reason implements Coded {
     /** The rank is not a member, or has been readmitted since: join again. */
     STALE_INCARNATION(1),
     /** The frame's layout, partition or length is not the server's: a different model. */
@@ -31,6 +40,7 @@ public record Refusal(ExchangeId id, Reason reason, String message) implements F
     }
 
     /** The code written into the frame. */
+    @Override
     public byte code() {
       return code;
     }

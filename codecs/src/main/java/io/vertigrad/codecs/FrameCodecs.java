@@ -1,0 +1,50 @@
+package io.vertigrad.codecs;
+
+import io.vertx.core.eventbus.EventBus;
+import io.vertx.core.eventbus.MessageCodec;
+import java.util.List;
+
+/** Every codec there is, and their registration on an event bus. */
+public final class FrameCodecs {
+
+  private static final List<FrameCodec<?>> ALL =
+      List.of(
+          new GradientPartitionCodec(),
+          new ParameterPartitionCodec(),
+          new PullRequestCodec(),
+          new RefusalCodec(),
+          new MalformedCodec());
+
+  private FrameCodecs() {}
+
+  /** Makes every frame sendable on this bus; harmless if it was done before. Any thread. */
+  public static void register(EventBus bus) {
+    ALL.forEach(codec -> register(bus, codec));
+  }
+
+  /** The codec of one kind of frame, for measuring it and for carrying frames by other means. */
+  public static <F extends Frame> MessageCodec<F, Frame> of(Class<F> type) {
+    for (FrameCodec<?> codec : ALL) {
+      if (codec.type() == type) {
+        @SuppressWarnings("unchecked")
+        MessageCodec<F, Frame> found = (FrameCodec<F>) codec;
+        return found;
+      }
+    }
+    throw new IllegalArgumentException(
+        "no codec for %s, expected one of %s"
+            .formatted(type.getName(), ALL.stream().map(FrameCodec::type).toList()));
+  }
+
+  static List<FrameCodec<?>> all() {
+    return ALL;
+  }
+
+  private static <F extends Frame> void register(EventBus bus, FrameCodec<F> codec) {
+    try {
+      bus.registerDefaultCodec(codec.type(), codec);
+    } catch (IllegalStateException registeredBefore) {
+      // The bus offers no question, only this answer; nobody else has a codec for our records.
+    }
+  }
+}

@@ -1,0 +1,217 @@
+package io.vertigrad.codecs;
+
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.buffer.BufferInternal;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+/**
+ * One frame being read: each getter checks its field, and the first fault found is kept.
+ *
+ * <p>After a fault every getter answers a harmless value, so that a codec reads all its fields in a
+ * row and asks once, in {@link #orMalformed}. Nothing here throws, and only a frame without fault
+ * leads to an allocation.
+ */
+final class FrameReader {
+
+  private static final HeaderField[] FIELDS = HeaderField.values();
+
+  private ByteBuffer frame;
+  private ByteBuffer payload = ByteBuffer.allocate(0);
+  private Malformed fault;
+  private long fieldsRead;
+
+  /** Opens the frame of this kind that starts at {@code start}; bytes after it are ignored. */
+  FrameReader(int kind, Buffer wire, int start) {
+    int available = wire.length() - start;
+    if (start < 0 || available < HeaderField.HEADER_BYTES) {
+      String expected = "at least %d bytes".formatted(HeaderField.HEADER_BYTES);
+      fault = new Malformed("frame", 0, "%d bytes".formatted(Math.max(0, available)), expected);
+      return;
+    }
+    frame = view(wire, start, available);
+    exactly(HeaderField.MAGIC, HeaderField.MAGIC_NUMBER);
+    exactly(HeaderField.FORMAT_VERSION, HeaderField.CURRENT_FORMAT);
+    openPayload(available - HeaderField.HEADER_BYTES);
+    exactly(HeaderField.CHECKSUM, fault == null ? FrameWriter.checksum(frame, payload) : 0);
+    exactly(HeaderField.KIND, kind);
+  }
+
+  /** The field's value if it lies within the bounds. */
+  long between(HeaderField field, long least, long most) {
+    fieldsRead |= 1L << field.ordinal();
+    if (fault != null) {
+      return least;
+    }
+    long found = field.read(frame);
+    if (found < least || found > most) {
+      fail(field, found, "%s to %s".formatted(field.show(least), field.show(most)));
+      return least;
+    }
+    return found;
+  }
+
+  /** A number from {@code least} up. */
+  long atLeast(HeaderField field, long least) {
+    return between(field, least, Long.MAX_VALUE);
+  }
+
+  /** An int from {@code least} up. */
+  int intAtLeast(HeaderField field, int least) {
+    return (int) between(field, least, Integer.MAX_VALUE);
+  }
+
+  /** Any 64 bits, such as a hash. */
+  long any(HeaderField field) {
+    return between(field, Long.MIN_VALUE, Long.MAX_VALUE);
+  }
+
+  /** The constant whose code the field holds, or the first one after a fault. */
+  <E extends Enum<E> & Coded> E oneOf(HeaderField field, E[] constants) {
+    long found = between(field, 0, 0xff);
+    for (E constant : constants) {
+      if (constant.code() == found) {
+        return constant;
+      }
+    }
+    fail(
+        field,
+        found,
+        Arrays.stream(constants)
+            .map(constant -> "%d (%s)".formatted(constant.code(), constant))
+            .collect(Collectors.joining(", ")));
+    return constants[0];
+  }
+
+  ExchangeId id() {
+    return new ExchangeId(
+        any(HeaderField.JOB),
+        intAtLeast(HeaderField.WORKER, -1),
+        intAtLeast(HeaderField.INCARNATION, 0),
+        intAtLeast(HeaderField.EPOCH, 0),
+        atLeast(HeaderField.STEP, 0),
+        intAtLeast(HeaderField.PARTITION, 0));
+  }
+
+  /** The payload as a tensor: a view of the wire buffer where that is on the heap. */
+  Tensor tensor() {
+    DataType type = oneOf(HeaderField.DATA_TYPE, DataType.values());
+    Encoding encoding = oneOf(HeaderField.ENCODING, Encoding.values());
+    long elements = between(HeaderField.ELEMENT_COUNT, 0, FrameLimits.maxElements(type));
+    long bytes = encoding.payloadBytes(type, elements);
+    if (bytes != payload.remaining()) {
+      String expected = "%d for %d elements of %s".formatted(bytes, elements, type);
+      fail(HeaderField.PAYLOAD_LENGTH, payload.remaining(), expected);
+    }
+    return fault == null ? Tensor.wrap(type, takePayload()) : null;
+  }
+
+  /** The next 32-bit number of the payload. */
+  int payloadInt(String name, int least) {
+    if (fault == null && payload.remaining() < Integer.BYTES) {
+      fail(name, "%d bytes left".formatted(payload.remaining()), "4 bytes");
+    }
+    int found = fault == null ? payload.getInt(payload.position()) : least;
+    if (found < least) {
+      fail(name, Integer.toString(found), "at least %d".formatted(least));
+      return least;
+    }
+    skip(Integer.BYTES);
+    return found;
+  }
+
+  /** The next text of the payload, of at most {@code limit} bytes. */
+  String payloadText(String name, int limit) {
+    if (fault == null && payload.remaining() < WireText.PREFIX_BYTES) {
+      fail(name, "%d bytes left".formatted(payload.remaining()), "a length of 2 bytes");
+    }
+    int length = fault == null ? payload.getShort(payload.position()) & 0xffff : 0;
+    int most = Math.min(limit, payload.remaining() - WireText.PREFIX_BYTES);
+    if (fault == null && length > most) {
+      fail(name, "%d bytes".formatted(length), "at most %d".formatted(most));
+    }
+    if (fault != null) {
+      return "";
+    }
+    String text = WireText.decode(payload.slice(payload.position() + 2, length));
+    if (text == null) {
+      fail(name, "%d bytes that are no UTF-8".formatted(length), "UTF-8");
+      return "";
+    }
+    skip(WireText.PREFIX_BYTES + length);
+    return text;
+  }
+
+  /**
+   * The frame that {@code value} makes of what was read, unless there was a fault, a field of
+   * another kind is set, or the payload holds more than was read.
+   */
+  Frame orMalformed(Supplier<? extends Frame> value) {
+    fieldsRead |= 1L << HeaderField.PAYLOAD_LENGTH.ordinal();
+    for (HeaderField field : FIELDS) {
+      if ((fieldsRead & 1L << field.ordinal()) == 0) {
+        exactly(field, 0);
+      }
+    }
+    if (payload.hasRemaining()) {
+      int taken = payload.position();
+      fail(HeaderField.PAYLOAD_LENGTH, taken + payload.remaining(), Integer.toString(taken));
+    }
+    return fault != null ? fault : value.get();
+  }
+
+  private void exactly(HeaderField field, long expected) {
+    fieldsRead |= 1L << field.ordinal();
+    if (fault == null && field.read(frame) != expected) {
+      fail(field, field.read(frame), field.show(expected));
+    }
+  }
+
+  private void openPayload(int available) {
+    int length = (int) between(HeaderField.PAYLOAD_LENGTH, 0, FrameLimits.MAX_PAYLOAD_BYTES);
+    if (length > available) {
+      fail(HeaderField.PAYLOAD_LENGTH, length, "at most %d, the bytes that came".formatted(available));
+    }
+    if (fault == null) {
+      payload = frame.slice(HeaderField.HEADER_BYTES, length).order(ByteOrder.LITTLE_ENDIAN);
+    }
+  }
+
+  private ByteBuffer takePayload() {
+    ByteBuffer taken = payload.slice();
+    skip(taken.remaining());
+    if (taken.hasArray()) {
+      return taken;
+    }
+    return ByteBuffer.allocate(taken.remaining()).put(taken).flip();
+  }
+
+  private void skip(int bytes) {
+    if (fault == null) {
+      payload.position(payload.position() + bytes);
+    }
+  }
+
+  private void fail(HeaderField field, long found, String expected) {
+    if (fault == null) {
+      fault = new Malformed(field.label(), field.offset(), field.show(found), expected);
+    }
+  }
+
+  private void fail(String name, String found, String expected) {
+    if (fault == null) {
+      int offset = HeaderField.HEADER_BYTES + payload.position();
+      fault = new Malformed(name, offset, found, expected);
+    }
+  }
+
+  private static ByteBuffer view(Buffer wire, int start, int length) {
+    return ((BufferInternal) wire)
+        .getByteBuf()
+        .nioBuffer(start, length)
+        .order(ByteOrder.LITTLE_ENDIAN);
+  }
+}

@@ -1,0 +1,115 @@
+package io.vertigrad.codecs;
+
+import java.nio.ByteBuffer;
+
+/**
+ * The fields of a frame's header, in order, at their fixed offsets; all little-endian.
+ *
+ * <p>{@code docs/wire-format.md} gives each field's meaning and is tested against these constants.
+ * A field that a kind of frame does not use is zero.
+ */
+enum HeaderField {
+  MAGIC("magic", 0, Type.U32),
+  FORMAT_VERSION("format version", 4, Type.U8),
+  KIND("kind", 5, Type.U8),
+  FLAGS("flags", 6, Type.U16),
+  JOB("job", 8, Type.I64),
+  LAYOUT("layout", 16, Type.I64),
+  WORKER("worker", 24, Type.I32),
+  INCARNATION("incarnation", 28, Type.I32),
+  EPOCH("epoch", 32, Type.I32),
+  PARTITION("partition", 36, Type.I32),
+  STEP("step", 40, Type.I64),
+  VERSION("version", 48, Type.I64),
+  FIRST_ELEMENT("first element", 56, Type.I64),
+  ELEMENT_COUNT("element count", 64, Type.I32),
+  DATA_TYPE("data type", 68, Type.U8),
+  ENCODING("encoding", 69, Type.U8),
+  OUTCOME("outcome", 70, Type.U8),
+  REASON("reason", 71, Type.U8),
+  SAMPLES("samples", 72, Type.I32),
+  STALENESS("staleness", 76, Type.I32),
+  SERVER("server", 80, Type.I32),
+  SPARE("spare", 84, Type.U32),
+  PAYLOAD_LENGTH("payload length", 88, Type.I32),
+  CHECKSUM("checksum", 92, Type.U32);
+
+  /** Bytes of the whole header; the payload begins here. */
+  static final int HEADER_BYTES = 96;
+
+  /** "VGRD" as the first four bytes spell it. */
+  static final long MAGIC_NUMBER = 0x44524756L;
+
+  /** The version of this layout. */
+  static final int CURRENT_FORMAT = 1;
+
+  private final String label;
+  private final int offset;
+  private final Type type;
+
+  HeaderField(String label, int offset, Type type) {
+    this.label = label;
+    this.offset = offset;
+    this.type = type;
+  }
+
+  /** The name that errors and the documentation use. */
+  String label() {
+    return label;
+  }
+
+  /** First byte, counted from the start of the frame. */
+  int offset() {
+    return offset;
+  }
+
+  Type type() {
+    return type;
+  }
+
+  /** Reads this field from a little-endian frame that starts at index 0. */
+  long read(ByteBuffer frame) {
+    return switch (type) {
+      case U8 -> frame.get(offset) & 0xffL;
+      case U16 -> frame.getShort(offset) & 0xffffL;
+      case I32 -> frame.getInt(offset);
+      case U32 -> frame.getInt(offset) & 0xffff_ffffL;
+      case I64 -> frame.getLong(offset);
+    };
+  }
+
+  /** Writes this field into a little-endian header that starts at index 0. */
+  void write(ByteBuffer header, long value) {
+    switch (type) {
+      case U8 -> header.put(offset, (byte) value);
+      case U16 -> header.putShort(offset, (short) value);
+      case I32, U32 -> header.putInt(offset, (int) value);
+      case I64 -> header.putLong(offset, value);
+      default -> throw new AssertionError(type);
+    }
+  }
+
+  /** A value as errors show it: plain for counts, hexadecimal for bit patterns. */
+  String show(long value) {
+    return type == Type.U32 ? "0x%08x".formatted(value) : Long.toString(value);
+  }
+
+  /** How a field's bytes are read: unsigned or two's complement, and how many bits. */
+  enum Type {
+    U8(1),
+    U16(2),
+    I32(4),
+    U32(4),
+    I64(8);
+
+    private final int bytes;
+
+    Type(int bytes) {
+      this.bytes = bytes;
+    }
+
+    int bytes() {
+      return bytes;
+    }
+  }
+}
