@@ -1,6 +1,7 @@
 package io.vertigrad.benchmarks;
 
 import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
+import io.vertigrad.benchmarks.jmh.JmhBenchmark;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import java.nio.file.Path;
@@ -10,7 +11,7 @@ import java.util.List;
 /** Runs the benchmarks named on the command line, prints their tables and writes their JSON. */
 final class BenchmarkMain {
 
-  private static final List<Benchmark> BENCHMARKS = List.of(new ExchangeBenchmark());
+  private static final List<Benchmark> BENCHMARKS = List.of(new ExchangeBenchmark(), new JmhBenchmark());
 
   private BenchmarkMain() {}
 
