@@ -1,6 +1,7 @@
 package io.vertigrad.compute.optimizer;
 
 import io.vertigrad.codecs.settings.Settings;
+import java.util.List;
 
 /**
  * How parameters follow gradients.
@@ -27,6 +28,10 @@ public record OptimizerConfig(
     double weightDecay,
     double clipNorm,
     LearningRateSchedule schedule) {
+
+  /** The update rules on offer. */
+  public static final List<String> NAMES =
+      List.of("sgd", "nesterov", "adam", "adagrad", "rmsprop");
 
   /** Plain SGD at a constant rate. */
   public static OptimizerConfig sgd(double learningRate) {

@@ -1,0 +1,36 @@
+package io.vertigrad.compute.dl4j;
+
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.optimizer.UpdateRule;
+import java.util.Map;
+
+/** Eclipse Deeplearning4j as an engine. */
+public final class Dl4jEngine implements Engine {
+
+  private static final int DEFAULT_THREADS = 1;
+
+  @Override
+  public String name() {
+    return "dl4j";
+  }
+
+  @Override
+  public Model model(ModelConfig config) {
+    Backend.start(config.threads());
+    return new ModelLoader(config).load();
+  }
+
+  @Override
+  public UpdateRule updateRule(OptimizerConfig config, int length) {
+    Backend.start(DEFAULT_THREADS);
+    return UpdateRules.create(config, length);
+  }
+
+  @Override
+  public Map<String, String> describe() {
+    return Backend.start(DEFAULT_THREADS).describe();
+  }
+}

@@ -1,0 +1,141 @@
+package io.vertigrad.compute.dl4j;
+
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.Score;
+import io.vertigrad.compute.dl4j.kernels.NativeFloats;
+import java.io.IOException;
+import java.nio.FloatBuffer;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
+import org.nd4j.linalg.api.memory.enums.AllocationPolicy;
+import org.nd4j.linalg.api.memory.enums.LearningPolicy;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** A DL4J network as the rest of the house sees it. */
+final class Dl4jModel implements Model {
+
+  private static final int KEPT_BATCH_SIZES = 4;
+  private static final double SMALLEST_PROBABILITY = 1e-10;
+  private static final String OUTPUT = "VERTIGRAD_OUTPUT";
+  private static final WorkspaceConfiguration OUTPUT_MEMORY =
+      WorkspaceConfiguration.builder()
+          .policyAllocation(AllocationPolicy.STRICT)
+          .policyLearning(LearningPolicy.OVER_TIME)
+          .build();
+
+  private final Network network;
+  private final List<Integer> sample;
+  private final int classes;
+  private final SegmentTable table;
+  private final FlatVector parameters;
+  private final FlatVector gradients;
+  private final Map<Integer, BatchArrays> arrays =
+      new LinkedHashMap<>(8, 0.75f, true) {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Integer, BatchArrays> eldest) {
+          return size() > KEPT_BATCH_SIZES;
+        }
+      };
+
+  private int lastCount = 1;
+
+  /**
+   * A model over a network that fits.
+   *
+   * @param sample one sample's dimensions as the network takes them
+   * @param classes number of outputs
+   */
+  Dl4jModel(Network network, List<Integer> sample, int classes) {
+    this.network = network;
+    this.sample = List.copyOf(sample);
+    this.classes = classes;
+    this.table = SegmentTable.of(network);
+    this.parameters = new FlatVector(network.parameters(), table);
+    this.gradients = new FlatVector(network.gradients(), table);
+  }
+
+  @Override
+  public ParameterLayout layout() {
+    return table.layout();
+  }
+
+  @Override
+  public void readParameters(int first, FloatBuffer destination) {
+    parameters.read(first, destination);
+  }
+
+  @Override
+  public void writeParameters(int first, FloatBuffer source) {
+    parameters.write(first, source);
+  }
+
+  @Override
+  public double gradient(Batch batch) {
+    BatchArrays filled = filled(batch);
+    lastCount = batch.count();
+    return network.gradient(filled.features(), filled.labels());
+  }
+
+  /** The engine leaves the sum over the batch; dividing it is folded into the copy. */
+  @Override
+  public void readGradient(int first, FloatBuffer destination) {
+    gradients.read(first, destination, 1f / lastCount);
+  }
+
+  @Override
+  public Score score(Batch batch) {
+    BatchArrays filled = filled(batch);
+    float[] probabilities = new float[batch.count() * classes];
+    try (MemoryWorkspace workspace =
+        Nd4j.getWorkspaceManager().getAndActivateWorkspace(OUTPUT_MEMORY, OUTPUT)) {
+      INDArray output = network.output(filled.features(), workspace);
+      NativeFloats.of(output.ordering() == 'c' ? output : output.dup('c')).get(probabilities);
+    }
+    return score(probabilities, batch.labels());
+  }
+
+  private Score score(float[] probabilities, int[] labels) {
+    double loss = 0;
+    int correct = 0;
+    for (int i = 0; i < labels.length; i++) {
+      int first = i * classes;
+      int best = first;
+      for (int k = first + 1; k < first + classes; k++) {
+        best = probabilities[k] > probabilities[best] ? k : best;
+      }
+      correct += best == first + labels[i] ? 1 : 0;
+      loss -= Math.log(Math.max(probabilities[first + labels[i]], SMALLEST_PROBABILITY));
+    }
+    return new Score(labels.length, loss, correct);
+  }
+
+  @Override
+  public void save(Path file) throws IOException {
+    network.save(file);
+  }
+
+  @Override
+  public void close() {
+    arrays.clear();
+    Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+  }
+
+  private BatchArrays filled(Batch batch) {
+    if (batch.count() == 0) {
+      throw new IllegalArgumentException("batch of 0 samples: expected at least 1");
+    }
+    BatchArrays filled =
+        arrays.computeIfAbsent(batch.count(), count -> new BatchArrays(count, sample, classes));
+    filled.fill(batch);
+    return filled;
+  }
+}

@@ -1,0 +1,86 @@
+package io.vertigrad.compute.dl4j;
+
+import io.vertigrad.compute.Block;
+import io.vertigrad.compute.dl4j.kernels.Kernels;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.conf.CacheMode;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.layers.convolution.ConvolutionLayer;
+import org.deeplearning4j.nn.layers.convolution.subsampling.SubsamplingLayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.util.ModelSerializer;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** A chain of layers. */
+final class LayeredNetwork implements Network {
+
+  private final MultiLayerNetwork network;
+
+  LayeredNetwork(MultiLayerNetwork network) {
+    this.network = network;
+    network.getLayerWiseConfigurations().setTrainingWorkspaceMode(WorkspaceMode.ENABLED);
+    network.getLayerWiseConfigurations().setInferenceWorkspaceMode(WorkspaceMode.ENABLED);
+    network.setCacheMode(CacheMode.DEVICE);
+    Kernels.install(network);
+    network.initGradientsView();
+  }
+
+  @Override
+  public INDArray parameters() {
+    return network.params();
+  }
+
+  @Override
+  public INDArray gradients() {
+    return network.getGradientsViewArray();
+  }
+
+  @Override
+  public List<Parameter> arrays() {
+    List<Parameter> arrays = new ArrayList<>();
+    for (Layer layer : network.getLayers()) {
+      String given = layer.conf().getLayer().getLayerName();
+      String name = given == null ? "layer" + layer.getIndex() : given;
+      layer
+          .paramTable()
+          .forEach(
+              (key, values) ->
+                  arrays.add(new Parameter(name + "." + key, values, kind(layer, key))));
+    }
+    return arrays;
+  }
+
+  static Block.Kind kind(org.deeplearning4j.nn.api.Trainable layer, String key) {
+    return layer.updaterDivideByMinibatch(key) ? Block.Kind.TRAINABLE : Block.Kind.STATISTIC;
+  }
+
+  @Override
+  public boolean takesImages() {
+    Layer first = network.getLayer(0);
+    boolean image = first instanceof ConvolutionLayer || first instanceof SubsamplingLayer;
+    return image && network.getLayerWiseConfigurations().getInputPreProcess(0) == null;
+  }
+
+  @Override
+  public double gradient(INDArray features, INDArray labels) {
+    network.setInput(features);
+    network.setLabels(labels);
+    network.computeGradientAndScore();
+    return network.score();
+  }
+
+  @Override
+  public INDArray output(INDArray features, MemoryWorkspace workspace) {
+    return network.output(features, false, workspace);
+  }
+
+  @Override
+  public void save(Path file) throws IOException {
+    ModelSerializer.writeModel(network, file.toFile(), false);
+  }
+}

@@ -1,0 +1,54 @@
+package io.vertigrad.compute.dl4j.kernels;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.Pointer;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Buffers that lie directly over an array's native memory, for copies at memory speed.
+ *
+ * <p>ND4J's own {@code asNio()} ignores the offset of a view and cuts silently beyond 2 GB; this
+ * starts at the view's first element and refuses what it cannot cover. The array must stay
+ * referenced for as long as the buffer is used.
+ */
+public final class NativeFloats {
+
+  private static final long LARGEST = Integer.MAX_VALUE / Float.BYTES;
+
+  private NativeFloats() {}
+
+  /** The elements of a contiguous float array, in the order of its memory. */
+  public static FloatBuffer of(INDArray array) {
+    return bytes(array).asFloatBuffer();
+  }
+
+  /** The same memory, byte by byte in native order. */
+  public static ByteBuffer bytes(INDArray array) {
+    if (array.dataType() != DataType.FLOAT || array.length() > LARGEST) {
+      throw new IllegalArgumentException(
+          "array of %d %s: expected at most %d FLOAT"
+              .formatted(array.length(), array.dataType(), LARGEST));
+    }
+    long bytes = array.length() * Float.BYTES;
+    BytePointer start = new BytePointer(new Address(address(array)));
+    start.position(0).limit(bytes).capacity(bytes);
+    return start.asByteBuffer().order(ByteOrder.nativeOrder());
+  }
+
+  /** Where the first element lies. */
+  public static long address(INDArray array) {
+    return array.data().addressPointer().address();
+  }
+
+  /** A pointer to memory that it does not own. */
+  private static final class Address extends Pointer {
+
+    Address(long address) {
+      this.address = address;
+    }
+  }
+}

@@ -1,0 +1,89 @@
+package io.vertigrad.compute.dl4j.models;
+
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration.GraphBuilder;
+import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
+import org.deeplearning4j.nn.conf.graph.MergeVertex;
+import org.deeplearning4j.nn.conf.graph.ScaleVertex;
+import org.deeplearning4j.nn.conf.graph.SubsetVertex;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.PoolingType;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.nd4j.linalg.activations.Activation;
+
+/** Adds the blocks of a residual network to a graph; every vertex is one that DL4J ships. */
+final class ResidualBlocks {
+
+  private static final double DECAY = 0.9;
+  private static final double EPSILON = 1e-5;
+
+  private final GraphBuilder graph;
+  private final boolean projects;
+
+  /**
+   * Blocks of one graph.
+   *
+   * @param projects whether a shortcut between widths is a convolution, not padding
+   */
+  ResidualBlocks(GraphBuilder graph, boolean projects) {
+    this.graph = graph;
+    this.projects = projects;
+  }
+
+  /** Convolution, batch norm, ReLU; returns the name of its last vertex. */
+  String stem(String input, int channels) {
+    return relu("stem", normalised("stem", input, channels, 3, 1));
+  }
+
+  /** Two convolutions beside a shortcut; a change of width halves height and width. */
+  String block(String name, String input, int channelsIn, int channelsOut) {
+    int stride = channelsIn == channelsOut ? 1 : 2;
+    String first = relu(name + "a", normalised(name + "a", input, channelsOut, 3, stride));
+    String second = normalised(name + "b", first, channelsOut, 3, 1);
+    String shortcut = stride == 1 ? input : shortcut(name, input, channelsIn, channelsOut);
+    String sum = name + "-add";
+    graph.addVertex(sum, new ElementWiseVertex(ElementWiseVertex.Op.Add), second, shortcut);
+    return relu(name, sum);
+  }
+
+  private String shortcut(String name, String input, int channelsIn, int channelsOut) {
+    if (projects) {
+      return normalised(name + "s", input, channelsOut, 1, 2);
+    }
+    String half = name + "s-half";
+    graph.addLayer(
+        half,
+        new SubsamplingLayer.Builder(PoolingType.MAX).kernelSize(1, 1).stride(2, 2).build(),
+        input);
+    String some = name + "s-some";
+    graph.addVertex(some, new SubsetVertex(0, (channelsOut - channelsIn) / 2 - 1), half);
+    String zero = name + "s-zero";
+    graph.addVertex(zero, new ScaleVertex(0), some);
+    graph.addVertex(name + "s-pad", new MergeVertex(), zero, half, zero);
+    return name + "s-pad";
+  }
+
+  private String normalised(String name, String input, int channels, int kernel, int stride) {
+    graph.addLayer(
+        name + "-conv",
+        new ConvolutionLayer.Builder(kernel, kernel)
+            .stride(stride, stride)
+            .padding(kernel / 2, kernel / 2)
+            .nOut(channels)
+            .hasBias(false)
+            .activation(Activation.IDENTITY)
+            .build(),
+        input);
+    graph.addLayer(
+        name + "-bn",
+        new BatchNormalization.Builder().decay(DECAY).eps(EPSILON).useLogStd(false).build(),
+        name + "-conv");
+    return name + "-bn";
+  }
+
+  private String relu(String name, String input) {
+    graph.addLayer(name + "-relu", new ActivationLayer(Activation.RELU), input);
+    return name + "-relu";
+  }
+}

@@ -1,0 +1,41 @@
+package org.nd4j.nativeblas;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+
+/** The old address of ND4J's CPU bindings, as far as DL4J's layer helpers ask for it. */
+public final class Nd4jCpu {
+
+  private Nd4jCpu() {}
+
+  /** The old address of the native environment; answers from its new one. */
+  public static final class Environment {
+
+    private static final String MOVED_TO =
+        "org.nd4j.linalg.cpu.nativecpu.bindings.Nd4jCpu$Environment";
+
+    private static final Environment INSTANCE = new Environment();
+
+    private Environment() {}
+
+    public static Environment getInstance() {
+      return INSTANCE;
+    }
+
+    /** Whether the native library was built with oneDNN, which used to be called MKL-DNN. */
+    public boolean isUseMKLDNN() {
+      try {
+        Class<?> moved = Class.forName(MOVED_TO);
+        MethodHandles.Lookup lookup = MethodHandles.publicLookup();
+        MethodHandle instance =
+            lookup.findStatic(moved, "getInstance", MethodType.methodType(moved));
+        MethodHandle uses =
+            lookup.findVirtual(moved, "isUseONEDNN", MethodType.methodType(boolean.class));
+        return (boolean) uses.invoke(instance.invoke());
+      } catch (Throwable e) {
+        throw new IllegalStateException(MOVED_TO + ": expected isUseONEDNN() to answer", e);
+      }
+    }
+  }
+}

@@ -1,0 +1,6 @@
+/**
+ * One class that ND4J 1.0.0-M2.1 moved away but DL4J of the same version still looks up here.
+ *
+ * <p>Without it every layer falls back to its slow built-in implementation, with an error line.
+ */
+package org.nd4j.nativeblas;

@@ -1,0 +1,114 @@
+package io.vertigrad.verticles.exchange;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.verticles.job.ExchangeConfig;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.EventBus;
+import java.util.Optional;
+
+/**
+ * The exchange over the event bus: request and reply per partition, a window in bytes, retries with
+ * the same identity, a deadline.
+ *
+ * <p>Frames are encoded by the thread inside {@link #run}, which is not an event loop, so that
+ * event loops stay free; answers come back to it through a {@link Mailbox}. Nothing here sets a
+ * timer per frame beyond the bus's own: the waiting thread looks for overdue requests itself.
+ */
+public final class BusExchange implements PartitionExchange {
+
+  private final EventBus bus;
+  private final Addresses addresses;
+  private final ExchangeConfig config;
+  private final DeliveryOptions delivery;
+  private final Mailbox<Reply> mailbox = new Mailbox<>();
+  private final int[] heardFrom;
+  private volatile Membership membership = Membership.NONE;
+
+  /**
+   * @param partitions how many partitions the job's plan has
+   */
+  public BusExchange(
+      EventBus bus, Addresses addresses, ExchangeConfig config, int partitions) {
+    this.bus = bus;
+    this.addresses = addresses;
+    this.config = config;
+    this.heardFrom = new int[partitions];
+    this.delivery = new DeliveryOptions().setSendTimeout(limitMillis() + 1_000);
+  }
+
+  /** Tells where the shards are from now on; requests in flight follow a server that moved. */
+  public void membershipChanged(Membership now) {
+    membership = now;
+    mailbox.wake();
+  }
+
+  @Override
+  public Ending run(Round round) {
+    Flight flight = new Flight(this, config, round);
+    try {
+      return flight.run();
+    } finally {
+      flight.settleAll();
+    }
+  }
+
+  @Override
+  public void wake() {
+    mailbox.wake();
+  }
+
+  @Override
+  public int epoch() {
+    return membership.epoch();
+  }
+
+  /**
+   * How long a request waits for an answer: the deadline and a little more, because a server whose
+   * round has the same deadline knows better who is missing.
+   */
+  long limitMillis() {
+    return config.deadlineMillis() + Math.min(1_000, config.deadlineMillis() / 10);
+  }
+
+  Mailbox<Reply> mailbox() {
+    return mailbox;
+  }
+
+  /** The incarnation of the server that owns this shard now. */
+  Optional<Integer> server(int shard) {
+    return membership.server(shard).map(Membership.Member::incarnation);
+  }
+
+  /** The address of a shard, or words that say why there is none. */
+  String address(int shard) {
+    return server(shard)
+        .map(incarnation -> addresses.shard(shard, incarnation))
+        .orElse("none: no server of that rank in membership epoch " + epoch());
+  }
+
+  /** The server incarnation that last answered for a partition. */
+  int heardFrom(int partition) {
+    return heardFrom[partition];
+  }
+
+  void heard(int partition, int incarnation) {
+    heardFrom[partition] = incarnation;
+  }
+
+  void send(PendingRequest request, int incarnation) {
+    String address = addresses.shard(request.partition().shard(), incarnation);
+    bus.<Frame>request(address, request.frame(), delivery)
+        .onComplete(
+            (message, failure) -> {
+              if (!request.settled()) {
+                Frame body = message == null ? null : message.body();
+                mailbox.put(new Reply(request, body, failure));
+              }
+            });
+  }
+
+  /** What came back for a request: a frame, or the bus's failure. */
+  record Reply(PendingRequest request, Frame frame, Throwable failure) {}
+}

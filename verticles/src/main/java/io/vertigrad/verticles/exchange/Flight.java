@@ -1,0 +1,214 @@
+package io.vertigrad.verticles.exchange;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.Malformed;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
+import io.vertigrad.verticles.job.ExchangeConfig;
+import io.vertigrad.verticles.job.Partition;
+import io.vertx.core.eventbus.ReplyException;
+import io.vertx.core.eventbus.ReplyFailure;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** One round in the air: what is unanswered, when to ask again, and what each reply means. */
+final class Flight {
+
+  private static final long SWEEP_NANOS = 100_000_000;
+  private static final long MILLI = 1_000_000;
+  private static final int MALFORMED_LIMIT = 3;
+
+  private final BusExchange exchange;
+  private final ExchangeConfig config;
+  private final Round round;
+  private final List<Partition> order;
+  private final List<PendingRequest> pending = new ArrayList<>();
+  private int next;
+  private long unansweredBytes;
+  private long sweptNanos = System.nanoTime();
+  private boolean rejoin;
+
+  Flight(BusExchange exchange, ExchangeConfig config, Round round) {
+    this.exchange = exchange;
+    this.config = config;
+    this.round = round;
+    this.order = round.order();
+  }
+
+  Ending run() {
+    while (!round.abandoned()) {
+      fillWindow();
+      if (pending.isEmpty()) {
+        return Ending.COMPLETE;
+      }
+      BusExchange.Reply reply = exchange.mailbox().poll(patienceNanos());
+      if (reply != null && !reply.request().settled()) {
+        take(reply);
+      }
+      if (rejoin) {
+        return Ending.REJOIN;
+      }
+      long now = System.nanoTime();
+      if (reply == null || now - sweptNanos > SWEEP_NANOS) {
+        sweep(now);
+      }
+    }
+    return Ending.ABANDONED;
+  }
+
+  /** Lets go of whatever is still unanswered. */
+  void settleAll() {
+    pending.forEach(PendingRequest::settle);
+  }
+
+  private void fillWindow() {
+    while (next < order.size() && (pending.isEmpty() || fits(order.get(next)))) {
+      Partition partition = order.get(next++);
+      Frame frame = round.request(partition);
+      PendingRequest request = new PendingRequest(partition, frame, System.nanoTime());
+      pending.add(request);
+      unansweredBytes += bytes(partition);
+      send(request, System.nanoTime());
+    }
+  }
+
+  private boolean fits(Partition partition) {
+    return unansweredBytes + bytes(partition) <= config.windowBytes();
+  }
+
+  private long bytes(Partition partition) {
+    return (long) partition.length() * config.type().bytes();
+  }
+
+  private void send(PendingRequest request, long now) {
+    Optional<Integer> server = exchange.server(request.partition().shard());
+    if (server.isPresent()) {
+      request.sent(server.get(), now + config.retryMillis() * MILLI);
+      exchange.send(request, server.get());
+    } else {
+      request.sent(PendingRequest.NOWHERE, now + config.retryMillis() * MILLI);
+    }
+  }
+
+  private long patienceNanos() {
+    long now = System.nanoTime();
+    long patience = SWEEP_NANOS;
+    for (PendingRequest request : pending) {
+      patience = Math.min(patience, request.nextAttemptNanos() - now);
+    }
+    return patience;
+  }
+
+  private void sweep(long now) {
+    sweptNanos = now;
+    long limitNanos = exchange.limitMillis() * MILLI;
+    for (PendingRequest request : pending) {
+      int shard = request.partition().shard();
+      if (request.waitedNanos(now) >= limitNanos) {
+        throw request.unanswered(exchange.address(shard), now);
+      }
+      boolean moved = request.sentTo() != exchange.server(shard).orElse(PendingRequest.NOWHERE);
+      if (moved || request.nextAttemptNanos() - now <= 0) {
+        send(request, now);
+      }
+    }
+  }
+
+  private void take(BusExchange.Reply reply) {
+    PendingRequest request = reply.request();
+    long now = System.nanoTime();
+    if (reply.failure() != null) {
+      noteFailure(request, reply.failure(), now);
+    } else if (reply.frame() instanceof ParameterPartition answer) {
+      accept(request, answer, now);
+    } else if (reply.frame() instanceof Refusal refusal) {
+      refuse(request, refusal, now);
+    } else {
+      misunderstand(request, reply.frame(), now);
+    }
+  }
+
+  private void noteFailure(PendingRequest request, Throwable failure, long now) {
+    boolean absent =
+        failure instanceof ReplyException reply
+            && reply.failureType() == ReplyFailure.NO_HANDLERS;
+    String what = absent ? "no server listens there" : String.valueOf(failure.getMessage());
+    retrySoon(request, what, now);
+  }
+
+  private void accept(PendingRequest request, ParameterPartition answer, long now) {
+    Partition partition = request.partition();
+    if (answer.server() < exchange.server(partition.shard()).orElse(0)) {
+      request.heard("an answer of the former server", now, request.nextAttemptNanos());
+      return;
+    }
+    if (answer.id().partition() != partition.index()
+        || answer.firstElement() != partition.first()
+        || answer.parameters().length() != partition.length()) {
+      String found =
+          "elements %d to %d of partition %d"
+              .formatted(
+                  answer.firstElement(),
+                  answer.firstElement() + answer.parameters().length(),
+                  answer.id().partition());
+      misunderstand(request, found, now);
+      return;
+    }
+    request.settle();
+    pending.remove(request);
+    unansweredBytes -= bytes(partition);
+    exchange.heard(partition.index(), answer.server());
+    round.answered(partition, answer);
+  }
+
+  private void refuse(PendingRequest request, Refusal refusal, long now) {
+    switch (refusal.reason()) {
+      case STALE_INCARNATION -> rejoin = true;
+      case UNAVAILABLE -> retrySoon(request, refusal.message(), now);
+      case NOT_FINITE -> drop(request, refusal, now);
+      case PROTOCOL -> {
+        if (!restarted(request)) {
+          throw request.refused(refusal, now);
+        }
+        pull(request, now);
+      }
+      default -> throw request.refused(refusal, now);
+    }
+  }
+
+  private void drop(PendingRequest request, Refusal refusal, long now) {
+    if (request.isGradient()) {
+      round.dropped(request.partition(), refusal);
+      pull(request, now);
+    }
+  }
+
+  /**
+   * True when the gradient was computed at a version of a former server: the new one, back at its
+   * checkpoint, may never have reached it.
+   */
+  private boolean restarted(PendingRequest request) {
+    int now = exchange.server(request.partition().shard()).orElse(PendingRequest.NOWHERE);
+    return now > exchange.heardFrom(request.partition().index());
+  }
+
+  private void pull(PendingRequest request, long now) {
+    request.askForParameters();
+    send(request, now);
+  }
+
+  private void misunderstand(PendingRequest request, Object found, long now) {
+    String what = found instanceof Malformed bad ? bad.toString() : String.valueOf(found);
+    if (request.countMalformed() >= MALFORMED_LIMIT) {
+      throw request.misanswered(what, now);
+    }
+    retrySoon(request, what, now);
+  }
+
+  private void retrySoon(PendingRequest request, String heard, long now) {
+    long wait = request.backoffNanos(config.retryMillis() * MILLI);
+    request.heard(heard, now, now + wait);
+  }
+}

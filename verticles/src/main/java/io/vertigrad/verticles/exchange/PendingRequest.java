@@ -1,0 +1,150 @@
+package io.vertigrad.verticles.exchange;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.verticles.job.Partition;
+import java.util.Locale;
+
+/** One partition's request without an answer yet, and what has been heard of it. */
+final class PendingRequest {
+
+  /** No server incarnation: never sent. */
+  static final int NOWHERE = -1;
+
+  private final Partition partition;
+  private final long startNanos;
+  private Frame frame;
+  private int sentTo = NOWHERE;
+  private int attempts;
+  private int malformed;
+  private long nextAttemptNanos;
+  private String lastHeard = "nothing";
+  private long lastHeardNanos;
+  private volatile boolean settled;
+
+  PendingRequest(Partition partition, Frame frame, long nowNanos) {
+    this.partition = partition;
+    this.frame = frame;
+    this.startNanos = nowNanos;
+    this.lastHeardNanos = nowNanos;
+  }
+
+  Partition partition() {
+    return partition;
+  }
+
+  Frame frame() {
+    return frame;
+  }
+
+  /** The server incarnation of the last attempt. */
+  int sentTo() {
+    return sentTo;
+  }
+
+  long nextAttemptNanos() {
+    return nextAttemptNanos;
+  }
+
+  long waitedNanos(long nowNanos) {
+    return nowNanos - startNanos;
+  }
+
+  /** True once it is answered or given up: whatever still arrives is not wanted. */
+  boolean settled() {
+    return settled;
+  }
+
+  void settle() {
+    settled = true;
+  }
+
+  void sent(int server, long nextAttemptNanos) {
+    this.sentTo = server;
+    this.nextAttemptNanos = nextAttemptNanos;
+    attempts++;
+  }
+
+  /** Notes what was heard, for the error message, and brings the next attempt forward to then. */
+  void heard(String what, long nowNanos, long nextAttemptNanos) {
+    lastHeard = what;
+    lastHeardNanos = nowNanos;
+    this.nextAttemptNanos = Math.min(this.nextAttemptNanos, nextAttemptNanos);
+  }
+
+  /** Waits before the next attempt twice as long each time, from 10 ms, at most {@code most}. */
+  long backoffNanos(long most) {
+    return Math.min(most, 5_000_000L << Math.min(attempts, 10));
+  }
+
+  int countMalformed() {
+    return ++malformed;
+  }
+
+  boolean isGradient() {
+    return frame instanceof GradientPartition;
+  }
+
+  /** From now on asks for the current parameters instead; the gradient is let go. */
+  void askForParameters() {
+    if (frame instanceof GradientPartition gradient) {
+      frame = new PullRequest(gradient.id(), gradient.layout(), 0);
+    }
+  }
+
+  ExchangeException refused(Refusal refusal, long nowNanos) {
+    String message =
+        "%s refused by shard %d after %s: %s (%s)"
+            .formatted(
+                name(),
+                partition.shard(),
+                seconds(waitedNanos(nowNanos)),
+                refusal.message(),
+                refusal.reason());
+    return refusal.reason() == Refusal.Reason.DEADLINE
+        ? new UnansweredException(message)
+        : new ExchangeException(message);
+  }
+
+  ExchangeException misanswered(String found, long nowNanos) {
+    return new ExchangeException(
+        "%s: shard %d answered %d times in %s, last with %s; do all nodes run the same version?"
+            .formatted(
+                name(), partition.shard(), malformed, seconds(waitedNanos(nowNanos)), found));
+  }
+
+  UnansweredException unanswered(String address, long nowNanos) {
+    return new UnansweredException(
+        ("%s: no answer from shard %d for %s (%d attempts, address %s); last heard %s ago: %s. "
+                + "Look at that server's log, or raise exchange.deadlineMillis")
+            .formatted(
+                name(),
+                partition.shard(),
+                seconds(waitedNanos(nowNanos)),
+                attempts,
+                address,
+                seconds(nowNanos - lastHeardNanos),
+                lastHeard));
+  }
+
+  /** Who asked what: {@code worker 1 (incarnation 0), step 17, gradient of partition 3}. */
+  private String name() {
+    ExchangeId id =
+        frame instanceof GradientPartition gradient
+            ? gradient.id()
+            : ((PullRequest) frame).id();
+    String who =
+        id.worker() < 0
+            ? "reader"
+            : "worker %d (incarnation %d)".formatted(id.worker(), id.incarnation());
+    String what = isGradient() ? "gradient" : "pull";
+    return "%s, step %d, %s of partition %d".formatted(who, id.step(), what, partition.index());
+  }
+
+  private static String seconds(long nanos) {
+    return String.format(Locale.ROOT, "%.1f s", nanos / 1e9);
+  }
+}

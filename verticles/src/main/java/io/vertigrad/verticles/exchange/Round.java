@@ -1,0 +1,32 @@
+package io.vertigrad.verticles.exchange;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.verticles.job.Partition;
+import java.util.List;
+
+/**
+ * One request and one answer for each of some partitions.
+ *
+ * <p>Called only by the thread inside {@link PartitionExchange#run}, except {@link #abandoned()}.
+ */
+public interface Round {
+
+  /** The partitions, in the order in which they are to be sent. */
+  List<Partition> order();
+
+  /** Makes the request, once, when there is room to send it; retries send the same frame. */
+  Frame request(Partition partition);
+
+  /** Takes the parameters, in whatever order they arrive. */
+  void answered(Partition partition, ParameterPartition answer);
+
+  /** A gradient was refused as not finite; the current parameters have been asked for instead. */
+  default void dropped(Partition partition, Refusal why) {}
+
+  /** True when nobody wants the answers any more. */
+  default boolean abandoned() {
+    return false;
+  }
+}
