@@ -23,8 +23,12 @@ public final class BenchmarkReport {
     this.quick = quick;
   }
 
+  /** Adds a row, and shows it on standard error because the whole table may take a while. */
   public void add(BenchmarkRow row) {
     rows.add(row);
+    System.err.println(
+        "  %s: %s %s"
+            .formatted(row.name(), BenchmarkTable.number(row.measured().median()), row.unit()));
   }
 
   /** Something a reader of the numbers must know, such as a case that was left out and why. */

@@ -1,0 +1,71 @@
+package io.vertigrad.benchmarks.exchange;
+
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Block;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.Score;
+import java.nio.FloatBuffer;
+import java.nio.file.Path;
+import java.util.List;
+
+/** A model of any size whose gradient is always the same and ready at once. */
+final class SyntheticModel implements Model {
+
+  private static final float GRADIENT = 1e-6f;
+
+  private final ParameterLayout layout;
+  private final float[] parameters;
+  private final float[] gradient;
+
+  SyntheticModel(int length) {
+    layout = layout(length);
+    parameters = new float[length];
+    gradient = new float[length];
+    java.util.Arrays.fill(gradient, GRADIENT);
+  }
+
+  /** One trainable block. */
+  static ParameterLayout layout(int length) {
+    return new ParameterLayout(
+        List.of(new Block("synthetic.W", List.of(length), Block.Kind.TRAINABLE)));
+  }
+
+  @Override
+  public ParameterLayout layout() {
+    return layout;
+  }
+
+  @Override
+  public void readParameters(int first, FloatBuffer destination) {
+    destination.put(parameters, first, destination.remaining());
+  }
+
+  @Override
+  public void writeParameters(int first, FloatBuffer source) {
+    source.get(parameters, first, source.remaining());
+  }
+
+  @Override
+  public double gradient(Batch batch) {
+    return 0;
+  }
+
+  @Override
+  public void readGradient(int first, FloatBuffer destination) {
+    destination.put(gradient, first, destination.remaining());
+  }
+
+  @Override
+  public Score score(Batch batch) {
+    return Score.NONE;
+  }
+
+  @Override
+  public void save(Path file) {
+    throw new UnsupportedOperationException("a synthetic model has nothing worth keeping");
+  }
+
+  @Override
+  public void close() {}
+}
