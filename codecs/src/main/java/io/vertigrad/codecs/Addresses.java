@@ -2,7 +2,11 @@ package io.vertigrad.codecs;
 
 import java.nio.charset.StandardCharsets;
 
-/** Event-bus addresses of one job. One address has one consumer. */
+/**
+ * Event-bus addresses of one job. One address has one consumer.
+ *
+ * @param job the job's name: 1 to 64 letters, digits, '-' and '_', the first a letter or digit
+ */
 public record Addresses(String job) {
 
   /** The address prefix of everything Vertigrad sends. */
@@ -11,7 +15,8 @@ public record Addresses(String job) {
   public Addresses {
     if (!job.matches("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")) {
       throw new IllegalArgumentException(
-          "job name '%s': expected 1 to 64 letters, digits, '-' and '_'".formatted(job));
+          "job name '%s': expected 1 to 64 letters, digits, '-' and '_', the first a letter or digit"
+              .formatted(job));
     }
   }
 

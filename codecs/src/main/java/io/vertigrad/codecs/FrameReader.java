@@ -173,7 +173,10 @@ final class FrameReader {
   private void openPayload(int available) {
     int length = (int) between(HeaderField.PAYLOAD_LENGTH, 0, FrameLimits.MAX_PAYLOAD_BYTES);
     if (length > available) {
-      fail(HeaderField.PAYLOAD_LENGTH, length, "at most %d, the bytes that came".formatted(available));
+      fail(
+          HeaderField.PAYLOAD_LENGTH,
+          length,
+          "at most %d, the bytes that came".formatted(available));
     }
     if (fault == null) {
       payload = frame.slice(HeaderField.HEADER_BYTES, length).order(ByteOrder.LITTLE_ENDIAN);

@@ -7,8 +7,8 @@ import java.util.Objects;
  *
  * @param id identity of the exchange that is refused
  * @param reason what kind of no, for the program
- * @param message where, what was found, what was expected, what to do, for the person; cut at {@link
- *     FrameLimits#MAX_MESSAGE_BYTES}
+ * @param message where, what was found, what was expected, what to do, for the person; cut at
+ *     {@link FrameLimits#MAX_MESSAGE_BYTES}
  */
 public record Refusal(ExchangeId id, Reason reason, String message) implements Frame {
 

@@ -4,16 +4,21 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
 
 /**
  * One section of a job file, read key by key; {@link #refuseUnknown()} closes it.
  *
- * <p>Every error is a {@link SettingsException} that names the file, the path of the key, what was
- * found and what was expected. Not thread-safe.
+ * <p>A key that is absent, or null, takes its default; defaults are not checked. Every error is a
+ * {@link SettingsException} that names the file, the path of the key, what was found and what was
+ * expected. Not thread-safe.
  */
 public final class Settings {
+
+  private static final int SHOWN_CHARACTERS = 80;
 
   private final String origin;
   private final String path;
@@ -31,7 +36,7 @@ public final class Settings {
     return new Settings(origin, "", values);
   }
 
-  /** A nested section; empty when absent. */
+  /** A nested section, which must be closed for itself; empty when absent. */
   public Settings section(String key) {
     Object found = value(key);
     if (found == null) {
@@ -43,11 +48,12 @@ public final class Settings {
     throw wrong(key, found, "an object { ... }");
   }
 
+  /** True when the key is there and not null; it then counts as known. */
   public boolean has(String key) {
-    known.add(key);
-    return values.getValue(key) != null;
+    return value(key) != null;
   }
 
+  /** A text, or {@code otherwise} when absent. */
   public String string(String key, String otherwise) {
     Object found = value(key);
     if (found == null) {
@@ -59,29 +65,42 @@ public final class Settings {
     throw wrong(key, found, "a string");
   }
 
+  /** A text that must be there and hold more than white space. */
   public String requiredString(String key) {
     String found = string(key, null);
-    if (found == null || found.isBlank()) {
-      throw new SettingsException(error(key, "is missing, expected a string"));
+    if (found == null) {
+      throw refuse(key, "is missing, expected a string");
+    }
+    if (found.isBlank()) {
+      throw wrong(key, found, "a string that is not blank");
     }
     return found;
   }
 
-  /** One of {@code choices}, the first being no default: pass {@code otherwise} for that. */
-  public String choice(String key, String otherwise, String... choices) {
-    String found = string(key, otherwise);
-    for (String choice : choices) {
-      if (choice.equals(found)) {
-        return found;
-      }
-    }
-    throw wrong(key, found, "one of " + String.join(", ", choices));
+  /** A text that may be absent but not blank. */
+  public Optional<String> optionalString(String key) {
+    return has(key) ? Optional.of(requiredString(key)) : Optional.empty();
   }
 
+  /** One of {@code choices}; {@code otherwise} when absent, or required if that is null. */
+  public String choice(String key, String otherwise, String... choices) {
+    String found = string(key, otherwise);
+    List<String> allowed = List.of(choices);
+    if (found != null && allowed.contains(found)) {
+      return found;
+    }
+    String expected = "one of " + String.join(", ", allowed);
+    throw found == null
+        ? refuse(key, "is missing, expected " + expected)
+        : wrong(key, found, expected);
+  }
+
+  /** A whole number within the bounds, both included; {@code 3.0} is whole. */
   public int integer(String key, int otherwise, int least, int most) {
     return (int) longInteger(key, otherwise, least, most);
   }
 
+  /** A whole number within the bounds, both included; {@code 3.0} is whole. */
   public long longInteger(String key, long otherwise, long least, long most) {
     Object found = value(key);
     if (found == null) {
@@ -96,6 +115,7 @@ public final class Settings {
     throw wrong(key, found, "a whole number from %d to %d".formatted(least, most));
   }
 
+  /** A finite number within the bounds, both included. */
   public double number(String key, double otherwise, double least, double most) {
     Object found = value(key);
     if (found == null) {
@@ -103,13 +123,14 @@ public final class Settings {
     }
     if (found instanceof Number number) {
       double value = number.doubleValue();
-      if (value >= least && value <= most) {
+      if (Double.isFinite(value) && value >= least && value <= most) {
         return value;
       }
     }
     throw wrong(key, found, "a number from %s to %s".formatted(least, most));
   }
 
+  /** True or false, written as such. */
   public boolean flag(String key, boolean otherwise) {
     Object found = value(key);
     if (found == null) {
@@ -121,22 +142,14 @@ public final class Settings {
     throw wrong(key, found, "true or false");
   }
 
+  /** A list of finite numbers, immutable. */
   public List<Double> numbers(String key, List<Double> otherwise) {
-    Object found = value(key);
-    if (found == null) {
-      return otherwise;
-    }
-    if (found instanceof JsonArray array) {
-      List<Double> numbers = new ArrayList<>();
-      for (Object element : array) {
-        if (!(element instanceof Number number)) {
-          throw wrong(key, element, "a list of numbers");
-        }
-        numbers.add(number.doubleValue());
-      }
-      return List.copyOf(numbers);
-    }
-    throw wrong(key, found, "a list of numbers");
+    return list(key, otherwise, "number", Settings::finite);
+  }
+
+  /** A list of texts, immutable. */
+  public List<String> textList(String key, List<String> otherwise) {
+    return list(key, otherwise, "string", element -> element instanceof String text ? text : null);
   }
 
   /** A list of strings. */
@@ -155,19 +168,45 @@ public final class Settings {
   public void refuseUnknown() {
     for (String key : values.fieldNames()) {
       if (!known.contains(key)) {
-        throw new SettingsException(error(key, "is not a known key, " + suggestion(key)));
+        throw refuse(key, "is not a known key, " + suggestion(key));
       }
     }
   }
 
   /** An error about one key, for checks that span several: {@code file: path message}. */
   public SettingsException refuse(String key, String message) {
-    return new SettingsException(error(key, message));
+    return new SettingsException("%s: %s %s".formatted(origin, at(key), message));
   }
 
   /** The section as it was written, for the record. */
   public JsonObject toJson() {
     return values.copy();
+  }
+
+  private <T> List<T> list(
+      String key, List<T> otherwise, String noun, Function<Object, T> element) {
+    Object found = value(key);
+    if (found == null) {
+      return otherwise;
+    }
+    if (!(found instanceof JsonArray array)) {
+      throw wrong(key, found, "a list of %ss".formatted(noun));
+    }
+    List<T> elements = new ArrayList<>();
+    for (int i = 0; i < array.size(); i++) {
+      T value = element.apply(array.getValue(i));
+      if (value == null) {
+        throw wrong("%s[%d]".formatted(key, i), array.getValue(i), "a " + noun);
+      }
+      elements.add(value);
+    }
+    return List.copyOf(elements);
+  }
+
+  private static Double finite(Object element) {
+    return element instanceof Number number && Double.isFinite(number.doubleValue())
+        ? Double.valueOf(number.doubleValue())
+        : null;
   }
 
   private Object value(String key) {
@@ -177,11 +216,10 @@ public final class Settings {
 
   private SettingsException wrong(String key, Object found, String expected) {
     String shown = found instanceof String text ? '"' + text + '"' : String.valueOf(found);
-    return new SettingsException(error(key, "is %s, expected %s".formatted(shown, expected)));
-  }
-
-  private String error(String key, String message) {
-    return "%s: %s %s".formatted(origin, at(key), message);
+    if (shown.length() > SHOWN_CHARACTERS) {
+      shown = shown.substring(0, SHOWN_CHARACTERS) + "...";
+    }
+    return refuse(key, "is %s, expected %s".formatted(shown, expected));
   }
 
   private String at(String key) {
@@ -189,34 +227,11 @@ public final class Settings {
   }
 
   private String suggestion(String key) {
-    String nearest = null;
-    int best = Math.max(2, key.length() / 3) + 1;
-    for (String candidate : known) {
-      int distance = editDistance(key, candidate);
-      if (distance < best) {
-        best = distance;
-        nearest = candidate;
-      }
+    if (known.isEmpty()) {
+      return "expected none";
     }
-    return nearest == null
-        ? "expected one of " + String.join(", ", known)
-        : "did you mean \"" + nearest + "\"?";
-  }
-
-  private static int editDistance(String a, String b) {
-    int[] row = new int[b.length() + 1];
-    for (int j = 0; j <= b.length(); j++) {
-      row[j] = j;
-    }
-    for (int i = 1; i <= a.length(); i++) {
-      int diagonal = row[0];
-      row[0] = i;
-      for (int j = 1; j <= b.length(); j++) {
-        int substitution = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
-        diagonal = row[j];
-        row[j] = Math.min(substitution, 1 + Math.min(row[j], row[j - 1]));
-      }
-    }
-    return row[b.length()];
+    return NearestKey.of(key, known)
+        .map("did you mean \"%s\"?"::formatted)
+        .orElseGet(() -> "expected one of " + String.join(", ", known));
   }
 }

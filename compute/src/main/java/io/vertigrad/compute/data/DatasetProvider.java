@@ -12,6 +12,8 @@ public interface DatasetProvider {
    * Opens one split.
    *
    * @throws DataException naming the file, what was found and what is expected
+   * @throws io.vertigrad.codecs.settings.SettingsException naming an option that is unknown or out
+   *     of range
    */
   Dataset open(DataConfig config, Split split);
 

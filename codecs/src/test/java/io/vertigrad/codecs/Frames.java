@@ -1,0 +1,68 @@
+package io.vertigrad.codecs;
+
+import io.vertx.core.buffer.Buffer;
+import java.nio.FloatBuffer;
+import java.util.List;
+import java.util.zip.CRC32C;
+
+/** One small frame of each kind, and the way to bytes and back. */
+final class Frames {
+
+  static final ExchangeId ID = new ExchangeId(0x1122334455667788L, 3, 2, 5, 1_000_000_007L, 4);
+  static final long LAYOUT = 0x0102030405060708L;
+
+  static final GradientPartition GRADIENT =
+      new GradientPartition(ID, LAYOUT, 41, 128, 1_024, Tensor.ofFloats(1f, -2f));
+
+  static final ParameterPartition PARAMETERS =
+      new ParameterPartition(
+          ID,
+          LAYOUT,
+          6,
+          42,
+          1,
+          ParameterPartition.Outcome.APPLIED,
+          1_024,
+          Tensor.copyOf(DataType.BFLOAT16, FloatBuffer.wrap(new float[] {1f, -2f, 0.5f})));
+
+  static final PullRequest PULL =
+      new PullRequest(new ExchangeId(0x1122334455667788L, -1, 0, 5, 0, 4), LAYOUT, 40);
+
+  static final Refusal REFUSAL = new Refusal(ID, Refusal.Reason.DEADLINE, "worker 1 was missing ü");
+
+  static final Malformed MALFORMED = new Malformed("magic", 0, "0x00000000", "0x44524756");
+
+  static final List<Frame> ALL = List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED);
+
+  private Frames() {}
+
+  static byte[] encode(Frame frame) {
+    Buffer wire = Buffer.buffer();
+    encode(frame, wire);
+    return wire.getBytes();
+  }
+
+  static void encode(Frame frame, Buffer wire) {
+    codec(frame).encodeToWire(wire, frame);
+  }
+
+  /** Decodes with the codec of the frame these bytes once were. */
+  static Frame decode(Frame original, byte[] bytes) {
+    return codec(original).decodeFromWire(0, Buffer.buffer(bytes));
+  }
+
+  /** Gives changed bytes the checksum that belongs to them, so that the fields are looked at. */
+  static byte[] seal(byte[] bytes) {
+    CRC32C checksum = new CRC32C();
+    checksum.update(bytes, 0, HeaderField.CHECKSUM.offset());
+    checksum.update(bytes, HeaderField.HEADER_BYTES, bytes.length - HeaderField.HEADER_BYTES);
+    return Buffer.buffer(bytes)
+        .setUnsignedIntLE(HeaderField.CHECKSUM.offset(), checksum.getValue())
+        .getBytes();
+  }
+
+  @SuppressWarnings("unchecked")
+  static FrameCodec<Frame> codec(Frame frame) {
+    return (FrameCodec<Frame>) FrameCodecs.of(frame.getClass());
+  }
+}

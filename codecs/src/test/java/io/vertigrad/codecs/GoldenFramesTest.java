@@ -1,0 +1,100 @@
+package io.vertigrad.codecs;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertx.core.buffer.Buffer;
+import java.util.HexFormat;
+import org.junit.jupiter.api.Test;
+
+/** The bytes of each kind of frame, made by another program: the format cannot change unnoticed. */
+class GoldenFramesTest {
+
+  @Test
+  void shouldKeepItsBytesWhenAGradientIsWritten() {
+    assertGolden(
+        Frames.GRADIENT,
+        """
+        56 47 52 44 01 01 00 00 88 77 66 55 44 33 22 11
+        08 07 06 05 04 03 02 01 03 00 00 00 02 00 00 00
+        05 00 00 00 04 00 00 00 07 ca 9a 3b 00 00 00 00
+        29 00 00 00 00 00 00 00 00 04 00 00 00 00 00 00
+        02 00 00 00 01 00 00 00 80 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 08 00 00 00 19 d6 ef 63
+        00 00 80 3f 00 00 00 c0
+        """);
+  }
+
+  @Test
+  void shouldKeepItsBytesWhenAParameterPartitionIsWritten() {
+    assertGolden(
+        Frames.PARAMETERS,
+        """
+        56 47 52 44 01 02 00 00 88 77 66 55 44 33 22 11
+        08 07 06 05 04 03 02 01 03 00 00 00 02 00 00 00
+        05 00 00 00 04 00 00 00 07 ca 9a 3b 00 00 00 00
+        2a 00 00 00 00 00 00 00 00 04 00 00 00 00 00 00
+        03 00 00 00 03 00 02 00 00 00 00 00 01 00 00 00
+        06 00 00 00 00 00 00 00 06 00 00 00 8b 8d 11 85
+        80 3f 00 c0 00 3f
+        """);
+  }
+
+  @Test
+  void shouldKeepItsBytesWhenAPullRequestIsWritten() {
+    assertGolden(
+        Frames.PULL,
+        """
+        56 47 52 44 01 03 00 00 88 77 66 55 44 33 22 11
+        08 07 06 05 04 03 02 01 ff ff ff ff 00 00 00 00
+        05 00 00 00 04 00 00 00 00 00 00 00 00 00 00 00
+        28 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 50 99 b4 f9
+        """);
+  }
+
+  @Test
+  void shouldKeepItsBytesWhenARefusalIsWritten() {
+    assertGolden(
+        Frames.REFUSAL,
+        """
+        56 47 52 44 01 04 00 00 88 77 66 55 44 33 22 11
+        00 00 00 00 00 00 00 00 03 00 00 00 02 00 00 00
+        05 00 00 00 04 00 00 00 07 ca 9a 3b 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 04 00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 19 00 00 00 e2 8e 35 37
+        17 00 77 6f 72 6b 65 72 20 31 20 77 61 73 20 6d
+        69 73 73 69 6e 67 20 c3 bc
+        """);
+  }
+
+  @Test
+  void shouldKeepItsBytesWhenAMalformedFrameIsWritten() {
+    assertGolden(
+        Frames.MALFORMED,
+        """
+        56 47 52 44 01 05 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 23 00 00 00 57 19 bf 1b
+        00 00 00 00 05 00 6d 61 67 69 63 0a 00 30 78 30
+        30 30 30 30 30 30 30 0a 00 30 78 34 34 35 32 34
+        37 35 36
+        """);
+  }
+
+  private static void assertGolden(Frame frame, String expected) {
+    String golden = String.join(" ", expected.split("\\s+"));
+    byte[] bytes = HexFormat.ofDelimiter(" ").parseHex(golden);
+    Buffer wire = Buffer.buffer("before");
+
+    Frames.encode(frame, wire);
+
+    assertEquals(golden, HexFormat.ofDelimiter(" ").formatHex(wire.getBytes(6, wire.length())));
+    assertEquals(frame, Frames.decode(frame, bytes));
+    assertEquals(frame, Frames.codec(frame).decodeFromWire(6, wire.appendString("after")));
+  }
+}

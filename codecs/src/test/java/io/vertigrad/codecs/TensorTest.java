@@ -1,0 +1,241 @@
+package io.vertigrad.codecs;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.BufferOverflowException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+import java.nio.ReadOnlyBufferException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class TensorTest {
+
+  /** Around the chunk boundaries, and odd so that two-byte types end inside a word. */
+  private static final int LENGTH = 2 * Chunk.ELEMENTS + 3;
+
+  @ParameterizedTest
+  @EnumSource
+  void shouldHoldEveryElementRoundedWhenCopied(DataType type) {
+    float[] values = wave(LENGTH);
+
+    Tensor tensor = Tensor.copyOf(type, FloatBuffer.wrap(values));
+
+    assertEquals(LENGTH, tensor.length());
+    assertEquals(LENGTH * type.bytes(), tensor.payloadBytes());
+    assertArrayEquals(rounded(type, values), elements(tensor));
+  }
+
+  @Test
+  void shouldConsumeOnlyWhatRemainsWhenTheSourceIsPositioned() {
+    FloatBuffer source = FloatBuffer.wrap(new float[] {1, 2, 3, 4}, 1, 2);
+
+    Tensor tensor = Tensor.copyOf(DataType.FLOAT16, source);
+
+    assertArrayEquals(new float[] {2, 3}, elements(tensor));
+    assertEquals(3, source.position());
+  }
+
+  @Test
+  void shouldReadTheSameWhenTheSourceIsDirectAndBigEndian() {
+    FloatBuffer source = ByteBuffer.allocateDirect(12).asFloatBuffer().put(new float[] {1, -2, 3});
+
+    Tensor tensor = Tensor.copyOf(DataType.FLOAT32, source.flip());
+
+    assertEquals(Tensor.ofFloats(1, -2, 3), tensor);
+  }
+
+  @Test
+  void shouldStoreLittleEndianBytesWhenMadeOfFloats() {
+    byte[] bytes = new byte[8];
+
+    Tensor.ofFloats(1f, -2f).bytes().get(bytes);
+
+    assertArrayEquals(new byte[] {0, 0, (byte) 0x80, 0x3f, 0, 0, 0, (byte) 0xc0}, bytes);
+  }
+
+  @Test
+  void shouldKeepASignallingNaNWhenCopiedAsFloat32() {
+    Tensor tensor = Tensor.ofFloats(Float.intBitsToFloat(0x7f800001));
+
+    assertEquals(0x7f800001, tensor.bytes().getInt(0));
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void shouldFillTheBufferAndAdvanceItWhenCopiedOut(DataType type) {
+    float[] values = wave(LENGTH);
+    FloatBuffer destination = FloatBuffer.allocate(LENGTH + 2).position(1);
+
+    Tensor.copyOf(type, FloatBuffer.wrap(values)).copyTo(destination);
+
+    assertEquals(LENGTH + 1, destination.position());
+    assertEquals(0f, destination.get(0));
+    assertEquals(rounded(type, values)[LENGTH - 1], destination.get(LENGTH));
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void shouldWriteNothingWhenTheDestinationIsTooSmall(DataType type) {
+    Tensor tensor = Tensor.copyOf(type, FloatBuffer.wrap(wave(LENGTH)));
+    FloatBuffer tooSmall = FloatBuffer.allocate(LENGTH - 1);
+
+    assertThrows(BufferOverflowException.class, () -> tensor.copyTo(tooSmall));
+
+    assertEquals(0, tooSmall.position());
+    assertArrayEquals(new float[LENGTH - 1], tooSmall.array());
+    float[] array = new float[LENGTH];
+    assertThrows(IndexOutOfBoundsException.class, () -> tensor.copyTo(array, 1));
+    assertThrows(IndexOutOfBoundsException.class, () -> tensor.addTo(array, 1, 1));
+  }
+
+  @ParameterizedTest
+  @ValueSource(floats = {1f, -1f, 0.3f, 0f})
+  void shouldAddEachProductRoundedOnceWhenScaled(float scale) {
+    for (DataType type : DataType.values()) {
+      float[] values = rounded(type, wave(LENGTH));
+      float[] sums = wave(LENGTH + 9);
+      float[] expected = sums.clone();
+      for (int i = 0; i < LENGTH; i++) {
+        expected[i + 5] += scale * values[i];
+      }
+
+      Tensor.copyOf(type, FloatBuffer.wrap(values)).addTo(sums, 5, scale);
+
+      assertArrayEquals(expected, sums, type.toString());
+    }
+  }
+
+  @Test
+  void shouldAddTheElementsThemselvesWhenScaleIsOne() {
+    float[] edges = {0f, -0f, Float.MIN_VALUE, Float.MAX_VALUE, Float.NEGATIVE_INFINITY, 1e-40f};
+    float[] sums = {-0f, -0f, Float.MIN_VALUE, Float.MAX_VALUE, 1, -1e-40f};
+    float[] expected = sums.clone();
+    for (int i = 0; i < edges.length; i++) {
+      expected[i] += edges[i];
+    }
+
+    Tensor.ofFloats(edges).addTo(sums, 0, 1f);
+
+    assertArrayEquals(expected, sums);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void shouldFindTheOneElementThatIsNotFiniteWhereverItIs(DataType type) {
+    float[] notFinite = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY};
+    float largest = type == DataType.FLOAT16 ? 65_504f : Float.intBitsToFloat(0x7f7f0000);
+    for (int at : new int[] {0, 1, 2, Chunk.ELEMENTS, 2 * Chunk.ELEMENTS - 1, LENGTH - 1}) {
+      for (int i = 0; i < notFinite.length; i++) {
+        float[] values = wave(LENGTH);
+        values[at] = i % 2 == 0 ? largest : -largest;
+        assertTrue(Tensor.copyOf(type, FloatBuffer.wrap(values)).isFinite());
+        values[at] = notFinite[i];
+        assertFalse(Tensor.copyOf(type, FloatBuffer.wrap(values)).isFinite(), "element " + at);
+      }
+    }
+  }
+
+  @Test
+  void shouldCallEveryPatternFiniteExactlyWhenItsValueIs() {
+    for (DataType type : new DataType[] {DataType.FLOAT16, DataType.BFLOAT16}) {
+      for (int half = 0; half < 1 << 16; half++) {
+        ByteBuffer pair = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN);
+        Tensor tensor = Tensor.wrap(type, pair.putShort(half % 2 * 2, (short) half));
+        float value = elements(tensor)[half % 2];
+        assertEquals(Float.isFinite(value), tensor.isFinite(), type + " pattern " + half);
+      }
+    }
+  }
+
+  @Test
+  void shouldHaveNoElementsWhenEmpty() {
+    Tensor empty = Tensor.ofFloats();
+
+    empty.addTo(new float[0], 0, 1f);
+
+    assertEquals(0, empty.length());
+    assertTrue(empty.isFinite());
+    assertEquals("FLOAT32[0] {}", empty.toString());
+  }
+
+  @Test
+  void shouldBeEqualWhenTypeAndBitsAre() {
+    Tensor tensor = Tensor.ofFloats(1, Float.NaN);
+
+    assertEquals(Tensor.ofFloats(1, Float.NaN), tensor);
+    assertEquals(Tensor.ofFloats(1, Float.NaN).hashCode(), tensor.hashCode());
+    assertNotEquals(Tensor.ofFloats(1, 2), tensor);
+    assertNotEquals(Tensor.ofFloats(0f), Tensor.ofFloats(-0f));
+    assertNotEquals(
+        Tensor.wrap(DataType.FLOAT16, ByteBuffer.allocate(4)),
+        Tensor.wrap(DataType.BFLOAT16, ByteBuffer.allocate(4)));
+  }
+
+  @Test
+  void shouldShowTypeLengthAndHeadWhenPrinted() {
+    assertEquals("FLOAT32[2] {1.0, -2.5}", Tensor.ofFloats(1, -2.5f).toString());
+    assertEquals("FLOAT32[5] {1.0, 2.0, 3.0, 4.0, ...}", Tensor.ofFloats(1, 2, 3, 4, 5).toString());
+  }
+
+  @Test
+  void shouldHandOutReadOnlyBytesWhenAsked() {
+    ByteBuffer bytes = Tensor.ofFloats(1).bytes();
+
+    assertThrows(ReadOnlyBufferException.class, () -> bytes.put(0, (byte) 1));
+    assertEquals(ByteOrder.LITTLE_ENDIAN, bytes.order());
+  }
+
+  @Test
+  void shouldNameTheLengthWhenAWrappedPayloadIsNoMultiple() {
+    ByteBuffer payload = ByteBuffer.allocate(7);
+
+    IllegalArgumentException error =
+        assertThrows(IllegalArgumentException.class, () -> Tensor.wrap(DataType.FLOAT32, payload));
+
+    assertEquals("payload of 7 bytes: expected a multiple of 4 for FLOAT32", error.getMessage());
+  }
+
+  @Test
+  void shouldFindEveryTypeWhenAskedByCode() {
+    for (DataType type : DataType.values()) {
+      assertEquals(type, DataType.ofCode(type.code()));
+    }
+    assertEquals(null, DataType.ofCode(0));
+  }
+
+  private static float[] elements(Tensor tensor) {
+    float[] elements = new float[tensor.length()];
+    tensor.copyTo(elements, 0);
+    return elements;
+  }
+
+  private static float[] rounded(DataType type, float[] values) {
+    float[] rounded = values.clone();
+    for (int i = 0; i < rounded.length; i++) {
+      rounded[i] =
+          switch (type) {
+            case FLOAT32 -> values[i];
+            case FLOAT16 -> Float16.widen(Float16.narrow(values[i]));
+            case BFLOAT16 -> BFloat16.widen(BFloat16.narrow(values[i]));
+          };
+    }
+    return rounded;
+  }
+
+  private static float[] wave(int length) {
+    float[] wave = new float[length];
+    for (int i = 0; i < length; i++) {
+      wave[i] = (float) (Math.sin(i) * Math.pow(2, i % 30 - 20));
+    }
+    return wave;
+  }
+}

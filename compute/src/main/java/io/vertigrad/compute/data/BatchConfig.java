@@ -1,0 +1,29 @@
+package io.vertigrad.compute.data;
+
+/**
+ * How samples become batches.
+ *
+ * @param size samples in a batch
+ * @param dropLast whether an epoch's last batch is left out when it is smaller
+ * @param ahead batches that are kept ready, at most
+ * @param timeoutMillis longest wait for a batch before the run is told that data is stuck
+ * @param seed of the augmentation
+ */
+public record BatchConfig(int size, boolean dropLast, int ahead, long timeoutMillis, long seed) {
+
+  private static final int DEFAULT_AHEAD = 3;
+  private static final long DEFAULT_TIMEOUT_MILLIS = 60_000;
+
+  public BatchConfig {
+    if (size < 1 || ahead < 1 || timeoutMillis < 1) {
+      throw new IllegalArgumentException(
+          "size %d, ahead %d, timeoutMillis %d: expected each to be at least 1"
+              .formatted(size, ahead, timeoutMillis));
+    }
+  }
+
+  /** Batches of this size, partial last ones included, three kept ready, a minute's patience. */
+  public static BatchConfig of(int size, long seed) {
+    return new BatchConfig(size, false, DEFAULT_AHEAD, DEFAULT_TIMEOUT_MILLIS, seed);
+  }
+}

@@ -1,0 +1,34 @@
+package io.vertigrad.compute.data;
+
+/**
+ * Shares each epoch's shuffled samples among N workers, as torch's DistributedSampler does.
+ *
+ * <p>One permutation per (seed, epoch), the same on every worker; its head is repeated until the
+ * length is a multiple of N; worker r takes every N-th element from r on. So all workers have
+ * equally many, together they have every sample, and fewer than N samples come twice.
+ *
+ * @param samples size of the data set
+ * @param workers N
+ * @param rank this worker's, from 0
+ * @param seed the same on every worker
+ */
+public record DistributedSampler(int samples, int workers, int rank, long seed) implements Sampler {
+
+  public DistributedSampler {
+    if (samples < 1 || workers < 1 || rank < 0 || rank >= workers) {
+      throw new IllegalArgumentException(
+          "%d samples for rank %d of %d: expected at least 1 sample and a rank from 0 to %d"
+              .formatted(samples, rank, workers, workers - 1));
+    }
+  }
+
+  @Override
+  public int[] epoch(int epoch) {
+    int[] permutation = new SplitMix64(seed, epoch).permutation(samples);
+    int[] share = new int[(int) (((long) samples + workers - 1) / workers)];
+    for (int i = 0; i < share.length; i++) {
+      share[i] = permutation[(int) (((long) i * workers + rank) % samples)];
+    }
+    return share;
+  }
+}

@@ -1,0 +1,89 @@
+package io.vertigrad.compute.data;
+
+import java.util.List;
+
+/**
+ * Images kept as bytes and normalised when they are read, one 256-entry table per channel.
+ *
+ * <p>A byte v of channel c becomes {@code (v / 255 - mean[c]) / deviation[c]}. The arrays are not
+ * copied: whoever built the data set must not write to them afterwards.
+ */
+public final class ImageDataset implements Dataset {
+
+  private final byte[] pixels;
+  private final byte[] labels;
+  private final List<Integer> shape;
+  private final int classes;
+  private final int size;
+  private final int planeLength;
+  private final float[][] tables;
+
+  /**
+   * The first {@code size} of these images.
+   *
+   * @param pixels image after image, each channel after channel, each row after row
+   * @param labels class of each image, from 0
+   * @param shape {@code [channels, height, width]}
+   * @param normalisation one per channel
+   */
+  public ImageDataset(
+      byte[] pixels,
+      byte[] labels,
+      int size,
+      List<Integer> shape,
+      int classes,
+      List<Normalisation> normalisation) {
+    this.shape = List.copyOf(shape);
+    this.planeLength = shape.get(1) * shape.get(2);
+    long needed = (long) size * shape.get(0) * planeLength;
+    if (size > labels.length || needed > pixels.length || normalisation.size() != shape.get(0)) {
+      throw new IllegalArgumentException(
+          "%d images %s need %d bytes, found %d bytes, %d labels and %d channel normalisations"
+              .formatted(size, shape, needed, pixels.length, labels.length, normalisation.size()));
+    }
+    this.pixels = pixels;
+    this.labels = labels;
+    this.size = size;
+    this.classes = classes;
+    this.tables = normalisation.stream().map(Normalisation::table).toArray(float[][]::new);
+  }
+
+  @Override
+  public int size() {
+    return size;
+  }
+
+  @Override
+  public List<Integer> shape() {
+    return shape;
+  }
+
+  @Override
+  public int classes() {
+    return classes;
+  }
+
+  @Override
+  public void read(int index, float[] features, int offset) {
+    int from = checked(index) * tables.length * planeLength;
+    int to = offset;
+    for (float[] table : tables) {
+      for (int i = 0; i < planeLength; i++) {
+        features[to++] = table[pixels[from++] & 0xFF];
+      }
+    }
+  }
+
+  @Override
+  public int label(int index) {
+    return labels[checked(index)] & 0xFF;
+  }
+
+  private int checked(int index) {
+    if (index < 0 || index >= size) {
+      throw new IndexOutOfBoundsException(
+          "sample %d, expected one from 0 to %d".formatted(index, size - 1));
+    }
+    return index;
+  }
+}

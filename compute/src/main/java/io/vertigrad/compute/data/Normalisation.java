@@ -1,0 +1,30 @@
+package io.vertigrad.compute.data;
+
+/**
+ * How one channel's bytes become network inputs: {@code (v / 255 - mean) / deviation}.
+ *
+ * @param mean of the channel over the training set, on the scale 0 to 1
+ * @param deviation its standard deviation, above 0
+ */
+public record Normalisation(float mean, float deviation) {
+
+  /** The values everyone uses for MNIST. */
+  public static final Normalisation MNIST = new Normalisation(0.1307f, 0.3081f);
+
+  public Normalisation {
+    if (!(deviation > 0) || !Float.isFinite(mean)) {
+      throw new IllegalArgumentException(
+          "mean %s, deviation %s: expected a finite mean and a deviation above 0"
+              .formatted(mean, deviation));
+    }
+  }
+
+  /** The input for each byte 0 to 255, in single precision as torchvision computes it. */
+  float[] table() {
+    float[] table = new float[256];
+    for (int value = 0; value < table.length; value++) {
+      table[value] = (value / 255f - mean) / deviation;
+    }
+    return table;
+  }
+}

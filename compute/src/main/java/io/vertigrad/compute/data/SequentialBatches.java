@@ -1,0 +1,71 @@
+package io.vertigrad.compute.data;
+
+import io.vertigrad.compute.Batch;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import java.util.stream.IntStream;
+
+/**
+ * Batches for evaluation: every chosen sample once, in a fixed order, never padded.
+ *
+ * <p>Iterating again starts again. Immutable; batches are assembled on the caller's thread.
+ */
+public final class SequentialBatches implements Iterable<Batch> {
+
+  private final BatchAssembler assembler;
+  private final int[] order;
+  private final int batchSize;
+
+  private SequentialBatches(Dataset dataset, int[] order, int batchSize) {
+    if (batchSize < 1) {
+      throw new IllegalArgumentException(
+          "batch size is %d, expected at least 1".formatted(batchSize));
+    }
+    this.assembler = new BatchAssembler(dataset, Augmentation.none(), 0);
+    this.order = order;
+    this.batchSize = batchSize;
+  }
+
+  /** The whole data set in its own order. */
+  public static SequentialBatches all(Dataset dataset, int batchSize) {
+    return new SequentialBatches(dataset, IntStream.range(0, dataset.size()).toArray(), batchSize);
+  }
+
+  /** The first {@code samples} of the shuffled data set, or all of it if it has fewer. */
+  public static SequentialBatches subset(Dataset dataset, int batchSize, int samples, long seed) {
+    if (samples < 1) {
+      throw new IllegalArgumentException("%d samples, expected at least 1".formatted(samples));
+    }
+    int[] shuffled = new SplitMix64(seed).permutation(dataset.size());
+    return new SequentialBatches(
+        dataset, Arrays.copyOf(shuffled, Math.min(samples, shuffled.length)), batchSize);
+  }
+
+  /** Number of samples in all batches together. */
+  public int samples() {
+    return order.length;
+  }
+
+  @Override
+  public Iterator<Batch> iterator() {
+    return new Iterator<>() {
+      private int next;
+
+      @Override
+      public boolean hasNext() {
+        return next < order.length;
+      }
+
+      @Override
+      public Batch next() {
+        if (!hasNext()) {
+          throw new NoSuchElementException("all %d samples were read".formatted(order.length));
+        }
+        int from = next;
+        next = Math.min(order.length, from + batchSize);
+        return assembler.assemble(order, from, next, 0);
+      }
+    };
+  }
+}

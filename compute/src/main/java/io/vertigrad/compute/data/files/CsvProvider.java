@@ -1,0 +1,61 @@
+package io.vertigrad.compute.data.files;
+
+import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Opens {@code csv}: {@code train.csv} and {@code test.csv}, raw or {@code .gz}, one sample a line.
+ *
+ * <p>Options: {@code label} (column of the class, counted from 1; 1), {@code classes} (10), {@code
+ * scale} (factor on every value; 1), {@code shape} (such as {@code [1, 28, 28]}; flat), {@code
+ * header} (whether line 1 holds names; false).
+ */
+public final class CsvProvider implements DatasetProvider {
+
+  private static final int MOST_COLUMNS = 1_000_000;
+  private static final int MOST_CLASSES = 100_000;
+  private static final String ADVICE =
+      "name the folder with train.csv and test.csv with --data DIR";
+
+  @Override
+  public String name() {
+    return "csv";
+  }
+
+  @Override
+  public Dataset open(DataConfig config, Split split) {
+    Settings options = Settings.of("data set 'csv'", new JsonObject(config.options()));
+    CsvFormat format =
+        new CsvFormat(
+            options.integer("label", 1, 1, MOST_COLUMNS) - 1,
+            options.integer("classes", 10, 2, MOST_CLASSES),
+            (float) options.number("scale", 1, -Float.MAX_VALUE, Float.MAX_VALUE),
+            shape(options),
+            options.flag("header", false));
+    options.refuseUnknown();
+    DataFolder folder = DataFolder.of(config, List.of("csv"), ADVICE);
+    return new CsvReader(folder.require(split == Split.TRAIN ? "train.csv" : "test.csv"), format)
+        .read();
+  }
+
+  private static List<Integer> shape(Settings options) {
+    List<Integer> shape = new ArrayList<>();
+    double values = 1;
+    for (double side : options.numbers("shape", List.of())) {
+      values *= side;
+      if (side < 1 || side != Math.rint(side) || values > MOST_COLUMNS) {
+        throw options.refuse(
+            "shape",
+            "has %s, expected whole numbers from 1 with a product up to %d"
+                .formatted(side, MOST_COLUMNS));
+      }
+      shape.add((int) side);
+    }
+    return shape;
+  }
+}

@@ -1,0 +1,129 @@
+package io.vertigrad.compute.data.files;
+
+import io.vertigrad.compute.data.DataException;
+import java.io.BufferedInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.zip.GZIPInputStream;
+import java.util.zip.ZipException;
+
+/**
+ * One file of a data set, raw or {@code .gz}, read from front to back.
+ *
+ * <p>Every error is a {@link DataException} that names the file. Not thread-safe.
+ */
+final class DataFile implements AutoCloseable {
+
+  /** DEFLATE cannot expand a byte to more than this many (zlib's documentation: 1032 to 1). */
+  private static final int LARGEST_EXPANSION = 1032;
+
+  private static final int BUFFER_BYTES = 1 << 16;
+
+  private final Path path;
+  private final boolean compressed;
+  private final long mostBytes;
+  private final InputStream in;
+  private long position;
+
+  private DataFile(Path path, boolean compressed, long fileBytes, InputStream in) {
+    this.path = path;
+    this.compressed = compressed;
+    this.mostBytes = compressed ? Math.multiplyExact(fileBytes, LARGEST_EXPANSION) : fileBytes;
+    this.in = in;
+  }
+
+  static DataFile open(Path path) {
+    boolean compressed = path.getFileName().toString().endsWith(".gz");
+    try {
+      long bytes = Files.size(path);
+      InputStream raw = Files.newInputStream(path);
+      try {
+        InputStream in =
+            compressed ? new GZIPInputStream(raw, BUFFER_BYTES) : new BufferedInputStream(raw);
+        return new DataFile(path, compressed, bytes, in);
+      } catch (IOException e) {
+        raw.close();
+        throw e;
+      }
+    } catch (IOException e) {
+      throw failure(path, e);
+    }
+  }
+
+  Path path() {
+    return path;
+  }
+
+  /** The rest of the content as a stream; errors in it go to {@link #failure}. */
+  InputStream stream() {
+    return in;
+  }
+
+  /** Exactly {@code length} bytes; {@code what} names them in errors. */
+  byte[] read(long length, String what) {
+    long from = position;
+    if (length > mostBytes - from || length > Integer.MAX_VALUE - BUFFER_BYTES) {
+      throw truncated(what, from, length, "at most " + (mostBytes - from));
+    }
+    byte[] bytes = readUpTo((int) length);
+    if (bytes.length < length) {
+      throw truncated(what, from, length, String.valueOf(bytes.length));
+    }
+    return bytes;
+  }
+
+  /** All bytes to the end, which must come within {@code most}. */
+  byte[] readAll(int most) {
+    byte[] bytes = readUpTo(most);
+    expectEnd(most);
+    return bytes;
+  }
+
+  /** Refuses anything behind what was read. */
+  void expectEnd(long expected) {
+    if (readUpTo(1).length > 0) {
+      throw new DataException(
+          "%s: holds %s bytes, expected %d and nothing behind them"
+              .formatted(path, compressed ? "more than " + expected : mostBytes, expected));
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      in.close();
+    } catch (IOException e) {
+      throw failure(path, e);
+    }
+  }
+
+  private byte[] readUpTo(int length) {
+    try {
+      byte[] bytes = in.readNBytes(length);
+      position += bytes.length;
+      return bytes;
+    } catch (IOException e) {
+      throw failure(path, e);
+    }
+  }
+
+  private DataException truncated(String what, long from, long length, String found) {
+    return new DataException(
+        "%s: truncated or damaged: %s bytes of %s behind offset %d, expected %d"
+            .formatted(path, found, what, from, length));
+  }
+
+  /** What an error while reading {@code path} means to the user. */
+  static DataException failure(Path path, IOException cause) {
+    if (cause instanceof ZipException || cause instanceof EOFException) {
+      return new DataException(
+          "%s: corrupt gzip (%s), expected a complete .gz file; fetch it again"
+              .formatted(path, cause.getMessage()),
+          cause);
+    }
+    return new DataException("%s: cannot be read: %s".formatted(path, cause), cause);
+  }
+}

@@ -1,0 +1,74 @@
+package io.vertigrad.compute.data.files;
+
+import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.ImageDataset;
+import io.vertigrad.compute.data.Normalisation;
+import io.vertx.core.json.JsonObject;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Opens {@code mnist}: the four IDX files, raw or {@code .gz}, in the folder or its {@code mnist/}.
+ *
+ * <p>With a download address, missing files are fetched into {@code mnist/} first; the folder is
+ * then {@code data} unless one was named. Options: {@code train} and {@code test}, to use only the
+ * first so many samples. Sets with the same file names and ten classes (Fashion-MNIST, KMNIST) open
+ * as well.
+ */
+public final class MnistProvider implements DatasetProvider {
+
+  static final String SUBFOLDER = "mnist";
+
+  private static final int CLASSES = 10;
+  private static final String ADVICE =
+      "name the folder with --data DIR, fetch the files with --download, "
+          + "or train on the generated data set 'digits'";
+
+  @Override
+  public String name() {
+    return "mnist";
+  }
+
+  @Override
+  public Dataset open(DataConfig config, Split split) {
+    Settings options = Settings.of("data set 'mnist'", new JsonObject(config.options()));
+    int train = options.integer("train", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
+    int test = options.integer("test", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
+    options.refuseUnknown();
+    DataConfig fetched = config.download().map(from -> fetch(config, from)).orElse(config);
+    DataFolder folder = DataFolder.of(fetched, List.of(SUBFOLDER), ADVICE);
+    String prefix = split == Split.TRAIN ? "train" : "t10k";
+    Path imagesFile = folder.require(prefix + "-images-idx3-ubyte");
+    Path labelsFile = folder.require(prefix + "-labels-idx1-ubyte");
+    return pair(imagesFile, labelsFile, split == Split.TRAIN ? train : test);
+  }
+
+  private static Dataset pair(Path imagesFile, Path labelsFile, int most) {
+    IdxReader.Images images = IdxReader.images(imagesFile);
+    byte[] labels = IdxReader.labels(labelsFile, CLASSES);
+    if (images.count() != labels.length) {
+      throw new DataException(
+          "%s: holds %d images, but %s holds %d labels; expected as many: do both belong together?"
+              .formatted(imagesFile, images.count(), labelsFile, labels.length));
+    }
+    return new ImageDataset(
+        images.pixels(),
+        labels,
+        Math.min(most, labels.length),
+        List.of(1, images.rows(), images.columns()),
+        CLASSES,
+        List.of(Normalisation.MNIST));
+  }
+
+  private static DataConfig fetch(DataConfig config, URI from) {
+    Path root = config.directory().orElse(Path.of("data"));
+    MnistDownload.from(from).into(root);
+    return new DataConfig(config.name(), Optional.of(root), config.download(), config.options());
+  }
+}

@@ -1,0 +1,37 @@
+package io.vertigrad.compute.data;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class DatasetProviderTest {
+
+  private static final ClassLoader LOADER = DatasetProviderTest.class.getClassLoader();
+
+  @Test
+  void shouldOpenARegisteredDataSetWhenNamed() {
+    Dataset digits = DatasetProvider.open(named("digits", Map.of("test", 5)), Split.TEST, LOADER);
+
+    assertEquals(5, digits.size());
+  }
+
+  @Test
+  void shouldListTheRegisteredNamesWhenNoneFits() {
+    String message =
+        assertThrows(
+                DataException.class,
+                () -> DatasetProvider.open(named("emnist", Map.of()), Split.TRAIN, LOADER))
+            .getMessage();
+
+    assertEquals(
+        "data set 'emnist' is not known, expected one of: digits, mnist, cifar10, csv", message);
+  }
+
+  private static DataConfig named(String name, Map<String, Object> options) {
+    return new DataConfig(name, Optional.empty(), Optional.empty(), options);
+  }
+}

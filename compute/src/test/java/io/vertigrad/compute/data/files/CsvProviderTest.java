@@ -1,0 +1,168 @@
+package io.vertigrad.compute.data.files;
+
+import static io.vertigrad.compute.data.files.SampleFiles.gzip;
+import static io.vertigrad.compute.data.files.SampleFiles.write;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.vertigrad.codecs.settings.SettingsException;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class CsvProviderTest {
+
+  @TempDir private Path folder;
+
+  @Test
+  void shouldTakeTheFirstColumnAsLabelWhenNoOptionIsGiven() {
+    train("3,0.5,-1\n\n9, 2 ,1e1\n");
+
+    Dataset train = open(Split.TRAIN, Map.of());
+
+    assertEquals(2, train.size());
+    assertEquals(List.of(2), train.shape());
+    assertEquals(10, train.classes());
+    assertEquals(3, train.label(0));
+    assertEquals(9, train.label(1));
+    assertArrayEquals(new float[] {0.5f, -1}, sample(train, 0));
+    assertArrayEquals(new float[] {2, 10}, sample(train, 1));
+  }
+
+  @Test
+  void shouldFollowEveryOptionWhenGiven() {
+    String text = "\uFEFFa,b,c,d,class\r\n255,0,51,102,1\r\n";
+    write(folder.resolve("csv/test.csv.gz"), gzip(text.getBytes(StandardCharsets.UTF_8)));
+    Map<String, Object> options =
+        Map.of(
+            "label",
+            5,
+            "classes",
+            2,
+            "scale",
+            1 / 255.0,
+            "shape",
+            List.of(1, 2, 2),
+            "header",
+            true);
+
+    Dataset test = open(Split.TEST, options);
+
+    assertEquals(List.of(1, 2, 2), test.shape());
+    assertEquals(2, test.classes());
+    assertEquals(1, test.label(0));
+    assertArrayEquals(new float[] {1, 0, 0.2f, 0.4f}, sample(test, 0), 1e-6f);
+  }
+
+  @Test
+  void shouldIgnoreAByteOrderMarkWhenTheFirstLineIsASample() {
+    train("\uFEFF4,1\n");
+
+    assertEquals(4, open(Split.TRAIN, Map.of()).label(0));
+  }
+
+  @Test
+  void shouldNameLineAndColumnWhenACellIsNoNumber() {
+    Path path = train("1,2,3\n1,2,x\n");
+    assertEquals(path + ":2: column 3 is \"x\", expected a number", refusal(Map.of()));
+
+    train("label,a,b\n1,2,3\n");
+    assertEquals(
+        path
+            + ":1: column 2 is \"a\", expected a number; "
+            + "if line 1 holds names, set option header to true",
+        refusal(Map.of()));
+
+    train("1,2,3\n1,Infinity,3\n");
+    assertEquals(path + ":2: column 2 is \"Infinity\", expected a number", refusal(Map.of()));
+  }
+
+  @Test
+  void shouldNameTheLineWhenColumnsAreMissing() {
+    Path path = train("1,2,3\n1,2\n");
+
+    assertEquals(path + ":2: 2 columns, expected 3 as before", refusal(Map.of()));
+  }
+
+  @Test
+  void shouldNameTheLabelWhenItIsOutOfRange() {
+    Path path = train("1,2\n3,2\n");
+    assertEquals(
+        path
+            + ":2: column 1, the label, is \"3\", "
+            + "expected a whole number from 0 to 2 (option classes)",
+        refusal(Map.of("classes", 3)));
+
+    train("0.5,2\n");
+    assertEquals(
+        path
+            + ":1: column 1, the label, is \"0.5\", "
+            + "expected a whole number from 0 to 9 (option classes)",
+        refusal(Map.of()));
+  }
+
+  @Test
+  void shouldNameTheShapeWhenTheColumnsDoNotFitIt() {
+    Path path = train("1,2,3,4\n");
+
+    assertEquals(
+        path + ":1: 4 columns, expected 5: the label and shape [1, 2, 2]",
+        refusal(Map.of("shape", List.of(1, 2, 2))));
+    assertEquals(
+        path + ":1: 4 columns, expected the label in column 9 and at least one value",
+        refusal(Map.of("label", 9)));
+  }
+
+  @Test
+  void shouldRefuseAnEmptyOrMissingFile() {
+    Path path = train("\n");
+    assertEquals(path + ": holds no sample, expected one on each line", refusal(Map.of()));
+
+    String missing =
+        assertThrows(DataException.class, () -> open(Split.TEST, Map.of())).getMessage();
+    assertEquals(
+        folder
+            + ": has no test.csv or test.csv.gz, neither directly nor in csv/; "
+            + "name the folder with train.csv and test.csv with --data DIR",
+        missing);
+  }
+
+  @Test
+  void shouldNameTheOptionWhenTheShapeIsNone() {
+    train("1,2\n");
+
+    assertEquals(
+        "data set 'csv': shape has 0.0, expected whole numbers from 1 with a product up to 1000000",
+        assertThrows(
+                SettingsException.class, () -> open(Split.TRAIN, Map.of("shape", List.of(0, 3))))
+            .getMessage());
+    assertThrows(
+        SettingsException.class,
+        () -> open(Split.TRAIN, Map.of("shape", List.of(100_000, 100_000))));
+  }
+
+  private Path train(String text) {
+    return write(folder.resolve("train.csv"), text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private Dataset open(Split split, Map<String, Object> options) {
+    return new CsvProvider().open(SampleFiles.in("csv", folder, options), split);
+  }
+
+  private String refusal(Map<String, Object> options) {
+    return assertThrows(DataException.class, () -> open(Split.TRAIN, options)).getMessage();
+  }
+
+  private static float[] sample(Dataset dataset, int index) {
+    float[] values = new float[dataset.shape().stream().reduce(1, Math::multiplyExact)];
+    dataset.read(index, values, 0);
+    return values;
+  }
+}

@@ -1,0 +1,278 @@
+package io.vertigrad.compute.data.files;
+
+import static io.vertigrad.compute.data.files.SampleFiles.gzip;
+import static io.vertigrad.compute.data.files.SampleFiles.write;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(30)
+class MnistDownloadTest {
+
+  private static final byte[] CONTENT = "pretend images".getBytes(StandardCharsets.UTF_8);
+  private static final String ADVICE =
+      "check the network and the address, or name another mirror with --download URL";
+
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private final AtomicInteger requests = new AtomicInteger();
+  private final CountDownLatch release = new CountDownLatch(1);
+  private HttpServer server;
+
+  @TempDir private Path folder;
+
+  @BeforeEach
+  void startServer() throws IOException {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.setExecutor(threads);
+    server.start();
+  }
+
+  @AfterEach
+  void stopServer() {
+    release.countDown();
+    server.stop(0);
+    threads.shutdownNow();
+  }
+
+  @Test
+  void shouldKeepTheFileWhenItsContentIsRight() throws Exception {
+    serve(200, gzip(CONTENT));
+
+    download(5_000).into(folder);
+    download(5_000).into(folder);
+
+    assertArrayEquals(gzip(CONTENT), Files.readAllBytes(folder.resolve("mnist/a.gz")));
+    assertEquals(List.of("a.gz"), kept());
+    assertEquals(1, requests.get(), "what is there is not fetched again");
+  }
+
+  @Test
+  void shouldFetchNothingWhenTheFileLiesInTheFolderItself() {
+    write(folder.resolve("a"), CONTENT);
+
+    download(5_000).into(folder);
+
+    assertEquals(0, requests.get());
+  }
+
+  @Test
+  void shouldNameTheStatusWhenItIsNot200() {
+    serve(404, new byte[0]);
+
+    assertEquals(
+        address() + ": HTTP status 404, expected 200; " + ADVICE, refusal(download(5_000)));
+    assertEquals(List.of(), kept());
+  }
+
+  @Test
+  void shouldNameBothChecksumsWhenTheContentIsAnother() {
+    byte[] other = "pretend imagez".getBytes(StandardCharsets.UTF_8);
+    serve(200, gzip(other));
+
+    assertEquals(
+        address()
+            + ": content has 14 bytes and SHA-256 %s, expected 14 bytes and %s; "
+                .formatted(sha256(other), sha256(CONTENT))
+            + "nothing was kept, name another mirror with --download URL",
+        refusal(download(5_000)));
+    assertEquals(List.of(), kept());
+  }
+
+  @Test
+  void shouldStopUnpackingWhenTheContentIsTooLong() {
+    serve(200, gzip(new byte[10_000_000]));
+
+    String message = refusal(download(5_000));
+
+    assertTrue(message.startsWith(address() + ": content has over 65536 bytes"), message);
+  }
+
+  @Test
+  void shouldSayThatItIsNoGzipWhenAPageCame() {
+    serve(200, "<html>log in first</html>".getBytes(StandardCharsets.UTF_8));
+
+    assertEquals(
+        address()
+            + ": sent no valid gzip file (Not in GZIP format); "
+            + "name another mirror with --download URL",
+        refusal(download(5_000)));
+    assertEquals(List.of(), kept());
+  }
+
+  @Test
+  void shouldStopWhenTheBodyIsLongerThanTheFileCanBe() {
+    serve(200, new byte[200_000]);
+
+    assertEquals(
+        address() + ": sends more than 65550 bytes, expected fewer; " + ADVICE,
+        refusal(download(5_000)));
+  }
+
+  @Test
+  void shouldSayThatNobodyAnswersWhenThePortIsClosed() {
+    server.stop(0);
+
+    String message = refusal(download(5_000));
+
+    assertTrue(message.startsWith(address() + ": no answer (java.net.ConnectException"), message);
+    assertTrue(message.endsWith(ADVICE), message);
+  }
+
+  @Test
+  void shouldGiveUpWhenTheServerNeverAnswers() {
+    server.createContext("/", exchange -> await(release));
+
+    String message = refusal(download(200));
+
+    assertTrue(
+        message.startsWith(address() + ": no answer (java.net.http.HttpTimeoutException"), message);
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldGiveUpWhenTheBodyStalls() {
+    server.createContext(
+        "/",
+        exchange -> {
+          exchange.sendResponseHeaders(200, 100);
+          exchange.getResponseBody().write(new byte[10]);
+          exchange.getResponseBody().flush();
+          await(release);
+        });
+
+    assertEquals(
+        address() + ": not complete within 3000 ms, 10 bytes came; " + ADVICE,
+        refusal(download(3_000)));
+    assertEquals(List.of(), kept());
+  }
+
+  @Test
+  void shouldSayThatTheConnectionWasLostWhenTheServerHangsUp() {
+    server.createContext(
+        "/",
+        exchange -> {
+          exchange.sendResponseHeaders(200, 100);
+          exchange.getResponseBody().write(new byte[10]);
+          exchange.getResponseBody().flush();
+          throw new IOException("hang up");
+        });
+
+    String message = refusal(download(5_000));
+
+    assertTrue(message.startsWith(address() + ": connection lost ("), message);
+  }
+
+  @Test
+  void shouldRefuseAnAddressThatIsNotHttp() {
+    assertEquals(
+        "ftp://example.org/mnist: cannot be downloaded from, expected an address such as "
+            + "https://storage.googleapis.com/cvdf-datasets/mnist/",
+        assertThrows(
+                DataException.class,
+                () -> MnistDownload.from(URI.create("ftp://example.org/mnist")))
+            .getMessage());
+  }
+
+  @Test
+  void shouldTrainOnWhatItFetchedWhenTheMirrorHasTheRealFiles() throws Exception {
+    Path real = RealData.folder("mnist");
+    server.createContext(
+        "/mirror/",
+        exchange -> {
+          String name = Path.of(exchange.getRequestURI().getPath()).getFileName().toString();
+          answer(exchange, 200, Files.readAllBytes(real.resolve(name)));
+        });
+    URI mirror = URI.create(base() + "/mirror");
+    Path target = folder.resolve("new");
+    DataConfig config = new DataConfig("mnist", Optional.of(target), Optional.of(mirror), Map.of());
+
+    assertEquals(10_000, new MnistProvider().open(config, Split.TEST).size());
+    assertEquals(4, requests.get());
+    try (Stream<Path> files = Files.list(target.resolve("mnist"))) {
+      assertEquals(4, files.count());
+    }
+  }
+
+  private void serve(int status, byte[] body) {
+    server.createContext("/", exchange -> answer(exchange, status, body));
+  }
+
+  private void answer(HttpExchange exchange, int status, byte[] body) throws IOException {
+    requests.incrementAndGet();
+    try (exchange) {
+      exchange.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
+      exchange.getResponseBody().write(body);
+    }
+  }
+
+  private MnistDownload download(long timeoutMillis) {
+    RemoteFile file = new RemoteFile("a", CONTENT.length, sha256(CONTENT));
+    return new MnistDownload(URI.create(base()), List.of(file), timeoutMillis);
+  }
+
+  private String refusal(MnistDownload download) {
+    return assertThrows(DataException.class, () -> download.into(folder)).getMessage();
+  }
+
+  private List<String> kept() {
+    String[] names = folder.resolve("mnist").toFile().list();
+    return names == null ? List.of() : Arrays.asList(names);
+  }
+
+  private String base() {
+    return "http://127.0.0.1:" + server.getAddress().getPort();
+  }
+
+  private String address() {
+    return base() + "/a.gz";
+  }
+
+  private static String sha256(byte[] content) {
+    try {
+      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
+    } catch (NoSuchAlgorithmException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await(20, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
