@@ -3,48 +3,271 @@ package io.vertigrad.verticles.coordinator;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.Message;
+import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
+import java.util.UUID;
+import java.util.function.Supplier;
 
 /**
  * A member's line to the coordinator: joins, beats, listens and leaves.
  *
- * <p>Used from one context, on which it also calls its {@link MemberHandler}.
+ * <p>Made on the context it belongs to, on which it also calls its {@link MemberHandler} and
+ * completes its futures; {@link #report} may be called from any thread.
  */
 public final class CoordinatorClient {
 
+  private static final long LEAVE_MILLIS = 2_000;
+
+  private final Vertx vertx;
+  private final Context context;
+  private final JobConfig job;
+  private final Role role;
+  private final MemberHandler handler;
+  private MessageConsumer<JsonObject> control;
+  private MessageConsumer<JsonObject> own;
+  private Admission admission;
+  private volatile Promise<Membership> started = Promise.promise();
+  private Pulse pulse;
+  private String over;
+  private volatile Membership membership = Membership.NONE;
+  private volatile JsonObject status = new JsonObject();
+
   public CoordinatorClient(Vertx vertx, JobConfig job, Role role, MemberHandler handler) {
-    throw new UnsupportedOperationException("written by the coordinator room");
+    this.vertx = vertx;
+    this.job = job;
+    this.role = role;
+    this.handler = handler;
+    context = vertx.getOrCreateContext();
   }
 
   /**
    * Asks to take part, retrying while there is no coordinator yet, up to {@code
-   * workers.waitSeconds}; then beats until {@link #leave(String)}.
+   * workers.waitSeconds}; then beats until {@link #leave(String)}. May be called again after an
+   * eviction.
    *
-   * @return fails with a message for the user when refused, for example for another layout
+   * @return fails with a {@link JoinException} for the user when refused, for example for another
+   *     layout, or when no coordinator was found
    */
   public Future<Admission> join(ParameterLayout layout) {
-    throw new UnsupportedOperationException("written by the coordinator room");
+    return onContext(
+        () -> {
+          over = null;
+          if (started.future().isComplete()) {
+            started = Promise.promise();
+          }
+          return listen().compose(listening -> knock(layout)).compose(this::admitted);
+        });
   }
 
   /** Completes with the first membership this member is part of, when the job runs. */
   public Future<Membership> started() {
-    throw new UnsupportedOperationException("written by the coordinator room");
+    return started.future();
   }
 
   /** The newest membership heard of. */
   public Membership membership() {
-    throw new UnsupportedOperationException("written by the coordinator room");
+    return membership;
   }
 
-  /** Sent along with the next heartbeat: step, version, last event, for whoever looks for culprits. */
-  public void report(JsonObject status) {
-    throw new UnsupportedOperationException("written by the coordinator room");
+  /**
+   * Sent along with the next heartbeat, for whoever looks for culprits: {@code version} and {@code
+   * samples} reached, {@code step}, {@code event} (what it does now). {@code "starting": true} from
+   * before the join keeps the job from counting on this member until a report without it.
+   */
+  public void report(JsonObject newStatus) {
+    boolean wasStarting = status.containsKey("starting");
+    status = newStatus.copy();
+    if (wasStarting && !newStatus.containsKey("starting")) {
+      context.runOnContext(
+          go -> {
+            if (pulse != null) {
+              pulse.beat();
+            }
+          });
+    }
   }
 
   /** Leaves in good order; {@code finished} means the job's last version was seen. */
   public Future<Void> leave(String reason) {
-    throw new UnsupportedOperationException("written by the coordinator room");
+    return onContext(
+        () -> {
+          Admission leaving = admission;
+          close("left: " + reason);
+          return leaving == null ? Future.succeededFuture() : send(leaving, reason);
+        });
+  }
+
+  private Future<Void> listen() {
+    if (control != null) {
+      return Future.succeededFuture();
+    }
+    control = vertx.eventBus().consumer(job.addresses().control(), m -> hear(m.body()));
+    return control.completion();
+  }
+
+  private Future<JsonObject> knock(ParameterLayout layout) {
+    JoinRequest request =
+        new JoinRequest(
+            role,
+            UUID.randomUUID().toString(),
+            "%s pid %d".formatted(job.cluster().host(), ProcessHandle.current().pid()),
+            JobTerms.of(job),
+            layout,
+            status);
+    return new Knock(vertx, job, request, () -> over).answer();
+  }
+
+  private Future<Admission> admitted(JsonObject answer) {
+    Admission mine = Admission.fromJson(answer.getJsonObject("admitted"));
+    own = vertx.eventBus().consumer(address(mine), this::hearOwn);
+    return own.completion()
+        .map(
+            listening -> {
+              admission = mine;
+              pulse = new Pulse(vertx, job.exchange(), this::beat, this::lost);
+              return mine;
+            });
+  }
+
+  private Future<Void> beat(long limitMillis) {
+    Admission beating = admission;
+    JsonObject request = beating.toJson().put("request", "heartbeat").put("status", status);
+    return request(request.put("epoch", membership.epoch()), limitMillis)
+        .onSuccess(
+            answer -> {
+              if (beating.equals(admission)) {
+                hear(answer);
+              }
+            })
+        .mapEmpty();
+  }
+
+  private void hear(JsonObject message) {
+    if (message.containsKey("stop")) {
+      stopped(message.getString("stop"));
+    } else if (admission != null && message.containsKey("unknown")) {
+      String why = message.getString("unknown");
+      drop();
+      handler.evicted(why);
+    } else if (message.containsKey("membership")) {
+      hear(Membership.fromJson(message.getJsonObject("membership")));
+    }
+  }
+
+  private void hear(Membership now) {
+    if (admission == null || now.epoch() <= membership.epoch()) {
+      return;
+    }
+    membership = now;
+    handler.membershipChanged(now);
+    if (includes(now)) {
+      started.tryComplete(now);
+    }
+  }
+
+  private boolean includes(Membership now) {
+    Admission mine = admission;
+    return mine != null
+        && switch (role) {
+          case SERVER ->
+              now.server(mine.rank()).filter(m -> m.incarnation() == mine.incarnation()).isPresent();
+          case WORKER ->
+              now.worker(mine.rank()).filter(m -> m.incarnation() == mine.incarnation()).isPresent();
+          case EVALUATOR -> true;
+        };
+  }
+
+  private void hearOwn(Message<JsonObject> message) {
+    JsonObject body = message.body();
+    if (body.containsKey("propose")) {
+      propose(message, Membership.fromJson(body.getJsonObject("propose")));
+      return;
+    }
+    handler
+        .command(body)
+        .onSuccess(message::reply)
+        .onFailure(failure -> message.fail(1, failure.getMessage()));
+  }
+
+  private void propose(Message<JsonObject> message, Membership next) {
+    JsonObject answer = new JsonObject();
+    try {
+      handler.proposed(next).ifPresent(version -> answer.put("version", version));
+    } catch (IllegalStateException notReady) {
+      message.fail(1, notReady.getMessage());
+      return;
+    }
+    message.reply(answer);
+  }
+
+  private void lost(long silentMillis) {
+    stopped(
+        "the coordinator has not answered on %s for %d ms: it crashed, or the network is down"
+            .formatted(job.addresses().coordinator(), silentMillis));
+  }
+
+  private void stopped(String why) {
+    over = why;
+    Admission leaving = admission;
+    close(why);
+    if (leaving != null) {
+      handler.stopped(why);
+      send(leaving, "stopped");
+    }
+  }
+
+  /** Stops listening and beating, for good or until the next join. */
+  private void close(String why) {
+    drop();
+    started.tryFail(new JoinException("not started: " + why));
+    if (control != null) {
+      control.unregister();
+      control = null;
+    }
+  }
+
+  /** Lets go of rank and address; control messages are still heard. */
+  private void drop() {
+    if (pulse != null) {
+      pulse.stop();
+      pulse = null;
+    }
+    if (own != null) {
+      own.unregister();
+      own = null;
+    }
+    admission = null;
+  }
+
+  private Future<Void> send(Admission leaving, String reason) {
+    JsonObject request = leaving.toJson().put("request", "leave").put("reason", reason);
+    return request(request.put("status", status), LEAVE_MILLIS).mapEmpty();
+  }
+
+  private Future<JsonObject> request(JsonObject request, long limitMillis) {
+    DeliveryOptions options = new DeliveryOptions().setSendTimeout(limitMillis);
+    return vertx
+        .eventBus()
+        .<JsonObject>request(job.addresses().coordinator(), request, options)
+        .map(message -> message.body());
+  }
+
+  private String address(Admission mine) {
+    return job.addresses().member(role.lower(), mine.rank(), mine.incarnation());
+  }
+
+  private <T> Future<T> onContext(Supplier<Future<T>> action) {
+    if (Context.isOnVertxThread() && Vertx.currentContext() == context) {
+      return action.get();
+    }
+    Promise<T> promise = Promise.promise();
+    context.runOnContext(go -> action.get().onComplete(promise));
+    return promise.future();
   }
 }

@@ -169,7 +169,7 @@ final class Flight {
       case UNAVAILABLE -> retrySoon(request, refusal.message(), now);
       case NOT_FINITE -> drop(request, refusal, now);
       case PROTOCOL -> {
-        if (!restarted(request)) {
+        if (!request.isGradient() || !restarted(request)) {
           throw request.refused(refusal, now);
         }
         pull(request, now);

@@ -2,13 +2,16 @@ package io.vertigrad.verticles.job;
 
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 
 /**
  * A whole job file, checked: what to train, on what, how updates combine, and where roles run.
@@ -76,6 +79,14 @@ public record JobConfig(
     return job;
   }
 
+  /** The model this job trains on samples of this data set. */
+  public ModelConfig modelOn(Dataset data) {
+    Map<String, Object> options = new TreeMap<>(model.settings().toJson().getMap());
+    options.remove("name");
+    return new ModelConfig(
+        model.name(), options, data.shape(), data.classes(), seed, workers.threads());
+  }
+
   private static Addresses addresses(Settings root) {
     try {
       return new Addresses(root.string("job", "vertigrad"));
@@ -95,7 +106,7 @@ public record JobConfig(
     String name = section.string("name", "digits");
     Optional<Path> directory = Optional.ofNullable(section.string("directory", null)).map(Path::of);
     Optional<URI> download = Optional.ofNullable(section.string("download", null)).map(URI::create);
-    Map<String, Object> rest = new java.util.TreeMap<>(options);
+    Map<String, Object> rest = new TreeMap<>(options);
     rest.keySet().removeAll(java.util.List.of("name", "directory", "download"));
     return new DataConfig(name, directory, download, rest);
   }

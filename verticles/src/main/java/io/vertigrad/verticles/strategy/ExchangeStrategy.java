@@ -7,8 +7,12 @@ import io.vertx.core.Future;
 /**
  * A rule for combining workers' updates of one partition.
  *
- * <p>Called from one thread at a time. It sees each update once: stale incarnations, duplicates,
- * wrong layouts and non-finite gradients are turned away before they get here.
+ * <p>Called from one thread at a time, behind a {@link Fence}: it sees each update once and at most
+ * one unanswered update per worker. Stale incarnations, duplicates, wrong layouts, non-finite
+ * gradients and whatever comes after the last version are turned away before they get here.
+ *
+ * <p>Completing an answer may call straight back into {@link #exchange}: finish with the state
+ * first.
  */
 public interface ExchangeStrategy {
 
@@ -19,6 +23,14 @@ public interface ExchangeStrategy {
    *     io.vertigrad.codecs.Refusal}; fails only on a defect
    */
   Future<Frame> exchange(GradientPartition update);
+
+  /**
+   * True when an update is in the parameters as soon as {@link #exchange} returns, even if its
+   * answer waits. Otherwise a refusal means that it is not, and the same update may come again.
+   */
+  default boolean appliesAtOnce() {
+    return false;
+  }
 
   /** Tells who takes part from now on; a barrier must never wait for someone who left. */
   void membershipChanged(Membership now);

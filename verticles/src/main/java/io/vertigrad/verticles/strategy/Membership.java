@@ -37,6 +37,11 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
     return workers.stream().filter(member -> member.rank() == rank).findFirst();
   }
 
+  /** True when this very incarnation of a worker takes part. */
+  public boolean hasWorker(int rank, int incarnation) {
+    return worker(rank).filter(member -> member.incarnation() == incarnation).isPresent();
+  }
+
   /** The server of this rank, if it takes part. */
   public Optional<Member> server(int rank) {
     return servers.stream().filter(member -> member.rank() == rank).findFirst();

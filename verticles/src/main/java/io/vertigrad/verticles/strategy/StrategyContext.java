@@ -10,13 +10,13 @@ import java.util.function.LongSupplier;
  * @param store its parameters
  * @param answers makes the frames it answers with
  * @param membership who takes part at first
+ * @param lastVersion version at which the job ends; from there on nobody may wait for anybody
  * @param nanoClock monotonic time in nanoseconds
- * @param observer is told what became of every update
  */
 public record StrategyContext(
     Partition partition,
     PartitionStore store,
     Answers answers,
     Membership membership,
-    LongSupplier nanoClock,
-    StrategyObserver observer) {}
+    long lastVersion,
+    LongSupplier nanoClock) {}

@@ -3,13 +3,16 @@ package io.vertigrad.verticles.strategy;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 
-/** Is told what became of every update; called on the strategy's thread, must not block. */
+/**
+ * Is told by the {@link Fence} what became of every update; called on the strategy's thread, must
+ * not block.
+ */
 public interface StrategyObserver {
 
-  /** An update was answered. */
+  /** An update was answered with parameters. */
   void answered(ExchangeId id, Outcome outcome, int staleness);
 
-  /** An update or a round was turned away, with a reason for the person. */
+  /** An update was turned away for good, with a reason for the person; "try again" is not told. */
   void refused(ExchangeId id, String why);
 
   /** Tells nobody. */

@@ -1,11 +1,58 @@
 package io.vertigrad.compute.dl4j.kernels;
 
+import java.util.Arrays;
+import java.util.List;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
-/** x. */
+/** Puts the fast layers in place of the stock ones wherever they compute the same. */
 public final class Kernels {
+
   private Kernels() {}
-  public static void install(MultiLayerNetwork network) {}
-  public static void install(ComputationGraph graph) {}
+
+  /** Replaces layers of an initialised network; call it before its gradients are laid out. */
+  public static void install(MultiLayerNetwork network) {
+    Scratch scratch = new Scratch();
+    Layer[] layers = network.getLayers();
+    for (int i = 0; i < layers.length; i++) {
+      layers[i] = fast(layers[i], i == 0, scratch);
+    }
+  }
+
+  /** Replaces layers of an initialised graph; call it before its gradients are laid out. */
+  public static void install(ComputationGraph graph) {
+    Scratch scratch = new Scratch();
+    List<String> inputs = graph.getConfiguration().getNetworkInputs();
+    Layer[] layers = graph.getLayers();
+    for (GraphVertex vertex : graph.getVertices()) {
+      if (vertex instanceof LayerVertex layerVertex) {
+        List<String> before =
+            graph.getConfiguration().getVertexInputs().get(vertex.getVertexName());
+        Layer stock = layerVertex.getLayer();
+        Layer fast = fast(stock, inputs.containsAll(before), scratch);
+        layerVertex.setLayer(fast);
+        layers[Arrays.asList(layers).indexOf(stock)] = fast;
+      }
+    }
+  }
+
+  private static Layer fast(Layer stock, boolean first, Scratch scratch) {
+    Layer fast = Rectifier.of(stock, scratch);
+    fast = fast != null ? fast : MaxPooling.of(stock, scratch);
+    fast = fast != null ? fast : BatchNorm.of(stock, scratch);
+    fast = fast != null || !first ? fast : FirstConvolution.of(stock);
+    fast = fast != null ? fast : PlainConvolution.of(stock);
+    fast = fast != null ? fast : DenseUnits.of(stock, first, scratch);
+    fast = fast != null ? fast : SoftmaxOutput.of(stock);
+    if (fast == null) {
+      return stock;
+    }
+    fast.setIndex(stock.getIndex());
+    fast.setListeners(stock.getListeners());
+    fast.setCacheMode(stock.conf().getCacheMode());
+    return fast;
+  }
 }

@@ -3,10 +3,12 @@ package io.vertigrad.compute.dl4j.kernels;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.api.shape.Shape;
 
 /**
  * Buffers that lie directly over an array's native memory, for copies at memory speed.
@@ -26,8 +28,12 @@ public final class NativeFloats {
     return bytes(array).asFloatBuffer();
   }
 
-  /** The same memory, byte by byte in native order. */
-  public static ByteBuffer bytes(INDArray array) {
+  /** The same memory as the raw bits of its floats. */
+  static IntBuffer bits(INDArray array) {
+    return bytes(array).asIntBuffer();
+  }
+
+  private static ByteBuffer bytes(INDArray array) {
     if (array.dataType() != DataType.FLOAT || array.length() > LARGEST) {
       throw new IllegalArgumentException(
           "array of %d %s: expected at most %d FLOAT"
@@ -37,6 +43,12 @@ public final class NativeFloats {
     BytePointer start = new BytePointer(new Address(address(array)));
     start.position(0).limit(bytes).capacity(bytes);
     return start.asByteBuffer().order(ByteOrder.nativeOrder());
+  }
+
+  /** The array itself if its memory is contiguous and row by row, otherwise a copy that is. */
+  static INDArray rows(INDArray array) {
+    boolean rows = array.ordering() == 'c' && Shape.hasDefaultStridesForShape(array);
+    return rows ? array : array.dup('c');
   }
 
   /** Where the first element lies. */

@@ -1,0 +1,119 @@
+package io.vertigrad.verticles.coordinator;
+
+import io.vertigrad.verticles.strategy.Membership;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** Who is here under which rank, and how often each rank was given out. */
+final class Attendance {
+
+  private static final int DEPARTURES = 16;
+
+  private final Map<Role, TreeMap<Integer, Attendee>> present = new EnumMap<>(Role.class);
+  private final Map<Admission, Integer> incarnations = new HashMap<>();
+  private final Map<Admission, String> farewells = new HashMap<>();
+  private final Deque<String> departures = new ArrayDeque<>();
+
+  Attendance() {
+    for (Role role : Role.values()) {
+      present.put(role, new TreeMap<>());
+    }
+  }
+
+  /** Gives out the lowest free rank under its next incarnation. */
+  Attendee admit(JoinRequest request, long nowMillis) {
+    TreeMap<Integer, Attendee> members = present.get(request.role());
+    int rank = IntStream.iterate(0, r -> r + 1).filter(r -> !members.containsKey(r)).findFirst()
+        .getAsInt();
+    int incarnation = incarnations.merge(key(request.role(), rank), 1, Integer::sum) - 1;
+    Admission admission = new Admission(request.role(), rank, incarnation);
+    Attendee attendee = new Attendee(admission, request, nowMillis);
+    members.put(rank, attendee);
+    return attendee;
+  }
+
+  void remove(Attendee attendee, String why) {
+    Admission admission = attendee.admission();
+    present.get(admission.role()).remove(admission.rank());
+    farewells.put(key(admission.role(), admission.rank()), why);
+    if (departures.size() == DEPARTURES) {
+      departures.removeFirst();
+    }
+    departures.addLast(attendee.describe() + ": " + why);
+  }
+
+  Optional<Attendee> find(Admission admission) {
+    return Optional.ofNullable(present.get(admission.role()).get(admission.rank()))
+        .filter(attendee -> attendee.admission().equals(admission));
+  }
+
+  Optional<Attendee> withToken(String token) {
+    return all().filter(attendee -> attendee.token().equals(token)).findFirst();
+  }
+
+  /** In rank order. */
+  Collection<Attendee> of(Role role) {
+    return present.get(role).values();
+  }
+
+  int count(Role role) {
+    return present.get(role).size();
+  }
+
+  /** Everybody, safe against removals meanwhile. */
+  Stream<Attendee> all() {
+    List<Attendee> everybody = new ArrayList<>();
+    present.values().forEach(members -> everybody.addAll(members.values()));
+    return everybody.stream();
+  }
+
+  /** Everybody in this membership is now known to all. */
+  void published(Membership membership) {
+    membership.workers().forEach(member -> published(Role.WORKER, member));
+    membership.servers().forEach(member -> published(Role.SERVER, member));
+  }
+
+  /** Servers that can take part. */
+  List<Attendee> readyServers() {
+    return of(Role.SERVER).stream().filter(Attendee::ready).toList();
+  }
+
+  /** Why the last holder of this rank is no longer here. */
+  String farewell(Admission admission) {
+    return farewells.getOrDefault(
+        key(admission.role(), admission.rank()), admission + " was never admitted");
+  }
+
+  /** The last departures with their reasons, for the message of a job that has too few members. */
+  String departures() {
+    return departures.isEmpty() ? "nobody left" : String.join("; ", departures);
+  }
+
+  /** The ranks of a role below {@code count} that nobody holds, for people. */
+  String missing(Role role, int count) {
+    return IntStream.range(0, count)
+        .filter(rank -> !present.get(role).containsKey(rank))
+        .mapToObj(rank -> role.lower() + " " + rank)
+        .collect(Collectors.joining(", "));
+  }
+
+  private void published(Role role, Membership.Member member) {
+    find(new Admission(role, member.rank(), member.incarnation()))
+        .ifPresent(attendee -> attendee.publish(member));
+  }
+
+  private static Admission key(Role role, int rank) {
+    return new Admission(role, rank, 0);
+  }
+}

@@ -1,0 +1,102 @@
+package io.vertigrad.verticles.coordinator;
+
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.json.JsonObject;
+import java.util.OptionalLong;
+
+/** One admitted member, as the coordinator last heard of it. */
+final class Attendee {
+
+  private final Admission admission;
+  private final String token;
+  private final String node;
+  private JsonObject status;
+  private long heardMillis;
+  private boolean suspected;
+  private boolean published;
+  private long activeFrom;
+
+  Attendee(Admission admission, JoinRequest request, long nowMillis) {
+    this.admission = admission;
+    token = request.token();
+    node = request.node();
+    status = request.status();
+    heardMillis = nowMillis;
+  }
+
+  Admission admission() {
+    return admission;
+  }
+
+  int rank() {
+    return admission.rank();
+  }
+
+  String token() {
+    return token;
+  }
+
+  String node() {
+    return node;
+  }
+
+  /** Takes a sign of life. */
+  void heard(JsonObject newStatus, long nowMillis) {
+    status = newStatus;
+    forgive(nowMillis);
+  }
+
+  /** Counts silence from now on: it was the coordinator that slept. */
+  void forgive(long nowMillis) {
+    heardMillis = nowMillis;
+    suspected = false;
+  }
+
+  long silentMillis(long nowMillis) {
+    return nowMillis - heardMillis;
+  }
+
+  /** True once per silence, when it has lasted for the limit. */
+  boolean becomesSuspect(long limitMillis, long nowMillis) {
+    boolean suspect = silentMillis(nowMillis) >= limitMillis;
+    boolean becomes = suspect && !suspected;
+    suspected = suspect;
+    return becomes;
+  }
+
+  /** False while it said that it is still starting. */
+  boolean ready() {
+    return !status.getBoolean("starting", false);
+  }
+
+  /** The version it said it has reached, if it said so. */
+  OptionalLong version() {
+    Long version = status.getLong("version");
+    return version == null ? OptionalLong.empty() : OptionalLong.of(version);
+  }
+
+  /** True when it was part of a published membership. */
+  boolean published() {
+    return published;
+  }
+
+  long activeFrom() {
+    return activeFrom;
+  }
+
+  void publish(Membership.Member as) {
+    published = true;
+    activeFrom = as.activeFrom();
+  }
+
+  /** For people: who and where. */
+  String describe() {
+    return "%s at %s".formatted(admission, node);
+  }
+
+  /** For people: for how long it has been silent, and what it said last. */
+  String silence(long nowMillis) {
+    String silence = "silent for %d ms".formatted(silentMillis(nowMillis));
+    return status.isEmpty() ? silence : silence + ", last heard " + status.encode();
+  }
+}

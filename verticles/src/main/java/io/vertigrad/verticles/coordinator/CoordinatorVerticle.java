@@ -1,0 +1,109 @@
+package io.vertigrad.verticles.coordinator;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.json.JsonObject;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Starts, watches and ends one job; deployed once per job, with the job file as its configuration.
+ *
+ * <p>A thin host: requests reach its {@link Roster} through a {@link FrontDesk}, and a {@link
+ * Courier} carries out what the roster decides. {@code docs/control-protocol.md} has the messages.
+ */
+public final class CoordinatorVerticle extends VerticleBase {
+
+  private static final long TICK_MILLIS = 100;
+  private static final long STOP_MILLIS = 5_000;
+  private static final long RIVAL_MILLIS = 500;
+
+  private final Promise<JsonObject> result = Promise.promise();
+  private Roster roster;
+
+  /**
+   * How the job ended: {@code state} ({@code finished}, {@code failed} or {@code stopped}), {@code
+   * version}, {@code samples}, {@code evaluation} when the evaluator tested the end, and {@code
+   * failure} when there was one. It never fails.
+   */
+  public Future<JsonObject> result() {
+    return result.future();
+  }
+
+  /**
+   * Lets every member go, whatever the job is at; from any thread, once deployed.
+   *
+   * @return completes when all have left, or after five seconds
+   */
+  public Future<Void> stop(String reason) {
+    Promise<Void> stopped = Promise.promise();
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(STOP_MILLIS);
+    context.runOnContext(
+        go -> {
+          roster.stop(reason);
+          completeWhenDeserted(stopped, deadline);
+        });
+    return stopped.future();
+  }
+
+  @Override
+  public Future<?> start() {
+    JobConfig job = JobConfig.read("-conf", config());
+    StrategyFactory strategy =
+        StrategyProviders.configure(job.strategy(), CoordinatorVerticle.class.getClassLoader());
+    Courier courier = new Courier(vertx, job.addresses(), result);
+    roster =
+        new Roster(
+            RosterConfig.of(job, strategy),
+            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
+            System::currentTimeMillis,
+            courier);
+    courier.answerTo(roster);
+    String address = job.addresses().coordinator();
+    long interval = Math.min(TICK_MILLIS, job.exchange().suspectMillis() / 4);
+    return refuseRival(address)
+        .compose(alone -> serve(address))
+        .onSuccess(served -> vertx.setPeriodic(interval, id -> roster.tick()));
+  }
+
+  @Override
+  public Future<?> stop() {
+    roster.stop("the coordinator was undeployed");
+    return Future.succeededFuture();
+  }
+
+  private Future<Void> serve(String address) {
+    FrontDesk desk = new FrontDesk(roster);
+    MessageConsumer<JsonObject> consumer =
+        vertx.eventBus().consumer(address, message -> message.reply(desk.answer(message.body())));
+    return consumer.completion();
+  }
+
+  private Future<Void> refuseRival(String address) {
+    DeliveryOptions soon = new DeliveryOptions().setSendTimeout(RIVAL_MILLIS);
+    return vertx
+        .eventBus()
+        .request(address, new JsonObject().put("request", "state"), soon)
+        .transform(
+            rival ->
+                rival.failed()
+                    ? Future.succeededFuture()
+                    : Future.failedFuture(
+                        "another coordinator answers on %s: give this job another name (key"
+                            .formatted(address)
+                            + " \"job\"), or let that one finish"));
+  }
+
+  private void completeWhenDeserted(Promise<Void> stopped, long deadline) {
+    if (roster.deserted() || System.nanoTime() > deadline) {
+      stopped.complete();
+    } else {
+      vertx.setTimer(10, id -> completeWhenDeserted(stopped, deadline));
+    }
+  }
+}

@@ -1,0 +1,77 @@
+package io.vertigrad.verticles.coordinator;
+
+import io.vertx.core.json.JsonObject;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Reads control requests, hands them to the roster, and writes the answers. */
+final class FrontDesk {
+
+  private static final Logger LOG = LoggerFactory.getLogger(FrontDesk.class);
+
+  /** Epoch of a sender that is not to be sent the membership. */
+  private static final int LATEST = Integer.MAX_VALUE;
+
+  private final Roster roster;
+
+  FrontDesk(Roster roster) {
+    this.roster = roster;
+  }
+
+  /** The answer to one request; a request that makes no sense is refused, never thrown at. */
+  JsonObject answer(JsonObject request) {
+    try {
+      return switch (String.valueOf(request.getValue("request"))) {
+        case "join" -> join(request);
+        case "heartbeat" -> heartbeat(request);
+        case "leave" -> leave(request);
+        case "state" -> state(LATEST);
+        default -> refused("expected request join, heartbeat, leave or state");
+      };
+    } catch (IllegalArgumentException | ClassCastException | NullPointerException e) {
+      LOG.warn("malformed control request {}", request, e);
+      return refused("malformed request: " + e);
+    }
+  }
+
+  private JsonObject join(JsonObject request) {
+    try {
+      Admission admission = roster.join(JoinRequest.fromJson(request));
+      return state(LATEST).put("admitted", admission.toJson());
+    } catch (JoinException e) {
+      return refused(e.getMessage()).put("retry", e.worthRetrying());
+    }
+  }
+
+  private JsonObject heartbeat(JsonObject request) {
+    Admission from = Admission.fromJson(request);
+    if (roster.state().released()) {
+      return state(LATEST).put("stop", roster.verdict());
+    }
+    if (!roster.heartbeat(from, request.getJsonObject("status"))) {
+      return state(LATEST).put("unknown", roster.farewell(from));
+    }
+    return state(request.getInteger("epoch"));
+  }
+
+  private JsonObject leave(JsonObject request) {
+    Admission from = Admission.fromJson(request);
+    roster.leave(from, request.getString("reason"), request.getJsonObject("status"));
+    return state(LATEST);
+  }
+
+  private JsonObject state(int knownEpoch) {
+    JsonObject state =
+        new JsonObject()
+            .put("state", roster.state().lower())
+            .put("epoch", roster.membership().epoch());
+    if (roster.membership().epoch() > knownEpoch) {
+      state.put("membership", roster.membership().toJson());
+    }
+    return state;
+  }
+
+  private static JsonObject refused(String why) {
+    return new JsonObject().put("refused", why);
+  }
+}

@@ -1,0 +1,86 @@
+package io.vertigrad.verticles.coordinator;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.Message;
+import io.vertx.core.json.JsonObject;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/** One join, repeated until a coordinator answers, there is a place, or patience ends. */
+final class Knock {
+
+  private static final long ANSWER_MILLIS = 1_000;
+  private static final long RETRY_MILLIS = 100;
+
+  private final Vertx vertx;
+  private final JobConfig job;
+  private final JsonObject request;
+  private final Supplier<String> over;
+  private final Promise<JsonObject> answer = Promise.promise();
+  private final long deadlineNanos;
+
+  /**
+   * A knock that has not been made yet.
+   *
+   * @param over why the job ended meanwhile, or null
+   */
+  Knock(Vertx vertx, JobConfig job, JoinRequest request, Supplier<String> over) {
+    this.vertx = vertx;
+    this.job = job;
+    this.request = request.toJson();
+    this.over = over;
+    deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(job.workers().waitSeconds());
+  }
+
+  /** Knocks; completes with the coordinator's yes, or fails with a {@link JoinException}. */
+  Future<JsonObject> answer() {
+    knock();
+    return answer.future();
+  }
+
+  private void knock() {
+    DeliveryOptions options = new DeliveryOptions().setSendTimeout(ANSWER_MILLIS);
+    vertx
+        .eventBus()
+        .<JsonObject>request(job.addresses().coordinator(), request, options)
+        .map(Message::body)
+        .onSuccess(this::heard)
+        .onFailure(silence -> again(nobody()));
+  }
+
+  private void heard(JsonObject body) {
+    if (body.containsKey("admitted")) {
+      answer.complete(body);
+    } else if (body.getBoolean("retry", false)) {
+      again(body.getString("refused"));
+    } else {
+      answer.fail(new JoinException(body.getString("refused")));
+    }
+  }
+
+  private void again(String why) {
+    if (over.get() != null) {
+      answer.fail(new JoinException("the job is over: " + over.get()));
+    } else if (System.nanoTime() > deadlineNanos) {
+      answer.fail(new JoinException(why));
+    } else {
+      vertx.setTimer(RETRY_MILLIS, id -> knock());
+    }
+  }
+
+  private String nobody() {
+    return ("no coordinator answered on %s within %d s (workers.waitSeconds): check that it runs,"
+            + " that its job file has the same name (job: \"%s\"), and that this node joined its"
+            + " cluster (cluster.host: %s, cluster.members: %s)")
+        .formatted(
+            job.addresses().coordinator(),
+            job.workers().waitSeconds(),
+            job.addresses().job(),
+            job.cluster().host(),
+            job.cluster().members());
+  }
+}

@@ -1,0 +1,132 @@
+package io.vertigrad.verticles.coordinator;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Collectors;
+
+/** How long a job waits for whom, and whom it names when it stops waiting. */
+final class Patience {
+
+  private static final long RELEASE_MILLIS = 60_000;
+
+  private final RosterConfig config;
+  private final Attendance attendance;
+  private final Agreement agreement;
+  private final Tolerance start;
+  private final Tolerance evaluator;
+  private final Tolerance shards;
+  private final Tolerance workers;
+  private final Tolerance silence;
+  private final Tolerance release = new Tolerance(RELEASE_MILLIS);
+  private int proposedEpoch;
+
+  Patience(RosterConfig config, Attendance attendance, Agreement agreement) {
+    this.config = config;
+    this.attendance = attendance;
+    this.agreement = agreement;
+    start = new Tolerance(config.waitMillis());
+    evaluator = new Tolerance(config.evaluatorWaitMillis());
+    shards = new Tolerance(config.waitMillis());
+    workers = new Tolerance(config.waitMillis());
+    silence = new Tolerance(config.evictMillis());
+  }
+
+  /** True when the job can start: all servers and workers, and the evaluator or a short wait. */
+  boolean quorate(long now) {
+    boolean complete =
+        attendance.readyServers().size() == config.servers()
+            && readyWorkers() >= config.workers();
+    boolean waited = evaluator.exceeded(complete, now);
+    return complete && (waited || attendance.count(Role.EVALUATOR) >= config.evaluators());
+  }
+
+  /** Servers that left a proposal unanswered for the eviction limit. */
+  List<Attendee> unresponsive(long now) {
+    if (agreement.epoch() != proposedEpoch) {
+      proposedEpoch = agreement.epoch();
+      silence.restart();
+    }
+    if (!silence.exceeded(agreement.pending(), now)) {
+      return List.of();
+    }
+    silence.restart();
+    return attendance.of(Role.SERVER).stream()
+        .filter(server -> agreement.unanswered().contains(server.rank()))
+        .toList();
+  }
+
+  /** Why the job cannot go on, when a limit has passed. */
+  Optional<String> exhausted(RosterState state, boolean anyFinished, long now) {
+    if (start.exceeded(state == RosterState.WAITING, now)) {
+      return Optional.of(notStarted());
+    }
+    boolean running = state == RosterState.RUNNING;
+    boolean shardLost = running && attendance.readyServers().size() < config.servers();
+    if (shards.exceeded(shardLost, now)) {
+      return Optional.of(shardMissing());
+    }
+    boolean tooFew = running && !anyFinished && readyWorkers() < config.minimumWorkers();
+    if (workers.exceeded(tooFew, now)) {
+      return Optional.of(workersMissing());
+    }
+    return Optional.empty();
+  }
+
+  /** True when a finished job has waited long enough for someone to stop it. */
+  boolean letGo(RosterState state, long now) {
+    return release.exceeded(state == RosterState.FINISHED, now);
+  }
+
+  /** Names a replacement server that brought nothing back of a shard that had moved on. */
+  Optional<String> unrestored(long version) {
+    return attendance.readyServers().stream()
+        .filter(server -> !server.published() && server.admission().incarnation() > 0)
+        .filter(server -> version > 0 && server.version().equals(OptionalLong.of(0)))
+        .findFirst()
+        .map(
+            server ->
+                ("shard %d was lost at version %d (%s) and its replacement at %s found no usable"
+                        + " checkpoint; set servers.checkpointEvery and a checkpointDirectory that"
+                        + " the replacement can read")
+                    .formatted(
+                        server.rank(),
+                        version,
+                        attendance.departures(),
+                        server.node()));
+  }
+
+  private long readyWorkers() {
+    return attendance.of(Role.WORKER).stream().filter(Attendee::ready).count();
+  }
+
+  private String notStarted() {
+    List<String> missing = new ArrayList<>();
+    missing.add(attendance.missing(Role.SERVER, config.servers()));
+    missing.add(attendance.missing(Role.WORKER, config.workers()));
+    attendance.all().filter(a -> !a.ready()).forEach(a -> missing.add(a.admission() + " (starting)"));
+    missing.removeIf(String::isEmpty);
+    String present =
+        attendance.all().map(Attendee::describe).collect(Collectors.joining("; "));
+    return "the job did not start within %s: missing %s; present: %s; start the missing ones, or raise"
+            .formatted(start.seconds(), String.join(", ", missing), present.isEmpty() ? "nobody" : present)
+        + " workers.waitSeconds";
+  }
+
+  private String shardMissing() {
+    return "%s missing for %s and no replacement came (%s)"
+        .formatted(
+            attendance.missing(Role.SERVER, config.servers()).isEmpty()
+                ? "a server that is still starting is"
+                : attendance.missing(Role.SERVER, config.servers()) + " is",
+            shards.seconds(),
+            attendance.departures());
+  }
+
+  private String workersMissing() {
+    return "%d of at least %d workers for %s (workers.minimum): %s"
+        .formatted(
+            readyWorkers(), config.minimumWorkers(), workers.seconds(), attendance.departures());
+  }
+}

@@ -1,0 +1,40 @@
+package io.vertigrad.verticles.coordinator;
+
+import io.vertx.core.json.JsonObject;
+
+/** How far the job is, from what members said about themselves. */
+final class Progress {
+
+  private long version;
+  private long samples;
+  private boolean anyFinished;
+
+  /** Reads {@code version} and {@code samples}, where they are. */
+  void heard(JsonObject status) {
+    reached(status.getLong("version", 0L));
+    samples = Math.max(samples, status.getLong("samples", 0L));
+  }
+
+  void reached(long someVersion) {
+    version = Math.max(version, someVersion);
+  }
+
+  void workerFinished() {
+    anyFinished = true;
+  }
+
+  /** Highest version of any partition heard of. */
+  long version() {
+    return version;
+  }
+
+  /** Most samples behind any partition heard of. */
+  long samples() {
+    return samples;
+  }
+
+  /** True once a worker has seen the last version. */
+  boolean anyFinished() {
+    return anyFinished;
+  }
+}

@@ -1,0 +1,65 @@
+package io.vertigrad.verticles.coordinator;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+
+/**
+ * What a roster decides by; all limits in milliseconds.
+ *
+ * @param terms what every member must agree on
+ * @param strategy its name, for the start event
+ * @param lockstep newcomers start at a round agreed with all servers
+ * @param steps per worker
+ * @param lastVersion version at which the job ends
+ * @param servers exactly so many
+ * @param workers so many to start with
+ * @param minimumWorkers with fewer the job waits for more
+ * @param evaluators 0 or 1
+ * @param waitMillis how long it waits for members, at the start and when too few are left
+ * @param evaluatorWaitMillis how long a start waits for the evaluator alone
+ * @param suspectMillis silence after which a member is suspected
+ * @param evictMillis silence after which it is evicted
+ */
+record RosterConfig(
+    JobTerms terms,
+    String strategy,
+    boolean lockstep,
+    long steps,
+    long lastVersion,
+    int servers,
+    int workers,
+    int minimumWorkers,
+    int evaluators,
+    long waitMillis,
+    long evaluatorWaitMillis,
+    long suspectMillis,
+    long evictMillis) {
+
+  private static final long EVALUATOR_WAIT_MILLIS = 5_000;
+
+  static RosterConfig of(JobConfig job, StrategyFactory strategy) {
+    return new RosterConfig(
+        JobTerms.of(job),
+        job.strategy().name(),
+        strategy.lockstep(),
+        job.steps(),
+        strategy.lastVersion(job.steps(), job.workers().count()),
+        job.servers().count(),
+        job.workers().count(),
+        job.workers().minimum(),
+        job.evaluator().count(),
+        1_000L * job.workers().waitSeconds(),
+        EVALUATOR_WAIT_MILLIS,
+        job.exchange().suspectMillis(),
+        job.exchange().evictMillis());
+  }
+
+  /** How many of a role may be present at once. */
+  int capacity(Role role) {
+    return switch (role) {
+      case SERVER -> servers;
+      case WORKER -> 4096;
+      case EVALUATOR -> 1;
+    };
+  }
+}

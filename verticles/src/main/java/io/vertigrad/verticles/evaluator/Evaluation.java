@@ -1,0 +1,49 @@
+package io.vertigrad.verticles.evaluator;
+
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.Score;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.SequentialBatches;
+
+/**
+ * Scores a model on a test set, or on a part of it that stays the same throughout a run.
+ *
+ * <p>Belongs to the model's thread.
+ */
+public final class Evaluation {
+
+  private static final int BATCH = 128;
+
+  private final Model model;
+  private final SequentialBatches part;
+  private final SequentialBatches whole;
+
+  /**
+   * @param samples how many samples of the shuffled test set make the part; all when it has fewer
+   * @param seed of the shuffle
+   */
+  public Evaluation(Model model, Dataset test, int samples, long seed) {
+    this.model = model;
+    this.part = SequentialBatches.subset(test, BATCH, samples, seed);
+    this.whole = SequentialBatches.all(test, BATCH);
+  }
+
+  /** Scores on the part. */
+  public Score part() {
+    return score(part);
+  }
+
+  /** Scores on the whole test set. */
+  public Score whole() {
+    return score(whole);
+  }
+
+  private Score score(SequentialBatches batches) {
+    Score score = Score.NONE;
+    for (Batch batch : batches) {
+      score = score.plus(model.score(batch));
+    }
+    return score;
+  }
+}

@@ -1,0 +1,143 @@
+package io.vertigrad.verticles.evaluator;
+
+import io.vertigrad.compute.Score;
+import io.vertigrad.verticles.exchange.ExchangeException;
+import io.vertigrad.verticles.exchange.ParameterReader;
+import io.vertigrad.verticles.exchange.ParameterSnapshot;
+import io.vertigrad.verticles.exchange.UnansweredException;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Waits for the next version worth testing, pulls, scores, tells; in between it obeys commands.
+ *
+ * <p>A server answers its pull when the version is reached, so that nothing polls; when testing
+ * takes longer than the versions between two tests, versions are skipped. Asynchronous training
+ * goes on while partitions are pulled: such a snapshot may mix versions and is reported at its
+ * lowest. {@link #run()} belongs to the model's thread, the rest may be called by any.
+ */
+final class EvaluationLoop {
+
+  private static final Logger LOG = LoggerFactory.getLogger(EvaluationLoop.class);
+  private static final int COMMANDS = 8;
+  private static final long IDLE_MILLIS = 50;
+
+  private final ParameterReader reader;
+  private final Evaluation evaluation;
+  private final EvaluationPlan plan;
+  private final Consumer<Evaluated> events;
+  private final Runnable wake;
+  private final BlockingQueue<Promise<JsonObject>> commands = new LinkedBlockingQueue<>(COMMANDS);
+  private volatile boolean stopping;
+  private long tested;
+
+  /**
+   * @param wake makes a pull that waits look whether it is still wanted
+   */
+  EvaluationLoop(
+      ParameterReader reader,
+      Evaluation evaluation,
+      EvaluationPlan plan,
+      Consumer<Evaluated> events,
+      Runnable wake) {
+    this.reader = reader;
+    this.evaluation = evaluation;
+    this.plan = plan;
+    this.events = events;
+    this.wake = wake;
+  }
+
+  /** Tests until it is stopped, also after the last version: someone may still ask. */
+  void run() throws InterruptedException {
+    while (!stopping) {
+      boolean over = tested >= plan.lastVersion();
+      Promise<JsonObject> command = commands.poll(over ? IDLE_MILLIS : 0, TimeUnit.MILLISECONDS);
+      if (command != null) {
+        obey(command);
+      } else if (!over) {
+        testNext();
+      }
+    }
+    refuseCommands();
+  }
+
+  void stop() {
+    stopping = true;
+    wake.run();
+  }
+
+  /** Tests the newest parameters on the whole test set, before anything else is tested. */
+  Future<JsonObject> testWhole() {
+    Promise<JsonObject> command = Promise.promise();
+    if (stopping || !commands.offer(command)) {
+      return Future.failedFuture(
+          "the evaluator is stopping, or has %d commands waiting".formatted(COMMANDS));
+    }
+    wake.run();
+    return command.future();
+  }
+
+  private void testNext() {
+    try {
+      reader.pull(plan.after(tested), () -> stopping || !commands.isEmpty()).ifPresent(this::test);
+    } catch (UnansweredException notYet) {
+      LOG.debug("no version {} yet, waits again: {}", plan.after(tested), notYet.getMessage());
+    }
+  }
+
+  private void test(ParameterSnapshot snapshot) {
+    tested = snapshot.lowestVersion();
+    events.accept(evaluated(snapshot, evaluation.part(), false));
+  }
+
+  private void obey(Promise<JsonObject> command) {
+    try {
+      Optional<ParameterSnapshot> pulled = reader.pull(0, () -> stopping);
+      if (pulled.isPresent()) {
+        command.complete(testWhole(pulled.get()));
+      } else {
+        command.fail("the evaluator is stopping");
+      }
+    } catch (ExchangeException e) {
+      command.fail(e);
+    }
+  }
+
+  private JsonObject testWhole(ParameterSnapshot snapshot) {
+    Evaluated whole = evaluated(snapshot, evaluation.whole(), true);
+    events.accept(whole);
+    return new JsonObject()
+        .put("version", whole.version())
+        .put("highestVersion", snapshot.highestVersion())
+        .put("samples", whole.samples())
+        .put("loss", whole.loss())
+        .put("accuracy", whole.accuracy())
+        .put("parametersHash", whole.parametersHash());
+  }
+
+  private static Evaluated evaluated(ParameterSnapshot snapshot, Score score, boolean whole) {
+    return new Evaluated(
+        System.currentTimeMillis(),
+        snapshot.lowestVersion(),
+        score.samples(),
+        score.loss(),
+        score.accuracy(),
+        whole,
+        snapshot.hash());
+  }
+
+  private void refuseCommands() {
+    for (Promise<JsonObject> late = commands.poll(); late != null; late = commands.poll()) {
+      late.fail("the evaluator is stopping");
+    }
+  }
+}

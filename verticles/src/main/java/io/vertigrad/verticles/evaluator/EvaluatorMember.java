@@ -1,0 +1,99 @@
+package io.vertigrad.verticles.evaluator;
+
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.verticles.coordinator.Admission;
+import io.vertigrad.verticles.coordinator.CoordinatorClient;
+import io.vertigrad.verticles.coordinator.MemberHandler;
+import io.vertigrad.verticles.coordinator.Role;
+import io.vertigrad.verticles.exchange.BusExchange;
+import io.vertigrad.verticles.exchange.Rendezvous;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** An evaluator's place in its job: passes membership, commands and the end on to its loop. */
+final class EvaluatorMember implements MemberHandler {
+
+  private static final Logger LOG = LoggerFactory.getLogger(EvaluatorMember.class);
+
+  private final CoordinatorClient coordinator;
+  private final Promise<Admission> admitted = Promise.promise();
+  private volatile Duties duties;
+  private volatile boolean stopping;
+
+  private record Duties(ParameterLayout layout, BusExchange exchange, EvaluationLoop loop) {}
+
+  /** Made on the verticle's context. */
+  EvaluatorMember(Vertx vertx, JobConfig job) {
+    coordinator = new CoordinatorClient(vertx, job, Role.EVALUATOR, this);
+  }
+
+  /** Completes with the first admission, or fails with whatever kept this evaluator from it. */
+  Future<Admission> admitted() {
+    return admitted.future();
+  }
+
+  /** The loop cannot run or has broken down. */
+  void failed(Throwable why) {
+    admitted.tryFail(why);
+  }
+
+  /** Blocks the loop's thread until the job runs; false when told to stop before. */
+  boolean join(ParameterLayout layout, BusExchange exchange, EvaluationLoop loop) {
+    duties = new Duties(layout, exchange, loop);
+    Optional<Admission> admission = Rendezvous.await(coordinator.join(layout), () -> stopping);
+    if (admission.isEmpty()) {
+      return false;
+    }
+    LOG.info("{} admitted", admission.get());
+    admitted.tryComplete(admission.get());
+    Optional<Membership> running = Rendezvous.await(coordinator.started(), () -> stopping);
+    running.ifPresent(exchange::membershipChanged);
+    return running.isPresent();
+  }
+
+  void stop() {
+    stopping = true;
+    Duties mine = duties;
+    if (mine != null) {
+      mine.loop().stop();
+    }
+  }
+
+  Future<Void> leave(String reason) {
+    return coordinator.leave(reason);
+  }
+
+  @Override
+  public void membershipChanged(Membership now) {
+    duties.exchange().membershipChanged(now);
+  }
+
+  @Override
+  public Future<JsonObject> command(JsonObject command) {
+    return "evaluate".equals(command.getString("command"))
+        ? duties.loop().testWhole()
+        : MemberHandler.super.command(command);
+  }
+
+  /** Pulls need no admission, so evaluation goes on while this one is asked for. */
+  @Override
+  public void evicted(String why) {
+    LOG.warn("evaluator evicted, joins again: {}", why);
+    coordinator
+        .join(duties.layout())
+        .onFailure(refused -> stopped("evicted, and refused: " + refused.getMessage()));
+  }
+
+  @Override
+  public void stopped(String why) {
+    LOG.info("evaluator told to stop: {}", why);
+    stop();
+  }
+}

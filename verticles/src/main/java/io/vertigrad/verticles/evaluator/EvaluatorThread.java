@@ -1,0 +1,83 @@
+package io.vertigrad.verticles.evaluator;
+
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.verticles.exchange.BusExchange;
+import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.ModelPartitions;
+import io.vertigrad.verticles.exchange.ParameterReader;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.PartitionPlan;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.eventbus.EventBus;
+import java.util.function.Consumer;
+
+/** The one thread that builds an evaluator's model, scores with it and closes it. */
+final class EvaluatorThread {
+
+  private final EventBus bus;
+  private final JobConfig job;
+  private final EvaluatorMember member;
+  private final Consumer<Evaluated> events;
+  private final ClassLoader loader = EvaluatorThread.class.getClassLoader();
+  private final Promise<Void> ended = Promise.promise();
+
+  EvaluatorThread(
+      EventBus bus, JobConfig job, EvaluatorMember member, Consumer<Evaluated> events) {
+    this.bus = bus;
+    this.job = job;
+    this.member = member;
+    this.events = events;
+  }
+
+  /** Completes, on this thread, when it was told to stop. */
+  Future<Void> start() {
+    Thread thread = new Thread(this::run, "evaluator of " + job.addresses().job());
+    thread.setDaemon(true);
+    thread.setPriority(Thread.MIN_PRIORITY);
+    thread.setContextClassLoader(loader);
+    thread.start();
+    return ended.future();
+  }
+
+  private void run() {
+    try {
+      evaluate();
+      ended.complete();
+    } catch (Throwable e) {
+      ended.fail(e);
+    }
+  }
+
+  private void evaluate() throws InterruptedException {
+    StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
+    EvaluationPlan plan = EvaluationPlan.of(job, strategy);
+    Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
+    try (Model model = Engine.named(job.engine()).model(job.modelOn(test))) {
+      PartitionPlan partitions =
+          PartitionPlan.of(
+              model.layout(), job.exchange().partitionElements(), job.servers().count());
+      BusExchange exchange =
+          new BusExchange(bus, job.addresses(), job.exchange(), partitions.partitions().size());
+      ParameterReader reader =
+          new ParameterReader(
+              exchange,
+              partitions,
+              Identity.reader(job.addresses().jobHash()),
+              model,
+              new ModelPartitions(model, job.exchange().type()));
+      Evaluation evaluation = new Evaluation(model, test, job.evaluator().samples(), job.seed());
+      EvaluationLoop loop = new EvaluationLoop(reader, evaluation, plan, events, exchange::wake);
+      if (member.join(model.layout(), exchange, loop)) {
+        loop.run();
+      }
+    }
+  }
+}

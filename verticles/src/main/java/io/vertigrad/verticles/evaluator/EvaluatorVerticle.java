@@ -1,0 +1,56 @@
+package io.vertigrad.verticles.evaluator;
+
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.EventPublisher;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.VerticleBase;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The evaluator of a job; its configuration is the job file.
+ *
+ * <p>Deployed when it was admitted. Publishes {@code Evaluated} events, and answers the command
+ * {@code evaluate} with the whole test set's {@code version}, {@code samples}, {@code loss}, {@code
+ * accuracy} in percent and {@code parametersHash}.
+ */
+public final class EvaluatorVerticle extends VerticleBase {
+
+  private static final Logger LOG = LoggerFactory.getLogger(EvaluatorVerticle.class);
+
+  private final Promise<Void> left = Promise.promise();
+  private EvaluatorMember member;
+
+  @Override
+  public Future<?> start() {
+    JobConfig job = JobConfig.read("-conf", config());
+    FrameCodecs.register(vertx.eventBus());
+    EventPublisher events = new EventPublisher(vertx, job.addresses());
+    member = new EvaluatorMember(vertx, job);
+    EvaluatorThread thread = new EvaluatorThread(vertx.eventBus(), job, member, events::publish);
+    Promise<Void> ended = Promise.promise();
+    thread
+        .start()
+        .onComplete(
+            (nothing, failure) -> context.runOnContext(back -> ended.complete(null, failure)));
+    ended.future().transform(result -> depart(result.cause())).onComplete(left);
+    return member.admitted();
+  }
+
+  @Override
+  public Future<?> stop() {
+    member.stop();
+    return left.future();
+  }
+
+  private Future<Void> depart(Throwable failure) {
+    String reason = failure == null ? "stopped" : "failed: " + failure.getMessage();
+    if (failure != null) {
+      LOG.error("evaluator {}", reason, failure);
+      member.failed(failure);
+    }
+    return member.leave(reason).otherwiseEmpty();
+  }
+}

@@ -1,0 +1,71 @@
+package io.vertigrad.verticles.exchange;
+
+import io.vertigrad.compute.Model;
+import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
+import io.vertigrad.verticles.job.PartitionPlan;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Pulls the servers' newest parameters into a model, for evaluators and for saving.
+ *
+ * <p>Belongs to the model's thread.
+ */
+public final class ParameterReader {
+
+  private final PartitionExchange exchange;
+  private final PartitionPlan plan;
+  private final Identity identity;
+  private final Model model;
+  private final ModelPartitions partitions;
+  private long pulls;
+
+  /**
+   * @param identity usually {@link Identity#reader(long)}
+   */
+  public ParameterReader(
+      PartitionExchange exchange,
+      PartitionPlan plan,
+      Identity identity,
+      Model model,
+      ModelPartitions partitions) {
+    this.exchange = exchange;
+    this.plan = plan;
+    this.identity = identity;
+    this.model = model;
+    this.partitions = partitions;
+  }
+
+  /** Pulls what the servers hold now. */
+  public ParameterSnapshot pull() {
+    return pull(0, () -> false)
+        .orElseThrow(
+            () -> new ExchangeException("a server refused to let parameters be read: join first"));
+  }
+
+  /**
+   * Pulls every partition once it has reached a version.
+   *
+   * @return empty when {@code stop} became true, or a server wants the reader to join again
+   * @throws ExchangeException when a shard does not answer, or refuses
+   */
+  public Optional<ParameterSnapshot> pull(long minimumVersion, BooleanSupplier stop) {
+    PartitionVersions versions = new PartitionVersions(plan);
+    Ending ending =
+        exchange.run(
+            new PullRound(
+                plan,
+                partitions,
+                versions,
+                identity,
+                exchange.epoch(),
+                pulls++,
+                minimumVersion,
+                stop));
+    return ending == Ending.COMPLETE
+        ? Optional.of(
+            new ParameterSnapshot(
+                versions.lowest(), versions.highest(), ParameterHash.of(model)))
+        : Optional.empty();
+  }
+}

@@ -1,0 +1,101 @@
+package io.vertigrad.verticles.server;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.ServersConfig;
+import io.vertigrad.verticles.metrics.EventPublisher;
+import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
+import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointWritten;
+import io.vertigrad.verticles.server.checkpoint.CheckpointFolder;
+import io.vertigrad.verticles.server.checkpoint.ShardSnapshot;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * When a shard's checkpoints are written, one at a time: copied on the shard's thread, written on a
+ * worker thread. A failed one is announced and tried again an interval later.
+ */
+final class CheckpointSchedule {
+
+  private static final Logger LOG = LoggerFactory.getLogger(CheckpointSchedule.class);
+
+  private final Vertx vertx;
+  private final EventPublisher events;
+  private final CheckpointFolder folder;
+  private final long every;
+  private Future<Void> writing = Future.succeededFuture();
+  private long triedVersion;
+
+  CheckpointSchedule(Vertx vertx, JobConfig job) {
+    this.vertx = vertx;
+    events = new EventPublisher(vertx, job.addresses());
+    ServersConfig servers = job.servers();
+    Path directory =
+        servers.checkpointDirectory().orElse(Path.of("checkpoints", job.addresses().job()));
+    folder = new CheckpointFolder(directory, servers.checkpointKeep());
+    every = servers.checkpointEvery();
+  }
+
+  /** The newest whole checkpoint of a shard. */
+  Future<Optional<ShardSnapshot>> newest(int shard) {
+    return vertx.executeBlocking(
+        () -> folder.newestValid(shard, torn -> LOG.warn("checkpoint skipped: {}", torn)));
+  }
+
+  /** Counts the interval from this version. */
+  void startAt(long version) {
+    triedVersion = version;
+  }
+
+  /** Begins a checkpoint when the interval is over and none is being written. */
+  void tick(Shard shard) {
+    if (every > 0 && writing.isComplete() && shard.version() - triedVersion >= every) {
+      write(shard);
+    }
+  }
+
+  /** Writes what is newer than the last checkpoint; completes when it is on the disk, or failed. */
+  Future<Void> finish(Shard shard) {
+    return writing.compose(
+        written -> {
+          if (every > 0 && shard.version() > triedVersion) {
+            write(shard);
+          }
+          return writing;
+        });
+  }
+
+  private void write(Shard shard) {
+    ShardSnapshot snapshot = shard.snapshot();
+    triedVersion = snapshot.version();
+    long start = System.nanoTime();
+    writing =
+        vertx
+            .executeBlocking(() -> folder.write(snapshot))
+            .onSuccess(file -> written(snapshot, file, System.nanoTime() - start))
+            .onFailure(failure -> failed(snapshot, failure))
+            .<Void>mapEmpty()
+            .otherwiseEmpty();
+  }
+
+  private void written(ShardSnapshot snapshot, Path file, long nanos) {
+    events.publish(
+        new CheckpointWritten(
+            System.currentTimeMillis(),
+            snapshot.shard(),
+            snapshot.version(),
+            file.toString(),
+            TimeUnit.NANOSECONDS.toMillis(nanos)));
+  }
+
+  private void failed(ShardSnapshot snapshot, Throwable failure) {
+    LOG.warn("checkpoint of shard {} not written: {}", snapshot.shard(), failure.toString());
+    events.publish(
+        new CheckpointFailed(
+            System.currentTimeMillis(), snapshot.shard(), snapshot.version(), failure.toString()));
+  }
+}

@@ -1,0 +1,31 @@
+package io.vertigrad.verticles.server;
+
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
+
+/**
+ * One parameter server of a job; its configuration is the job file.
+ *
+ * <p>Deployed when it was admitted and its shard takes frames: a missing data file, an unknown model
+ * or a coordinator's no fails the deployment with its message. Undeploying writes a last checkpoint,
+ * where the job file asks for checkpoints, and leaves.
+ */
+public final class ParameterServerVerticle extends VerticleBase {
+
+  private ServerMember member;
+
+  @Override
+  public Future<?> start() {
+    JobConfig job = JobConfig.read("-conf", config());
+    FrameCodecs.register(vertx.eventBus());
+    member = new ServerMember(vertx, context, job);
+    return member.enrol();
+  }
+
+  @Override
+  public Future<?> stop() {
+    return member.leave();
+  }
+}

@@ -1,0 +1,74 @@
+package io.vertigrad.verticles.server;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.verticles.server.checkpoint.PartitionSnapshot;
+import io.vertigrad.verticles.strategy.DuplicateWindow;
+import io.vertigrad.verticles.strategy.Fence;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.StrategyContext;
+import io.vertx.core.Future;
+
+/** One partition with the strategy that steps it and the pulls that wait for it. */
+final class ServedPartition {
+
+  private final StoredPartition store;
+  private final DuplicateWindow window;
+  private final Fence fence;
+  private final PendingPulls pulls;
+
+  ServedPartition(
+      StoredPartition store, StrategyContext context, Fence fence, DuplicateWindow window,
+      long pullDeadlineMillis) {
+    this.store = store;
+    this.window = window;
+    this.fence = fence;
+    this.pulls = new PendingPulls(context, pullDeadlineMillis);
+  }
+
+  long version() {
+    return store.version();
+  }
+
+  long samples() {
+    return store.samples();
+  }
+
+  Future<Frame> exchange(GradientPartition update) {
+    Future<Frame> answer = fence.exchange(update);
+    pulls.release();
+    return answer;
+  }
+
+  Future<Frame> pull(PullRequest request) {
+    return pulls.pull(request);
+  }
+
+  void membershipChanged(Membership now) {
+    fence.membershipChanged(now);
+    pulls.release();
+  }
+
+  void tick(long nowNanos) {
+    fence.tick(nowNanos);
+    pulls.release();
+    pulls.tick(nowNanos);
+  }
+
+  void close(String why) {
+    fence.close(why);
+    pulls.close(why);
+  }
+
+  PartitionSnapshot snapshot() {
+    return store.snapshot(window.entries());
+  }
+
+  void restore(PartitionSnapshot snapshot, boolean sameRun) {
+    store.restore(snapshot);
+    if (sameRun) {
+      window.restore(snapshot.window());
+    }
+  }
+}

@@ -1,0 +1,125 @@
+package io.vertigrad.verticles.server;
+
+import io.vertigrad.verticles.coordinator.Admission;
+import io.vertigrad.verticles.coordinator.CoordinatorClient;
+import io.vertigrad.verticles.coordinator.MemberHandler;
+import io.vertigrad.verticles.coordinator.Role;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.server.checkpoint.ShardSnapshot;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A server's place in its job: joins, takes its shard into service, and joins again when it was
+ * taken for dead. All on the verticle's context.
+ */
+final class ServerMember implements MemberHandler {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ServerMember.class);
+  private static final JsonObject STARTING = new JsonObject().put("starting", true);
+
+  private final Vertx vertx;
+  private final Context context;
+  private final JobConfig job;
+  private final CoordinatorClient coordinator;
+  private final ShardAssembly assembly;
+  private Optional<ShardService> service = Optional.empty();
+  private boolean leaving;
+
+  ServerMember(Vertx vertx, Context context, JobConfig job) {
+    this.vertx = vertx;
+    this.context = context;
+    this.job = job;
+    coordinator = new CoordinatorClient(vertx, job, Role.SERVER, this);
+    assembly = new ShardAssembly(vertx, job, coordinator::report);
+  }
+
+  /** Builds, joins and serves; fails with a message for the user. */
+  Future<Void> enrol() {
+    coordinator.report(STARTING);
+    return vertx
+        .executeBlocking(() -> InitialModel.of(job, ServerMember.class.getClassLoader()))
+        .compose(
+            model ->
+                coordinator
+                    .join(model.layout())
+                    .compose(admission -> takeOver(model, admission)));
+  }
+
+  /** Lets go in good order; completes when the last checkpoint is on the disk. */
+  Future<Void> leave() {
+    leaving = true;
+    return close("this server is stopping")
+        .transform(closed -> coordinator.leave("stopped"))
+        .otherwiseEmpty();
+  }
+
+  @Override
+  public OptionalLong proposed(Membership next) {
+    return service
+        .orElseThrow(() -> new IllegalStateException("this server is still starting"))
+        .propose(next);
+  }
+
+  @Override
+  public void membershipChanged(Membership now) {
+    service.ifPresent(serving -> serving.membershipChanged(now));
+  }
+
+  @Override
+  public Future<JsonObject> command(JsonObject command) {
+    return "status".equals(command.getString("command")) && service.isPresent()
+        ? Future.succeededFuture(service.get().status())
+        : MemberHandler.super.command(command);
+  }
+
+  @Override
+  public void evicted(String why) {
+    LOG.warn("this server was evicted ({}), joins again", why);
+    service.ifPresent(serving -> serving.abandon(context, "evicted: " + why));
+    enrol()
+        .onFailure(
+            refused -> {
+              LOG.error("this server could not join again: {}", refused.getMessage());
+              service = Optional.empty();
+            });
+  }
+
+  @Override
+  public void stopped(String why) {
+    LOG.info("server told to stop: {}", why);
+    close(why);
+  }
+
+  private Future<Void> takeOver(InitialModel model, Admission admission) {
+    Optional<ShardSnapshot> kept = service.flatMap(old -> old.inheritance(admission));
+    service = Optional.empty();
+    return assembly
+        .assemble(model, admission, kept)
+        .compose(assembled -> assembled.open(context))
+        .compose(opened -> serve(opened, admission));
+  }
+
+  private Future<Void> serve(ShardService opened, Admission admission) {
+    if (leaving) {
+      return opened.close(context, "this server is stopping");
+    }
+    service = Optional.of(opened);
+    coordinator.report(opened.status());
+    LOG.info("{} serves {}", admission, opened.status().encode());
+    return Future.succeededFuture();
+  }
+
+  private Future<Void> close(String why) {
+    return service
+        .map(serving -> serving.close(context, why))
+        .orElseGet(Future::succeededFuture);
+  }
+}

@@ -1,0 +1,93 @@
+package io.vertigrad.verticles.server;
+
+import io.vertigrad.verticles.coordinator.Admission;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.EventPublisher;
+import io.vertigrad.verticles.server.checkpoint.ShardSnapshot;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Puts a shard together for an admission: parameters, strategy, and what a predecessor left. */
+final class ShardAssembly {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ShardAssembly.class);
+
+  private final Vertx vertx;
+  private final JobConfig job;
+  private final EventPublisher events;
+  private final StrategyFactory strategy;
+  private final Consumer<JsonObject> report;
+
+  /**
+   * For one job.
+   *
+   * @param report told a shard's status twice a second
+   */
+  ShardAssembly(Vertx vertx, JobConfig job, Consumer<JsonObject> report) {
+    this.vertx = vertx;
+    this.job = job;
+    this.report = report;
+    events = new EventPublisher(vertx, job.addresses());
+    strategy = StrategyProviders.configure(job.strategy(), ShardAssembly.class.getClassLoader());
+  }
+
+  /**
+   * A shard that does not take frames yet. A replacement goes back to what was {@code kept} in
+   * memory, or else to the newest whole checkpoint, or else to the first parameters.
+   */
+  Future<ShardService> assemble(
+      InitialModel model, Admission admission, Optional<ShardSnapshot> kept) {
+    CheckpointSchedule checkpoints = new CheckpointSchedule(vertx, job);
+    Future<Optional<ShardSnapshot>> past =
+        kept.isPresent() || admission.incarnation() == 0
+            ? Future.succeededFuture(kept)
+            : checkpoints.newest(admission.rank());
+    return past.compose(
+        snapshot ->
+            vertx
+                .executeBlocking(() -> shard(model, admission, snapshot))
+                .map(shard -> service(model, admission, shard, checkpoints)));
+  }
+
+  private Shard shard(
+      InitialModel model, Admission admission, Optional<ShardSnapshot> snapshot) {
+    Shard shard =
+        new Shard(
+            new ShardConfig(
+                job.addresses().jobHash(),
+                admission.incarnation(),
+                strategy.lastVersion(job.steps(), job.workers().count()),
+                job.exchange().deadlineMillis()),
+            model.store(job, admission.rank()),
+            strategy,
+            System::nanoTime,
+            new RefusalNews(admission.rank(), System::nanoTime, events::publish));
+    snapshot.ifPresent(shard::restore);
+    snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
+    return shard;
+  }
+
+  private ShardService service(
+      InitialModel model, Admission admission, Shard shard, CheckpointSchedule checkpoints) {
+    boolean owns = !model.plan(job).ofShard(admission.rank()).isEmpty();
+    ShardSeat seat =
+        new ShardSeat(
+            shard,
+            counters -> {
+              if (owns) {
+                report.accept(ShardSeat.status(counters));
+                events.publish(
+                    ShardSeat.event(admission.rank(), admission.incarnation(), counters));
+              }
+            },
+            () -> checkpoints.tick(shard));
+    return new ShardService(job, admission, shard, owns, seat, checkpoints);
+  }
+}

@@ -1,0 +1,72 @@
+package io.vertigrad.verticles.server;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
+import io.vertigrad.verticles.strategy.Seat;
+import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** A shard in its seat: ticks it, and tells twice a second how far it is. */
+final class ShardSeat implements Seat {
+
+  private static final long PROGRESS_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  private final Shard shard;
+  private final Consumer<ShardCounters> progress;
+  private final Runnable ticked;
+  private long toldNanos;
+
+  /**
+   * Seats a shard.
+   *
+   * @param progress told the counters twice a second
+   * @param ticked called after every tick
+   */
+  ShardSeat(Shard shard, Consumer<ShardCounters> progress, Runnable ticked) {
+    this.shard = shard;
+    this.progress = progress;
+    this.ticked = ticked;
+  }
+
+  @Override
+  public Future<Frame> handle(Frame frame) {
+    return shard.handle(frame);
+  }
+
+  @Override
+  public void tick(long nowNanos) {
+    shard.tick(nowNanos);
+    if (nowNanos - toldNanos >= PROGRESS_NANOS) {
+      toldNanos = nowNanos;
+      progress.accept(shard.counters());
+    }
+    ticked.run();
+  }
+
+  @Override
+  public void close(String why) {
+    shard.close(why);
+  }
+
+  /** For the coordinator: {@code version} and {@code samples}. */
+  static JsonObject status(ShardCounters counters) {
+    return new JsonObject().put("version", counters.version()).put("samples", counters.samples());
+  }
+
+  /** The event that tells these counters. */
+  static ServerProgress event(int shard, int incarnation, ShardCounters counters) {
+    return new ServerProgress(
+        System.currentTimeMillis(),
+        shard,
+        incarnation,
+        counters.version(),
+        counters.samples(),
+        counters.applied(),
+        counters.late(),
+        counters.duplicate(),
+        counters.tooStale(),
+        counters.refused());
+  }
+}

@@ -1,0 +1,109 @@
+package io.vertigrad.verticles.server;
+
+import io.vertigrad.verticles.coordinator.Admission;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.server.checkpoint.ShardSnapshot;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.StrategyVerticle;
+import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/**
+ * One shard in service under one admission, on the event loop of its server's verticle, so that
+ * frames, memberships and the clock reach its state from one thread.
+ */
+final class ShardService {
+
+  private final Admission admission;
+  private final Shard shard;
+  private final boolean owns;
+  private final CheckpointSchedule checkpoints;
+  private final StrategyVerticle strategy;
+  private boolean informed;
+  private Future<Void> closed;
+
+  /**
+   * Takes a shard into service.
+   *
+   * @param owns false when the shard has no partition, because there are more shards than cuts
+   * @param seat what frames reach it through
+   */
+  ShardService(
+      JobConfig job,
+      Admission admission,
+      Shard shard,
+      boolean owns,
+      ShardSeat seat,
+      CheckpointSchedule checkpoints) {
+    this.admission = admission;
+    this.shard = shard;
+    this.owns = owns;
+    this.checkpoints = checkpoints;
+    String address = job.addresses().shard(admission.rank(), admission.incarnation());
+    strategy = new StrategyVerticle(address, seat);
+  }
+
+  /** Begins to take frames. */
+  Future<ShardService> open(Context context) {
+    checkpoints.startAt(shard.version());
+    try {
+      return strategy.deploy(context).map(this);
+    } catch (Exception e) {
+      return Future.failedFuture(e);
+    }
+  }
+
+  /** Takes a proposed membership over, or says which version is in its way. */
+  OptionalLong propose(Membership next) {
+    if (informed) {
+      return shard.propose(next);
+    }
+    // Nobody has closed a round under this incarnation, however far the checkpoint had come.
+    membershipChanged(next);
+    return OptionalLong.empty();
+  }
+
+  void membershipChanged(Membership now) {
+    informed = true;
+    shard.membershipChanged(now);
+  }
+
+  /** For the coordinator: {@code version} and {@code samples}; nothing without partitions. */
+  JsonObject status() {
+    return owns ? ShardSeat.status(shard.counters()) : new JsonObject();
+  }
+
+  /** Its state, for the same server under its next incarnation, if nobody was in between. */
+  Optional<ShardSnapshot> inheritance(Admission next) {
+    boolean successor =
+        next.rank() == admission.rank() && next.incarnation() == admission.incarnation() + 1;
+    return successor ? Optional.of(shard.snapshot()) : Optional.empty();
+  }
+
+  /** Ends every wait and every exchange; completes when the last checkpoint is on the disk. */
+  Future<Void> close(Context context, String why) {
+    if (closed == null) {
+      closed = end(context, why).transform(ended -> checkpoints.finish(shard));
+    }
+    return closed;
+  }
+
+  /** Ends service without a checkpoint: another server may own the shard by now. */
+  void abandon(Context context, String why) {
+    if (closed == null) {
+      closed = end(context, why);
+    }
+  }
+
+  private Future<Void> end(Context context, String why) {
+    shard.close(why);
+    try {
+      return strategy.undeploy(context).mapEmpty();
+    } catch (Exception e) {
+      return Future.failedFuture(e);
+    }
+  }
+}

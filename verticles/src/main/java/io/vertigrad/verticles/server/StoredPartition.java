@@ -1,0 +1,109 @@
+package io.vertigrad.verticles.server;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.verticles.job.Partition;
+import io.vertigrad.verticles.server.checkpoint.PartitionSnapshot;
+import io.vertigrad.verticles.strategy.DuplicateWindow;
+import io.vertigrad.verticles.strategy.PartitionStore;
+import java.nio.FloatBuffer;
+import java.util.List;
+
+/** One partition's parameters, optimizer state, version and samples. */
+final class StoredPartition implements PartitionStore {
+
+  private final Partition partition;
+  private final PartitionStep step;
+  private final long trainingSamples;
+  private final DataType type;
+  private final float[] parameters;
+  private long version;
+  private long samples;
+  private Tensor current;
+
+  StoredPartition(Partition partition, StoreConfig config, ParameterSource initial) {
+    this.partition = partition;
+    this.step = PartitionStep.of(partition, config);
+    this.trainingSamples = config.trainingSamples();
+    this.type = config.type();
+    this.parameters = new float[partition.length()];
+    initial.read(partition.first(), FloatBuffer.wrap(parameters));
+  }
+
+  Partition partition() {
+    return partition;
+  }
+
+  /** Training samples applied so far. */
+  long samples() {
+    return samples;
+  }
+
+  @Override
+  public int length() {
+    return parameters.length;
+  }
+
+  @Override
+  public long version() {
+    return version;
+  }
+
+  @Override
+  public void apply(float[] gradient, float scale, long count) {
+    if (scale != 1f) {
+      for (int i = 0; i < gradient.length; i++) {
+        gradient[i] *= scale;
+      }
+    }
+    step.step(parameters, gradient, version, (double) samples / trainingSamples);
+    version++;
+    samples += count;
+    current = null;
+  }
+
+  @Override
+  public Tensor parameters() {
+    if (current == null) {
+      current = Tensor.copyOf(type, FloatBuffer.wrap(parameters));
+    }
+    return current;
+  }
+
+  /** A copy for a checkpoint. */
+  PartitionSnapshot snapshot(List<DuplicateWindow.Entry> window) {
+    return new PartitionSnapshot(
+        partition.index(),
+        partition.first(),
+        version,
+        samples,
+        parameters.clone(),
+        step.state(),
+        window);
+  }
+
+  /**
+   * Takes over a checkpoint of this partition.
+   *
+   * @throws IllegalArgumentException if it is of another partition or another optimizer
+   */
+  void restore(PartitionSnapshot snapshot) {
+    require("first element", snapshot.first(), partition.first());
+    require("length", snapshot.parameters().length, parameters.length);
+    require("optimizer state", snapshot.state().length, step.stateLength());
+    System.arraycopy(snapshot.parameters(), 0, parameters, 0, parameters.length);
+    step.restore(snapshot.state());
+    version = snapshot.version();
+    samples = snapshot.samples();
+    current = null;
+  }
+
+  private void require(String what, int found, int expected) {
+    if (found != expected) {
+      throw new IllegalArgumentException(
+          ("checkpoint of partition %d: found %s %d, expected %d;"
+                  + " resume with the job file it was written under")
+              .formatted(partition.index(), what, found, expected));
+    }
+  }
+}

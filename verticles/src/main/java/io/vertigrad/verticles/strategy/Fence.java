@@ -1,0 +1,162 @@
+package io.vertigrad.verticles.strategy;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertx.core.AsyncResult;
+import io.vertx.core.Future;
+import java.util.Optional;
+
+/**
+ * Stands before the strategy of one partition and turns away what must not reach it.
+ *
+ * <p>Every update is identified by (job, worker, incarnation, step, partition). One that was dealt
+ * with is answered again with the current parameters and never handed on twice; one that still
+ * waits shares the answer it waits for. A refused update counts as never seen, unless the strategy
+ * {@linkplain ExchangeStrategy#appliesAtOnce() applies at once}.
+ */
+public final class Fence implements ExchangeStrategy {
+
+  private final ExchangeStrategy strategy;
+  private final StrategyContext context;
+  private final AdmissionCheck check;
+  private final DuplicateWindow window;
+  private final StrategyObserver observer;
+  private Membership membership;
+
+  /**
+   * Fences a strategy in.
+   *
+   * @param job hash of the job's name
+   * @param window what is remembered of earlier updates
+   * @param observer is told what becomes of every update
+   */
+  public Fence(
+      ExchangeStrategy strategy,
+      StrategyContext context,
+      long job,
+      DuplicateWindow window,
+      StrategyObserver observer) {
+    this.strategy = strategy;
+    this.context = context;
+    this.check = new AdmissionCheck(job, context.answers().layout(), context.partition());
+    this.window = window;
+    this.observer = observer;
+    this.membership = context.membership();
+  }
+
+  @Override
+  public Future<Frame> exchange(GradientPartition update) {
+    ExchangeId id = update.id();
+    Optional<Refusal> refusal = check.refusal(update, membership);
+    if (refusal.isPresent()) {
+      return refused(refusal.get());
+    }
+    if (window.isSettled(id)) {
+      return answered(id, Outcome.DUPLICATE);
+    }
+    Optional<Future<Frame>> waiting = window.waitingAnswer(id);
+    if (waiting.isPresent()) {
+      return waiting.get();
+    }
+    return unseen(update);
+  }
+
+  @Override
+  public boolean appliesAtOnce() {
+    return strategy.appliesAtOnce();
+  }
+
+  @Override
+  public void membershipChanged(Membership now) {
+    membership = now;
+    strategy.membershipChanged(now);
+    window.retain(now);
+  }
+
+  @Override
+  public void tick(long nowNanos) {
+    strategy.tick(nowNanos);
+  }
+
+  @Override
+  public void close(String why) {
+    strategy.close(why);
+  }
+
+  private Future<Frame> unseen(GradientPartition update) {
+    ExchangeId id = update.id();
+    Optional<Long> before = window.waitingStep(id.worker());
+    if (before.isPresent()) {
+      return before.get() > id.step() ? answered(id, Outcome.DUPLICATE) : hasty(id, before.get());
+    }
+    if (context.store().version() >= context.lastVersion()) {
+      return answered(id, Outcome.FINISHED);
+    }
+    return update.gradient().isFinite() ? handOn(update) : refused(notFinite(id));
+  }
+
+  private Future<Frame> handOn(GradientPartition update) {
+    ExchangeId id = update.id();
+    Future<Frame> answer = strategy.exchange(update);
+    if (!answer.isComplete()) {
+      window.await(id, answer);
+      if (strategy.appliesAtOnce()) {
+        window.settle(id);
+      }
+    }
+    return answer.onComplete(result -> settle(id, result));
+  }
+
+  private void settle(ExchangeId id, AsyncResult<Frame> result) {
+    window.release(id);
+    if (result.result() instanceof ParameterPartition answer) {
+      if (membership.hasWorker(id.worker(), id.incarnation())) {
+        window.settle(id);
+      }
+      observer.answered(id, answer.outcome(), answer.staleness());
+    } else if (result.result() instanceof Refusal refusal) {
+      tell(refusal);
+    } else {
+      observer.refused(id, "defect in the strategy: " + result.cause());
+    }
+  }
+
+  private Future<Frame> answered(ExchangeId id, Outcome outcome) {
+    observer.answered(id, outcome, 0);
+    return Future.succeededFuture(context.answers().parameters(id, outcome, 0));
+  }
+
+  private Future<Frame> refused(Refusal refusal) {
+    tell(refusal);
+    return Future.succeededFuture(refusal);
+  }
+
+  private void tell(Refusal refusal) {
+    if (refusal.reason() != Reason.UNAVAILABLE) {
+      observer.refused(refusal.id(), refusal.message());
+    }
+  }
+
+  private Future<Frame> hasty(ExchangeId id, long before) {
+    return refused(
+        new Refusal(
+            id,
+            Reason.PROTOCOL,
+            "partition %d: found step %d of worker %d while its step %d still waits; send that again"
+                .formatted(id.partition(), id.step(), id.worker(), before)));
+  }
+
+  private static Refusal notFinite(ExchangeId id) {
+    return new Refusal(
+        id,
+        Reason.NOT_FINITE,
+        ("partition %d: the gradient of worker %d, step %d holds NaN or infinity; not applied;"
+                + " a smaller learning rate or optimizer.clipNorm may help")
+            .formatted(id.partition(), id.worker(), id.step()));
+  }
+}

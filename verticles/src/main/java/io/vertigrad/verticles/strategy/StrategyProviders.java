@@ -1,0 +1,50 @@
+package io.vertigrad.verticles.strategy;
+
+import io.vertigrad.verticles.job.NamedConfig;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The strategies on the class path, by name. */
+public final class StrategyProviders {
+
+  private StrategyProviders() {}
+
+  /**
+   * The strategy of this name.
+   *
+   * @throws IllegalArgumentException listing the names that are known
+   */
+  public static StrategyProvider named(String name, ClassLoader loader) {
+    return find(name, loader)
+        .orElseThrow(() -> new IllegalArgumentException("strategy " + unknown(name, loader)));
+  }
+
+  /**
+   * Reads the job file's {@code strategy} section with the provider it names.
+   *
+   * @throws io.vertigrad.codecs.settings.SettingsException naming the file and what is wrong
+   */
+  public static StrategyFactory configure(NamedConfig strategy, ClassLoader loader) {
+    String name = strategy.name();
+    return find(name, loader)
+        .orElseThrow(() -> strategy.settings().refuse("name", unknown(name, loader)))
+        .configure(strategy.settings());
+  }
+
+  private static Optional<StrategyProvider> find(String name, ClassLoader loader) {
+    return all(loader).filter(provider -> provider.name().equals(name)).findFirst();
+  }
+
+  private static Stream<StrategyProvider> all(ClassLoader loader) {
+    return ServiceLoader.load(StrategyProvider.class, loader).stream()
+        .map(ServiceLoader.Provider::get);
+  }
+
+  private static String unknown(String name, ClassLoader loader) {
+    String known =
+        all(loader).map(StrategyProvider::name).sorted().collect(Collectors.joining(", "));
+    return "is \"%s\", expected one of %s".formatted(name, known);
+  }
+}

@@ -1,0 +1,17 @@
+package io.vertigrad.verticles.worker;
+
+import io.vertigrad.verticles.strategy.Membership;
+import java.util.Optional;
+
+/** Where a training loop asks to take part in its job. */
+@FunctionalInterface
+public interface Enrolment {
+
+  /**
+   * Joins under a new incarnation and waits until the job runs; blocks the loop's thread.
+   *
+   * @return what this worker is from now on; empty when it was told to stop meanwhile
+   * @throws RuntimeException with a message for the user when refused
+   */
+  Optional<Membership.Member> join();
+}

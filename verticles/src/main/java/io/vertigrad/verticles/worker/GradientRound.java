@@ -1,0 +1,109 @@
+package io.vertigrad.verticles.worker;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.ModelPartitions;
+import io.vertigrad.verticles.exchange.PartitionVersions;
+import io.vertigrad.verticles.exchange.Round;
+import io.vertigrad.verticles.job.Partition;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.BooleanSupplier;
+
+/** One step's gradient out, the next parameters into the model; counts what became of it. */
+final class GradientRound implements Round {
+
+  private final Replica replica;
+  private final int epoch;
+  private final long step;
+  private final int samples;
+  private final BooleanSupplier stop;
+  private long bytesSent;
+  private long bytesReceived;
+  private int staleness = -1;
+  private Refusal refusal;
+
+  /**
+   * @param epoch membership epoch of the requests
+   * @param samples behind the gradient
+   */
+  GradientRound(Replica replica, int epoch, long step, int samples, BooleanSupplier stop) {
+    this.replica = replica;
+    this.epoch = epoch;
+    this.step = step;
+    this.samples = samples;
+    this.stop = stop;
+  }
+
+  /** What a round needs of its worker: a model's gradient and parameters, and who it is. */
+  record Replica(
+      Identity identity,
+      long layout,
+      OutgoingGradient gradient,
+      ModelPartitions parameters,
+      PartitionVersions versions) {}
+
+  @Override
+  public List<Partition> order() {
+    return replica.versions().oldestFirst();
+  }
+
+  @Override
+  public Frame request(Partition partition) {
+    Tensor gradient = replica.gradient().partition(partition);
+    bytesSent += gradient.payloadBytes();
+    return new GradientPartition(
+        replica.identity().exchange(epoch, step, partition.index()),
+        replica.layout(),
+        replica.versions().of(partition),
+        samples,
+        partition.first(),
+        gradient);
+  }
+
+  @Override
+  public void answered(Partition partition, ParameterPartition answer) {
+    bytesReceived += answer.parameters().payloadBytes();
+    replica.parameters().write(partition, answer.parameters());
+    replica.versions().set(partition, answer.version());
+    if (answer.outcome() == Outcome.APPLIED) {
+      staleness = Math.max(staleness, answer.staleness());
+    }
+  }
+
+  @Override
+  public void dropped(Partition partition, Refusal why) {
+    refusal = why;
+  }
+
+  @Override
+  public boolean abandoned() {
+    return stop.getAsBoolean();
+  }
+
+  /** Payload of gradients, retries not counted. */
+  long bytesSent() {
+    return bytesSent;
+  }
+
+  /** Payload of parameters. */
+  long bytesReceived() {
+    return bytesReceived;
+  }
+
+  /** The largest staleness at which a partition was applied; empty when none was. */
+  OptionalInt staleness() {
+    return staleness < 0 ? OptionalInt.empty() : OptionalInt.of(staleness);
+  }
+
+  /** Why a partition was refused as not finite, if one was. */
+  Optional<Refusal> refusal() {
+    return Optional.ofNullable(refusal);
+  }
+}

@@ -1,0 +1,55 @@
+package io.vertigrad.verticles.worker;
+
+import java.util.Map;
+
+/**
+ * A training loop's counters since its worker was admitted.
+ *
+ * @param rank of the worker; -1 before it was admitted
+ * @param incarnation of that rank
+ * @param step steps taken
+ * @param version highest version seen
+ * @param epoch of the last batch
+ * @param samples training samples behind all gradients
+ * @param lossSum sum over those samples of their batch's mean loss
+ * @param secondsComputing time in gradients
+ * @param secondsExchanging time from gradient to next parameters
+ * @param secondsWaitingForData time until the next batch was there
+ * @param bytesSent payload of gradients
+ * @param bytesReceived payload of parameters
+ * @param refused gradients of which a server refused some partition as not finite
+ * @param staleness how many gradients were applied at which staleness, the largest of a gradient's
+ *     partitions
+ */
+public record LoopProgress(
+    int rank,
+    int incarnation,
+    long step,
+    long version,
+    int epoch,
+    long samples,
+    double lossSum,
+    double secondsComputing,
+    double secondsExchanging,
+    double secondsWaitingForData,
+    long bytesSent,
+    long bytesReceived,
+    long refused,
+    Map<Integer, Long> staleness) {
+
+  public LoopProgress {
+    staleness = Map.copyOf(staleness);
+  }
+
+  /** Nothing yet. */
+  public static final LoopProgress NONE =
+      new LoopProgress(-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of());
+
+  /** Mean training loss between an earlier snapshot of the same incarnation and this one. */
+  public double lossSince(LoopProgress earlier) {
+    boolean same = earlier.rank == rank && earlier.incarnation == incarnation;
+    long count = same ? samples - earlier.samples : samples;
+    double sum = same ? lossSum - earlier.lossSum : lossSum;
+    return count == 0 ? 0 : sum / count;
+  }
+}

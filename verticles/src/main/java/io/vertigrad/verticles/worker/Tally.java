@@ -1,0 +1,73 @@
+package io.vertigrad.verticles.worker;
+
+import io.vertigrad.compute.Batch;
+import io.vertigrad.verticles.exchange.Identity;
+import java.util.HashMap;
+import java.util.Map;
+
+/** Counts what a training loop does; belongs to its thread. */
+final class Tally {
+
+  private static final double NANOS_PER_SECOND = 1e9;
+
+  private final Identity identity;
+  private final Map<Integer, Long> staleness = new HashMap<>();
+  private long step;
+  private long version;
+  private int epoch;
+  private long samples;
+  private double lossSum;
+  private long computingNanos;
+  private long exchangingNanos;
+  private long waitingNanos;
+  private long bytesSent;
+  private long bytesReceived;
+  private long refused;
+
+  Tally(Identity identity) {
+    this.identity = identity;
+  }
+
+  void waitedForData(long nanos) {
+    waitingNanos += nanos;
+  }
+
+  void computed(Batch batch, double loss, long nanos) {
+    epoch = batch.epoch();
+    samples += batch.count();
+    lossSum += loss * batch.count();
+    computingNanos += nanos;
+  }
+
+  void exchanged(GradientRound round, long newest, long nanos) {
+    step++;
+    version = newest;
+    exchangingNanos += nanos;
+    bytesSent += round.bytesSent();
+    bytesReceived += round.bytesReceived();
+    refused += round.refusal().isPresent() ? 1 : 0;
+    round.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
+  }
+
+  void pulled(long newest) {
+    version = newest;
+  }
+
+  LoopProgress snapshot() {
+    return new LoopProgress(
+        identity.rank(),
+        identity.incarnation(),
+        step,
+        version,
+        epoch,
+        samples,
+        lossSum,
+        computingNanos / NANOS_PER_SECOND,
+        exchangingNanos / NANOS_PER_SECOND,
+        waitingNanos / NANOS_PER_SECOND,
+        bytesSent,
+        bytesReceived,
+        refused,
+        staleness);
+  }
+}

@@ -1,0 +1,151 @@
+package io.vertigrad.verticles.worker;
+
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.verticles.exchange.ExchangeException;
+import io.vertigrad.verticles.exchange.PartitionExchange;
+import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
+import io.vertigrad.verticles.strategy.Membership;
+import java.util.Optional;
+import java.util.function.IntFunction;
+import java.util.function.LongSupplier;
+
+/**
+ * A worker's work: joins, pulls, then batch, gradient, exchange until the last version.
+ *
+ * <p>{@link #run()} belongs to the thread that owns the model; {@link #stop}, {@link #evicted} and
+ * {@link #progress} may be called by any.
+ */
+public final class TrainingLoop {
+
+  private static final long SNAPSHOT_NANOS = 50_000_000;
+  private static final int FRUITLESS_JOINS = 5;
+
+  private final Model model;
+  private final TrainingPlan plan;
+  private final PartitionExchange exchange;
+  private final Enrolment enrolment;
+  private final IntFunction<BatchSource> data;
+  private final LongSupplier nanoClock;
+  private volatile boolean stopping;
+  private volatile boolean evicted;
+  private volatile LoopProgress progress = LoopProgress.NONE;
+  private long snapshotNanos;
+  private int rankOfBatches = -1;
+  private BatchSource batches;
+
+  /**
+   * @param data opens the batches of a rank; closed by the loop
+   * @param nanoClock monotonic time in nanoseconds
+   */
+  public TrainingLoop(
+      Model model,
+      TrainingPlan plan,
+      PartitionExchange exchange,
+      Enrolment enrolment,
+      IntFunction<BatchSource> data,
+      LongSupplier nanoClock) {
+    this.model = model;
+    this.plan = plan;
+    this.exchange = exchange;
+    this.enrolment = enrolment;
+    this.data = data;
+    this.nanoClock = nanoClock;
+  }
+
+  /**
+   * Trains until the job's last version.
+   *
+   * @return true when it was reached, false when told to stop before
+   * @throws ExchangeException when the servers cannot be worked with; the message says why
+   */
+  public boolean run() {
+    try {
+      int fruitless = 0;
+      while (!stopping) {
+        evicted = false;
+        Optional<Membership.Member> member = enrolment.join();
+        if (member.isEmpty()) {
+          return false;
+        }
+        TrainingSession session =
+            new TrainingSession(model, plan, exchange, member.get(), nanoClock, this::interrupted);
+        if (train(session, member.get().rank())) {
+          return true;
+        }
+        fruitless = session.fruitful() ? 0 : fruitless + 1;
+        refuseEndlessJoining(fruitless, member.get());
+      }
+      return false;
+    } finally {
+      closeBatches();
+    }
+  }
+
+  /** Ends {@link #run()} soon: at the latest after the gradient that is being computed. */
+  public void stop() {
+    stopping = true;
+    exchange.wake();
+  }
+
+  /** Makes {@link #run()} join again: its incarnation is not welcome any more. */
+  public void evicted() {
+    evicted = true;
+    exchange.wake();
+  }
+
+  /** Counters, at most some 50 ms behind while it runs, exact when it has ended. */
+  public LoopProgress progress() {
+    return progress;
+  }
+
+  private boolean train(TrainingSession session, int rank) {
+    snapshotNanos = nanoClock.getAsLong();
+    try {
+      Ending ending = session.pull();
+      while (ending == Ending.COMPLETE && !interrupted()) {
+        if (session.finished()) {
+          return true;
+        }
+        ending = session.step(batches(rank));
+        long now = nanoClock.getAsLong();
+        if (now - snapshotNanos >= SNAPSHOT_NANOS) {
+          snapshotNanos = now;
+          progress = session.progress();
+        }
+      }
+      return false;
+    } finally {
+      progress = session.progress();
+    }
+  }
+
+  private boolean interrupted() {
+    return stopping || evicted;
+  }
+
+  private void refuseEndlessJoining(int fruitless, Membership.Member member) {
+    if (fruitless > FRUITLESS_JOINS && !stopping) {
+      throw new ExchangeException(
+          ("worker %d joined %d times in a row and was refused before a step was answered, last as"
+                  + " incarnation %d; do servers and coordinator belong to the same job?")
+              .formatted(member.rank(), fruitless, member.incarnation()));
+    }
+  }
+
+  private BatchSource batches(int rank) {
+    if (batches == null || rankOfBatches != rank) {
+      closeBatches();
+      batches = data.apply(rank);
+      rankOfBatches = rank;
+    }
+    return batches;
+  }
+
+  private void closeBatches() {
+    if (batches != null) {
+      batches.close();
+      batches = null;
+    }
+  }
+}

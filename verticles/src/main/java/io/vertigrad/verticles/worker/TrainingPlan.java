@@ -1,0 +1,48 @@
+package io.vertigrad.verticles.worker;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.PartitionPlan;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+
+/**
+ * What a training loop has to do.
+ *
+ * @param job hash of the job's name
+ * @param partitions how the model's vector is cut
+ * @param type how gradients are stored in frames
+ * @param clipNorm longest gradient to send (L2 norm over all trainable elements); 0 for any
+ * @param lastVersion the loop ends when every partition has reached it
+ * @param lockstep true when workers move in rounds
+ */
+public record TrainingPlan(
+    long job,
+    PartitionPlan partitions,
+    DataType type,
+    double clipNorm,
+    long lastVersion,
+    boolean lockstep) {
+
+  public TrainingPlan {
+    if (!(clipNorm >= 0)) {
+      throw new IllegalArgumentException(
+          "clipNorm is %s, expected 0 or a length".formatted(clipNorm));
+    }
+    if (lastVersion < 1) {
+      throw new IllegalArgumentException(
+          "lastVersion is %d, expected at least 1".formatted(lastVersion));
+    }
+  }
+
+  /** The plan of a job. */
+  public static TrainingPlan of(
+      JobConfig job, StrategyFactory strategy, PartitionPlan partitions) {
+    return new TrainingPlan(
+        job.addresses().jobHash(),
+        partitions,
+        job.exchange().type(),
+        job.optimizer().clipNorm(),
+        strategy.lastVersion(job.steps(), job.workers().count()),
+        strategy.lockstep());
+  }
+}

@@ -1,0 +1,123 @@
+package io.vertigrad.verticles.worker;
+
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.verticles.exchange.ExchangeException;
+import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.ModelPartitions;
+import io.vertigrad.verticles.exchange.PartitionExchange;
+import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
+import io.vertigrad.verticles.exchange.PartitionVersions;
+import io.vertigrad.verticles.exchange.PullRound;
+import io.vertigrad.verticles.strategy.Membership;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
+
+/** One incarnation of a worker, from its first pull to its last step. */
+final class TrainingSession {
+
+  private static final int REFUSALS_UNTIL_DIVERGED = 20;
+
+  private final Model model;
+  private final TrainingPlan plan;
+  private final PartitionExchange exchange;
+  private final Membership.Member member;
+  private final LongSupplier nanoClock;
+  private final BooleanSupplier stop;
+  private final ModelPartitions parameters;
+  private final PartitionVersions versions;
+  private final GradientRound.Replica replica;
+  private final Tally tally;
+  private long step;
+  private int refusalsInARow;
+
+  TrainingSession(
+      Model model,
+      TrainingPlan plan,
+      PartitionExchange exchange,
+      Membership.Member member,
+      LongSupplier nanoClock,
+      BooleanSupplier stop) {
+    this.model = model;
+    this.plan = plan;
+    this.exchange = exchange;
+    this.member = member;
+    this.nanoClock = nanoClock;
+    this.stop = stop;
+    this.parameters = new ModelPartitions(model, plan.type());
+    this.versions = new PartitionVersions(plan.partitions());
+    Identity identity = new Identity(plan.job(), member.rank(), member.incarnation());
+    this.replica =
+        new GradientRound.Replica(
+            identity,
+            plan.partitions().layout(),
+            new OutgoingGradient(model, parameters, plan.type(), plan.clipNorm()),
+            parameters,
+            versions);
+    this.tally = new Tally(identity);
+  }
+
+  /** Fetches the parameters to start from, in lockstep those of the first round to take part in. */
+  Ending pull() {
+    long minimumVersion = plan.lockstep() ? member.activeFrom() : 0;
+    Ending ending =
+        exchange.run(
+            new PullRound(
+                plan.partitions(),
+                parameters,
+                versions,
+                replica.identity(),
+                exchange.epoch(),
+                step,
+                minimumVersion,
+                stop));
+    tally.pulled(versions.highest());
+    return ending;
+  }
+
+  boolean finished() {
+    return versions.lowest() >= plan.lastVersion();
+  }
+
+  /** True once a step was taken and answered. */
+  boolean fruitful() {
+    return tally.snapshot().step() > 0;
+  }
+
+  LoopProgress progress() {
+    return tally.snapshot();
+  }
+
+  /** Takes one step: batch, gradient, exchange. */
+  Ending step(BatchSource batches) {
+    long start = nanoClock.getAsLong();
+    Batch batch = batches.next();
+    long ready = nanoClock.getAsLong();
+    tally.waitedForData(ready - start);
+    double loss = model.gradient(batch);
+    replica.gradient().computed();
+    long computed = nanoClock.getAsLong();
+    tally.computed(batch, loss, computed - ready);
+    GradientRound round =
+        new GradientRound(replica, exchange.epoch(), step, batch.count(), stop);
+    Ending ending = exchange.run(round);
+    step++;
+    if (ending == Ending.COMPLETE) {
+      tally.exchanged(round, versions.highest(), nanoClock.getAsLong() - computed);
+      watchDivergence(round, loss);
+    }
+    return ending;
+  }
+
+  private void watchDivergence(GradientRound round, double loss) {
+    refusalsInARow = round.refusal().isPresent() ? refusalsInARow + 1 : 0;
+    if (refusalsInARow >= REFUSALS_UNTIL_DIVERGED) {
+      throw new ExchangeException(
+          ("worker %d: training diverged: %d gradients in a row were refused, the last at step %d"
+                  + " (loss %s): %s. Lower optimizer.learningRate or set optimizer.clipNorm")
+              .formatted(
+                  member.rank(), refusalsInARow, step, loss, round.refusal().get().message()));
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package io.vertigrad.verticles.worker;
+
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.data.Augmentation;
+import io.vertigrad.compute.data.BatchConfig;
+import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.DistributedSampler;
+import io.vertigrad.compute.data.PrefetchingBatchSource;
+import io.vertigrad.compute.data.Sampler;
+import io.vertigrad.compute.data.ShuffledSampler;
+import io.vertigrad.verticles.exchange.BusExchange;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.PartitionPlan;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.eventbus.EventBus;
+
+/**
+ * The one thread that builds a worker's model, trains it and closes it.
+ *
+ * <p>Engines bind workspaces and caches to threads, so the model never sees another one.
+ */
+final class WorkerThread {
+
+  private final EventBus bus;
+  private final JobConfig job;
+  private final WorkerMember member;
+  private final ClassLoader loader = WorkerThread.class.getClassLoader();
+  private final Promise<Boolean> ended = Promise.promise();
+  private volatile TrainingLoop loop;
+
+  WorkerThread(EventBus bus, JobConfig job, WorkerMember member) {
+    this.bus = bus;
+    this.job = job;
+    this.member = member;
+  }
+
+  /** Completes, on this thread, with true when the job's last version was reached. */
+  Future<Boolean> start() {
+    Thread thread = new Thread(this::run, "worker of " + job.addresses().job());
+    thread.setDaemon(true);
+    thread.setContextClassLoader(loader);
+    thread.start();
+    return ended.future();
+  }
+
+  /** Counters; any thread. */
+  LoopProgress progress() {
+    TrainingLoop running = loop;
+    return running == null ? LoopProgress.NONE : running.progress();
+  }
+
+  private void run() {
+    try {
+      ended.complete(train());
+    } catch (Throwable e) {
+      ended.fail(e);
+    }
+  }
+
+  private boolean train() {
+    StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
+    Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
+    try (Model model = Engine.named(job.engine()).model(job.modelOn(data))) {
+      PartitionPlan partitions =
+          PartitionPlan.of(
+              model.layout(), job.exchange().partitionElements(), job.servers().count());
+      BusExchange exchange =
+          new BusExchange(
+              bus, job.addresses(), job.exchange(), partitions.partitions().size());
+      loop =
+          new TrainingLoop(
+              model,
+              TrainingPlan.of(job, strategy, partitions),
+              exchange,
+              member,
+              rank -> batches(data, rank),
+              System::nanoTime);
+      member.serve(model.layout(), exchange, loop);
+      return loop.run();
+    }
+  }
+
+  private BatchSource batches(Dataset data, int rank) {
+    Thread.currentThread().setName("worker %d of %s".formatted(rank, job.addresses().job()));
+    return PrefetchingBatchSource.start(
+        "worker " + rank,
+        data,
+        sampler(data, rank),
+        BatchConfig.of(job.workers().batch(), job.seed() + rank),
+        Augmentation.none());
+  }
+
+  private Sampler sampler(Dataset data, int rank) {
+    return job.workers().sampler().equals("none")
+        ? new ShuffledSampler(data.size(), rank, job.seed())
+        : new DistributedSampler(data.size(), job.workers().count(), rank, job.seed());
+  }
+}

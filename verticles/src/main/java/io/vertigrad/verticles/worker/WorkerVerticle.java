@@ -1,0 +1,93 @@
+package io.vertigrad.verticles.worker;
+
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.EventPublisher;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.VerticleBase;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One worker of a job; its configuration is the job file.
+ *
+ * <p>Deployed when it was admitted: a missing data file, an unknown model or a coordinator's no
+ * fails the deployment with its message. Undeploying ends its thread.
+ */
+public final class WorkerVerticle extends VerticleBase {
+
+  private static final Logger LOG = LoggerFactory.getLogger(WorkerVerticle.class);
+  private static final long REPORT_MILLIS = 250;
+
+  private final Promise<Void> left = Promise.promise();
+  private EventPublisher events;
+  private WorkerMember member;
+  private WorkerThread thread;
+  private LoopProgress reported = LoopProgress.NONE;
+  private long reportTimer;
+
+  @Override
+  public Future<?> start() {
+    JobConfig job = JobConfig.read("-conf", config());
+    FrameCodecs.register(vertx.eventBus());
+    events = new EventPublisher(vertx, job.addresses());
+    member = new WorkerMember(vertx, job);
+    thread = new WorkerThread(vertx.eventBus(), job, member);
+    reportTimer = vertx.setPeriodic(REPORT_MILLIS, timer -> report("trains"));
+    Promise<Boolean> ended = Promise.promise();
+    thread
+        .start()
+        .onComplete(
+            (finished, failure) -> context.runOnContext(back -> ended.complete(finished, failure)));
+    ended.future().transform(result -> depart(result.result(), result.cause())).onComplete(left);
+    return member.admitted();
+  }
+
+  @Override
+  public Future<?> stop() {
+    member.stop();
+    return left.future();
+  }
+
+  private Future<Void> depart(Boolean finished, Throwable failure) {
+    vertx.cancelTimer(reportTimer);
+    String reason = finished == null ? "failed: " + failure.getMessage() : reason(finished);
+    report(reason);
+    if (failure != null) {
+      LOG.error("worker {} {}", reported.rank(), reason, failure);
+      member.failed(failure);
+    }
+    return member.leave(reason).otherwiseEmpty();
+  }
+
+  private static String reason(boolean finished) {
+    return finished ? "finished" : "stopped";
+  }
+
+  private void report(String event) {
+    LoopProgress now = thread.progress();
+    member.report(now, event);
+    if (now.step() == reported.step() && now.incarnation() == reported.incarnation()) {
+      return;
+    }
+    events.publish(
+        new WorkerProgress(
+            System.currentTimeMillis(),
+            now.rank(),
+            now.incarnation(),
+            now.step(),
+            now.version(),
+            now.epoch(),
+            now.samples(),
+            now.lossSince(reported),
+            now.secondsComputing(),
+            now.secondsExchanging(),
+            now.secondsWaitingForData(),
+            now.bytesSent(),
+            now.bytesReceived(),
+            now.staleness()));
+    reported = now;
+  }
+}

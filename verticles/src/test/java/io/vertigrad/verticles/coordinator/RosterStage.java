@@ -1,0 +1,122 @@
+package io.vertigrad.verticles.coordinator;
+
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A roster with a clock to turn by hand, and everything it decided. */
+final class RosterStage {
+
+  final List<Decision> decisions = new ArrayList<>();
+  final Roster roster;
+  private final List<Admission> silent = new ArrayList<>();
+  private final List<Admission> alive = new ArrayList<>();
+  private long now = 1_000_000;
+  private int tokens;
+
+  RosterStage(RosterConfig config) {
+    roster = new Roster(config, () -> now, () -> 0, decisions::add);
+  }
+
+  static RosterConfig config(int servers, int workers, boolean lockstep) {
+    return new RosterConfig(
+        new JobTerms(new JsonObject()),
+        "sync",
+        lockstep,
+        1_000,
+        1_000,
+        servers,
+        workers,
+        2,
+        0,
+        60_000,
+        5_000,
+        3_000,
+        10_000);
+  }
+
+  Admission join(Role role) {
+    return join(role, FakeMember.LAYOUT, new JsonObject());
+  }
+
+  Admission join(Role role, ParameterLayout layout, JsonObject status) {
+    JobTerms terms = new JobTerms(new JsonObject());
+    JoinRequest request =
+        new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, status);
+    Admission admission = roster.join(request);
+    alive.add(admission);
+    return admission;
+  }
+
+  /** Joins and starts everyone, all servers agreeing. */
+  RosterStage started(int servers, int workers) {
+    for (int i = 0; i < servers; i++) {
+      join(Role.SERVER);
+    }
+    for (int i = 0; i < workers; i++) {
+      join(Role.WORKER);
+    }
+    acceptAll();
+    return this;
+  }
+
+  void acceptAll() {
+    Decision.Propose last = last(Decision.Propose.class);
+    last.next().servers().forEach(s -> roster.accepted(last.next().epoch(), s.rank()));
+  }
+
+  void silence(Admission member) {
+    silent.add(member);
+  }
+
+  void says(Admission member, JsonObject status) {
+    roster.heartbeat(member, status);
+  }
+
+  /** Lets time pass in ticks of 100 ms; whoever was not silenced beats. */
+  void pass(long millis) {
+    for (long end = now + millis; now < end; ) {
+      now += 100;
+      alive.stream().filter(m -> !silent.contains(m)).forEach(this::beat);
+      roster.tick();
+    }
+  }
+
+  /** Lets time pass in which nobody, the coordinator included, ran. */
+  void freeze(long millis) {
+    now += millis;
+    roster.tick();
+  }
+
+  <D extends Decision> List<D> all(Class<D> type) {
+    return decisions.stream().filter(type::isInstance).map(type::cast).toList();
+  }
+
+  <D extends Decision> D last(Class<D> type) {
+    List<D> found = all(type);
+    return found.get(found.size() - 1);
+  }
+
+  <E extends TrainingEvent> List<E> events(Class<E> type) {
+    return all(Decision.Announce.class).stream()
+        .map(Decision.Announce::event)
+        .filter(type::isInstance)
+        .map(type::cast)
+        .toList();
+  }
+
+  Membership published() {
+    return last(Decision.Publish.class).membership();
+  }
+
+  String failure() {
+    return last(Decision.Complete.class).result().getString("failure");
+  }
+
+  private void beat(Admission member) {
+    roster.heartbeat(member, new JsonObject());
+  }
+}

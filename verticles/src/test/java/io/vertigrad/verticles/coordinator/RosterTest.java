@@ -1,0 +1,300 @@
+package io.vertigrad.verticles.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.Membership.Member;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+final class RosterTest {
+
+  @Test
+  void shouldPublishTheFirstMembershipOnlyWhenEveryServerHasAgreed() {
+    RosterStage stage = new RosterStage(RosterStage.config(2, 2, true));
+    stage.join(Role.WORKER);
+    stage.join(Role.SERVER);
+    stage.join(Role.SERVER);
+    assertTrue(stage.all(Decision.Propose.class).isEmpty());
+
+    stage.join(Role.WORKER);
+    stage.roster.accepted(1, 0);
+    assertTrue(stage.all(Decision.Publish.class).isEmpty());
+    stage.roster.accepted(1, 1);
+
+    List<Member> two = List.of(new Member(0, 0, 0), new Member(1, 0, 0));
+    assertEquals(new Membership(1, two, two), stage.published());
+    assertEquals(2, stage.events(JobStarted.class).get(0).workers());
+  }
+
+  @Test
+  void shouldNotStartWhileAServerIsStillStarting() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 1, true));
+    JsonObject starting = new JsonObject().put("starting", true);
+    Admission server = stage.join(Role.SERVER, FakeMember.LAYOUT, starting);
+    stage.join(Role.WORKER);
+    assertTrue(stage.all(Decision.Propose.class).isEmpty());
+
+    stage.says(server, new JsonObject());
+
+    assertEquals(1, stage.all(Decision.Propose.class).size());
+  }
+
+  @Test
+  void shouldWaitForTheEvaluatorOnlyBriefly() {
+    RosterConfig one = RosterStage.config(1, 1, true);
+    RosterStage stage = new RosterStage(withEvaluator(one));
+    stage.join(Role.SERVER);
+    stage.join(Role.WORKER);
+
+    stage.pass(4_900);
+    assertTrue(stage.all(Decision.Propose.class).isEmpty());
+    stage.pass(200);
+
+    assertEquals(1, stage.all(Decision.Propose.class).size());
+  }
+
+  @Test
+  void shouldAdmitOnceWhenAJoinIsRepeated() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true));
+    JoinRequest request =
+        new JoinRequest(
+            Role.WORKER,
+            "same",
+            "nowhere",
+            new JobTerms(new JsonObject()),
+            FakeMember.LAYOUT,
+            new JsonObject());
+
+    Admission first = stage.roster.join(request);
+
+    assertEquals(first, stage.roster.join(request));
+  }
+
+  @Test
+  void shouldDoubleTheMarginUntilEveryServerIsBehindTheFirstRound() {
+    RosterStage stage = new RosterStage(RosterStage.config(2, 2, true)).started(2, 2);
+    stage.join(Role.WORKER);
+    assertEquals(Optional.of(new Member(2, 0, 4)), proposed(stage).worker(2));
+
+    stage.roster.accepted(2, 0);
+    stage.roster.refused(2, 1, 100);
+    assertEquals(Optional.of(new Member(2, 0, 108)), proposed(stage).worker(2));
+    stage.roster.refused(3, 0, 110);
+    assertEquals(Optional.of(new Member(2, 0, 126)), proposed(stage).worker(2));
+    assertEquals(1, stage.published().epoch());
+    stage.acceptAll();
+
+    assertEquals(4, stage.published().epoch());
+    assertEquals(Optional.of(new Member(2, 0, 126)), stage.published().worker(2));
+    assertEquals(Optional.of(new Member(0, 0, 0)), stage.published().worker(0));
+  }
+
+  @Test
+  void shouldIgnoreAnswersToAnEarlierProposal() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
+    stage.join(Role.WORKER);
+    stage.roster.refused(2, 0, 50);
+
+    stage.roster.accepted(2, 0);
+    stage.roster.refused(2, 0, 70);
+
+    assertEquals(3, proposed(stage).epoch());
+    assertEquals(1, stage.published().epoch());
+  }
+
+  @Test
+  void shouldLetNewcomersStartAtOnceWhenWorkersDoNotMoveInRounds() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, false)).started(1, 2);
+    stage.says(new Admission(Role.WORKER, 0, 0), new JsonObject().put("version", 400));
+
+    stage.join(Role.WORKER);
+    stage.acceptAll();
+
+    assertEquals(Optional.of(new Member(2, 0, 0)), stage.published().worker(2));
+  }
+
+  @Test
+  void shouldSuspectThenEvictTheSilentAndGiveItsRankANewIncarnation() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 3, true)).started(1, 3);
+    Admission worker = new Admission(Role.WORKER, 1, 0);
+    stage.says(worker, new JsonObject().put("step", 57).put("event", "computing"));
+    stage.silence(worker);
+
+    stage.pass(2_900);
+    assertTrue(stage.events(MemberSuspected.class).isEmpty());
+    stage.pass(100);
+    assertEquals(3_000, stage.events(MemberSuspected.class).get(0).silentMillis());
+    stage.pass(7_000);
+    stage.acceptAll();
+
+    MemberLeft left = stage.events(MemberLeft.class).get(0);
+    assertEquals(1, left.rank());
+    assertTrue(left.reason().contains("\"step\":57"), left.reason());
+    assertEquals(Optional.empty(), stage.published().worker(1));
+    assertFalse(stage.roster.heartbeat(worker, new JsonObject()));
+    assertEquals(left.reason(), stage.roster.farewell(worker));
+    assertEquals(new Admission(Role.WORKER, 1, 1), stage.join(Role.WORKER));
+  }
+
+  @Test
+  void shouldBlameNobodyForTimeInWhichTheCoordinatorSlept() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
+
+    stage.freeze(30_000);
+    stage.pass(1_000);
+
+    assertTrue(stage.events(MemberSuspected.class).isEmpty());
+    assertTrue(stage.events(MemberLeft.class).isEmpty());
+  }
+
+  @Test
+  void shouldEvictAServerThatAnswersNoProposal() {
+    RosterStage stage = new RosterStage(RosterStage.config(2, 2, true)).started(2, 2);
+    stage.join(Role.WORKER);
+    stage.roster.accepted(2, 0);
+
+    stage.pass(10_200);
+
+    MemberLeft left = stage.events(MemberLeft.class).get(0);
+    assertEquals("server 1", left.role() + " " + left.rank());
+    assertEquals(List.of(new Member(0, 0, 0)), proposed(stage).servers());
+  }
+
+  @Test
+  void shouldFailNamingTheShardWhenNoReplacementComes() {
+    RosterStage stage = new RosterStage(RosterStage.config(2, 2, true)).started(2, 2);
+    stage.silence(new Admission(Role.SERVER, 1, 0));
+
+    stage.pass(10_000);
+    stage.acceptAll();
+    stage.pass(60_200);
+
+    assertTrue(stage.failure().startsWith("server 1 is missing for 60 s"), stage.failure());
+    assertTrue(stage.failure().contains("silent for 10000 ms"), stage.failure());
+    assertEquals(RosterState.FAILED, stage.roster.state());
+  }
+
+  @Test
+  void shouldFailWhenAReplacementServerBringsNothingBack() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
+    Admission server = new Admission(Role.SERVER, 0, 0);
+    stage.says(server, new JsonObject().put("version", 57));
+    stage.roster.leave(server, "crashed", new JsonObject());
+
+    stage.join(Role.SERVER, FakeMember.LAYOUT, new JsonObject().put("version", 0));
+
+    assertTrue(stage.failure().startsWith("shard 0 was lost at version 57"), stage.failure());
+    assertTrue(stage.failure().contains("found no usable checkpoint"), stage.failure());
+  }
+
+  @Test
+  void shouldLetWorkersTakePartFromTheRestoredVersionOn() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
+    stage.join(Role.WORKER);
+    stage.roster.refused(2, 0, 60);
+    stage.acceptAll();
+    assertEquals(68, stage.published().worker(2).orElseThrow().activeFrom());
+    stage.roster.leave(new Admission(Role.SERVER, 0, 0), "crashed", new JsonObject());
+
+    stage.join(Role.SERVER, FakeMember.LAYOUT, new JsonObject().put("version", 40));
+    stage.acceptAll();
+
+    assertEquals(40, stage.published().worker(2).orElseThrow().activeFrom());
+    assertEquals(1, stage.published().server(0).orElseThrow().incarnation());
+  }
+
+  @Test
+  void shouldFailNamingWhoLeftWhenTooFewWorkersAreLeft() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
+    stage.roster.leave(new Admission(Role.WORKER, 1, 0), "its disk is full", new JsonObject());
+    stage.acceptAll();
+
+    stage.pass(60_200);
+
+    assertEquals(
+        "1 of at least 2 workers for 60 s (workers.minimum): worker 1 at nowhere: its disk is full",
+        stage.failure());
+  }
+
+  @Test
+  void shouldConcludeWhenTheLastWorkerFinishedThoughAnotherDied() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
+    JsonObject last = new JsonObject().put("version", 1_000).put("samples", 5_000);
+
+    stage.roster.leave(new Admission(Role.WORKER, 0, 0), Roster.FINISHED, last);
+    assertTrue(stage.all(Decision.Conclude.class).isEmpty());
+    stage.silence(new Admission(Role.WORKER, 1, 0));
+    stage.pass(10_000);
+    stage.roster.concluded(List.of(), Optional.empty());
+
+    assertEquals(1_000, stage.last(Decision.Conclude.class).version());
+    assertEquals(
+        new JsonObject().put("state", "finished").put("version", 1_000).put("samples", 5_000),
+        stage.last(Decision.Complete.class).result());
+  }
+
+  @Test
+  void shouldLetEverybodyGoWhenNobodyAsksAfterTheEnd() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 1, true)).started(1, 1);
+    stage.roster.leave(new Admission(Role.WORKER, 0, 0), Roster.FINISHED, new JsonObject());
+    stage.roster.concluded(List.of(), Optional.empty());
+
+    stage.pass(59_000);
+    assertTrue(stage.all(Decision.Stop.class).isEmpty());
+    stage.pass(1_200);
+
+    assertEquals(1, stage.all(Decision.Stop.class).size());
+    assertEquals(1, stage.all(Decision.Complete.class).size());
+  }
+
+  @Test
+  void shouldTurnNewcomersAwayWhenTheLastVersionIsReached() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
+    stage.says(new Admission(Role.SERVER, 0, 0), new JsonObject().put("version", 1_000));
+
+    JoinException refused = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
+
+    assertEquals("the job has reached its last version, 1000", refused.getMessage());
+  }
+
+  @Test
+  void shouldDismissANewcomerWhenTheJobEndsBeforeItsFirstRound() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
+    stage.join(Role.WORKER);
+
+    stage.roster.refused(2, 0, 1_000);
+
+    assertEquals(2, stage.events(MemberLeft.class).get(0).rank());
+    assertEquals(2, proposed(stage).workers().size());
+  }
+
+  private static Membership proposed(RosterStage stage) {
+    return stage.last(Decision.Propose.class).next();
+  }
+
+  private static RosterConfig withEvaluator(RosterConfig c) {
+    return new RosterConfig(
+        c.terms(),
+        c.strategy(),
+        c.lockstep(),
+        c.steps(),
+        c.lastVersion(),
+        c.servers(),
+        c.workers(),
+        1,
+        1,
+        c.waitMillis(),
+        c.evaluatorWaitMillis(),
+        c.suspectMillis(),
+        c.evictMillis());
+  }
+}
