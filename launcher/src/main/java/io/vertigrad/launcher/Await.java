@@ -1,0 +1,35 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.launcher.deploy.JobFailedException;
+import io.vertx.core.Future;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Blocks the command's own thread until a future is there, with a limit. */
+final class Await {
+
+  private Await() {}
+
+  /**
+   * The future's result.
+   *
+   * @param what is awaited, for the error when the limit passes
+   * @throws RuntimeException as the future failed with, or a {@link JobFailedException}
+   */
+  static <T> T result(Future<T> future, long limitSeconds, String what) {
+    try {
+      return future.toCompletionStage().toCompletableFuture().get(limitSeconds, TimeUnit.SECONDS);
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof RuntimeException failure) {
+        throw failure;
+      }
+      throw new JobFailedException(what + ": " + e.getCause(), e.getCause());
+    } catch (TimeoutException e) {
+      throw new JobFailedException("%s took longer than %d s".formatted(what, limitSeconds), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new JobFailedException(what + " was interrupted", e);
+    }
+  }
+}

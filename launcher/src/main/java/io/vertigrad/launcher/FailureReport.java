@@ -1,0 +1,68 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.codecs.settings.SettingsException;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.launcher.deploy.JobFailedException;
+import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.launcher.job.InputException;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** How a command's failure is told: one line for the person, the trace for the log. */
+final class FailureReport {
+
+  private FailureReport() {}
+
+  static int wrongArguments(ParameterException error, String[] arguments) {
+    CommandLine command = error.getCommandLine();
+    StringBuilder line = new StringBuilder("vertigrad: ").append(oneLine(error.getMessage()));
+    if (error instanceof UnmatchedArgumentException unmatched) {
+      List<String> nearest = unmatched.getSuggestions();
+      line.append(nearest.isEmpty() ? "" : ", did you mean " + String.join(" or ", nearest) + "?");
+    }
+    line.append("; see ").append(command.getCommandSpec().qualifiedName()).append(" --help");
+    command.getErr().println(line);
+    return ExitStatus.BAD_INPUT;
+  }
+
+  static int failed(Exception error, CommandLine command, ParseResult result) {
+    LoggerFactory.getLogger(FailureReport.class).debug("the command failed", error);
+    Optional<Throwable> input = causes(error).filter(FailureReport::isInput).findFirst();
+    Optional<Throwable> job =
+        causes(error).filter(JobFailedException.class::isInstance).findFirst();
+    if (input.isPresent() && job.isEmpty()) {
+      command.getErr().println("vertigrad: " + oneLine(input.get().getMessage()));
+      return ExitStatus.BAD_INPUT;
+    }
+    command.getErr().println("vertigrad: " + job.map(FailureReport::told).orElse(bug(error)));
+    return ExitStatus.JOB_FAILED;
+  }
+
+  private static boolean isInput(Throwable error) {
+    return error instanceof InputException
+        || error instanceof SettingsException
+        || error instanceof DataException;
+  }
+
+  private static Stream<Throwable> causes(Throwable error) {
+    return Stream.iterate(error, cause -> cause != null, Throwable::getCause);
+  }
+
+  private static String told(Throwable error) {
+    return oneLine(error.getMessage());
+  }
+
+  private static String bug(Throwable error) {
+    return "unexpected: %s; the trace is in the run's log".formatted(oneLine(error.toString()));
+  }
+
+  private static String oneLine(String text) {
+    return text == null ? "no message" : text.strip().replaceAll("\\s*\\R\\s*", " | ");
+  }
+}

@@ -1,0 +1,60 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.compute.data.files.MnistDownload;
+import io.vertigrad.launcher.job.JobRequest;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** The job file and the options that change it, the same for every command that needs a job. */
+final class JobOptions {
+
+  @Parameters(
+      arity = "0..1",
+      paramLabel = "FILE",
+      description = "Job file, JSON or YAML; without one, conf/digits-sync.json.")
+  private String file;
+
+  @Option(
+      names = "--set",
+      paramLabel = "KEY=VALUE",
+      description = "Changes one key of the job file, such as workers.count=4; repeatable.")
+  private List<String> assignments = new ArrayList<>();
+
+  @Option(
+      names = "--data",
+      paramLabel = "DIR",
+      description = "Folder with the data set's files, raw or .gz (data.directory).")
+  private String data;
+
+  @Option(
+      names = "--download",
+      description = "Fetches MNIST into --data DIR, or ./data, where it is missing.")
+  private boolean download;
+
+  @Option(
+      names = "--host",
+      paramLabel = "ADDRESS",
+      description = "This machine's address for the cluster, 127.0.0.1 if not given.")
+  private String host;
+
+  @Option(
+      names = "--insecure",
+      description = "Accepts other machines without TLS: whoever reaches the port can take over.")
+  private boolean insecure;
+
+  /** What these options ask for. */
+  JobRequest request() {
+    JobRequest request = new JobRequest(file);
+    assignments.forEach(request::set);
+    request.option("--data", "data.directory", data == null && download ? "data" : data);
+    request.option("--download", "data.download", download ? mirror() : null);
+    request.option("--host", "cluster.host", host);
+    return request.option("--insecure", "cluster.insecure", insecure ? true : null);
+  }
+
+  private static String mirror() {
+    return MnistDownload.DEFAULT_MIRROR.toString();
+  }
+}

@@ -1,0 +1,98 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.cluster.JoinAddress;
+import io.vertigrad.launcher.deploy.JobWatch;
+import io.vertigrad.launcher.deploy.ParentWatch;
+import io.vertigrad.launcher.deploy.RoleVerticles;
+import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.verticles.coordinator.Role;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code vertigrad node}: plays one role in a job that runs elsewhere, until it is over. */
+@Command(
+    name = "node",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = {
+      "Takes one part in a job that was started with train --listen or --processes.%n",
+      "The job file must be the same as there: use the run's job.json."
+    },
+    parameterListHeading = "%nParameters:%n",
+    optionListHeading = "%nOptions:%n")
+final class NodeCommand implements Callable<Integer> {
+
+  private static final long READ_SECONDS = 30;
+  private static final long START_SECONDS = 120;
+  private static final long STOP_SECONDS = 15;
+  private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
+
+  @Mixin private JobOptions job;
+
+  @Option(
+      names = "--role",
+      required = true,
+      paramLabel = "ROLE",
+      description = "What it does: ${COMPLETION-CANDIDATES}.",
+      completionCandidates = RoleNames.class)
+  private Role role;
+
+  @Option(
+      names = "--join",
+      required = true,
+      paramLabel = "HOST[:PORT]",
+      description = "Where the job runs, as train prints it; port 15701 if not given.")
+  private String join;
+
+  @Option(names = "--with-parent", hidden = true)
+  private boolean withParent;
+
+  @Override
+  public Integer call() {
+    if (withParent) {
+      ParentWatch.start();
+    }
+    JobConfig config = read();
+    ClusterStart start = new ClusterStart("vertigrad-" + config.addresses().job(), config.cluster());
+    Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
+    Thread closing = new Thread(() -> close(vertx), "stop-node");
+    Runtime.getRuntime().addShutdownHook(closing);
+    try {
+      FrameCodecs.register(vertx.eventBus());
+      JobWatch watch = new JobWatch(vertx, config);
+      Await.result(watch.listen(), START_SECONDS, "the event bus");
+      Await.result(
+          RoleVerticles.deploy(vertx, RoleVerticles.className(role), config),
+          START_SECONDS,
+          "starting the " + role.lower());
+      Await.result(watch.over(), FOREVER_SECONDS, "the job");
+      return ExitStatus.OK;
+    } finally {
+      close(vertx);
+    }
+  }
+
+  private JobConfig read() {
+    JsonArray members = new JsonArray().add(JoinAddress.parse(join).toString());
+    Vertx reader = ClusterStart.alone();
+    try {
+      return Await.result(
+          job.request().option("--join", "cluster.members", members).read(reader),
+          READ_SECONDS,
+          "reading the job file");
+    } finally {
+      reader.close();
+    }
+  }
+
+  private static synchronized void close(Vertx vertx) {
+    Await.result(vertx.close(), STOP_SECONDS, "leaving the cluster");
+  }
+}

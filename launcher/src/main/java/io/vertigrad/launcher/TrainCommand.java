@@ -1,0 +1,94 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.job.JobRequest;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.terminal.Display;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.Vertx;
+import java.nio.file.Path;
+import java.time.LocalDateTime;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code vertigrad train}: runs a whole job and waits for its end. */
+@Command(
+    name = "train",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = {
+      "Trains, evaluates and saves: everything in this JVM, or each role in a process.%n",
+      "The run is kept in runs/<time>-<job>: job.json, events.jsonl, summary.json, model.zip, logs."
+    },
+    parameterListHeading = "%nParameters:%n",
+    optionListHeading = "%nOptions:%n")
+final class TrainCommand implements Callable<Integer> {
+
+  private static final long READ_SECONDS = 30;
+
+  @Mixin private JobOptions job;
+
+  @Option(names = "--seed", paramLabel = "N", description = "Seed of everything random (seed).")
+  private Long seed;
+
+  @Option(names = "--steps", paramLabel = "N", description = "Steps per worker (steps).")
+  private Long steps;
+
+  @Option(names = "--workers", paramLabel = "N", description = "How many (workers.count).")
+  private Integer workers;
+
+  @Option(names = "--processes", description = "Starts every role as a JVM of its own.")
+  private boolean processes;
+
+  @Option(
+      names = "--listen",
+      description = "Opens the cluster's port, so that nodes can join: vertigrad node --join ...")
+  private boolean listen;
+
+  @Option(
+      names = "--run-dir",
+      paramLabel = "DIR",
+      description = "Keeps the run there instead of in runs/<time>-<job>.")
+  private Path runDirectory;
+
+  @Option(names = "--quiet", description = "Prints the result only.")
+  private boolean quiet;
+
+  @Option(names = "--json", description = "Prints every event, then the summary, as JSON lines.")
+  private boolean json;
+
+  @Override
+  public Integer call() {
+    JobConfig asked = read();
+    ClusterStart.check(asked.cluster());
+    RunDirectory directory =
+        runDirectory == null
+            ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
+            : RunDirectory.at(runDirectory);
+    JobConfig kept = directory.keepCheckpoints(asked);
+    Display display =
+        Display.of(
+            Display.Style.chosen(json, quiet),
+            System.out,
+            kept.addresses().job(),
+            kept.steps());
+    boolean joins = !kept.cluster().members().isEmpty();
+    return new TrainingRun(kept, directory, display).call(processes, listen || joins);
+  }
+
+  private JobConfig read() {
+    JobRequest request =
+        job.request()
+            .option("--seed", "seed", seed)
+            .option("--steps", "steps", steps)
+            .option("--workers", "workers.count", workers);
+    Vertx reader = ClusterStart.alone();
+    try {
+      return Await.result(request.read(reader), READ_SECONDS, "reading the job file");
+    } finally {
+      reader.close();
+    }
+  }
+}

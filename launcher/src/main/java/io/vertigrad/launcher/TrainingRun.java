@@ -1,0 +1,162 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.deploy.Deployment;
+import io.vertigrad.launcher.deploy.EmbeddedDeployment;
+import io.vertigrad.launcher.deploy.JobFailedException;
+import io.vertigrad.launcher.deploy.ProcessDeployment;
+import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.launcher.run.FinalModel;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLog;
+import io.vertigrad.launcher.run.RunMonitor;
+import io.vertigrad.launcher.run.RunSummary;
+import io.vertigrad.launcher.run.Versions;
+import io.vertigrad.launcher.terminal.Display;
+import io.vertigrad.launcher.terminal.ResultText;
+import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One job from its start to its summary, on the command's own thread. */
+final class TrainingRun {
+
+  private static final Logger LOG = LoggerFactory.getLogger(TrainingRun.class);
+  private static final long START_SECONDS = 120;
+  private static final long END_SECONDS = 300;
+  private static final long STOP_SECONDS = 15;
+  private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
+
+  private final JobConfig job;
+  private final RunDirectory directory;
+  private final Display display;
+  private final RunMonitor monitor;
+  private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
+  private Vertx vertx;
+  private boolean coordinating;
+  private String joinAddress;
+  private Deployment deployment;
+
+  TrainingRun(JobConfig job, RunDirectory directory, Display display) {
+    this.job = job;
+    this.directory = directory;
+    this.display = display;
+    this.monitor = new RunMonitor(directory, display);
+  }
+
+  /** Trains in this JVM, or in processes; opens the cluster's port when asked to, or needed. */
+  int call(boolean processes, boolean listen) {
+    directory.write(directory.job(), job.json());
+    RunLog.appendTo(directory.log());
+    Thread interrupted = new Thread(this::interrupted, "stop-run");
+    Runtime.getRuntime().addShutdownHook(interrupted);
+    try {
+      start(processes, listen);
+      JsonObject end = Await.result(ended(), FOREVER_SECONDS, "the job");
+      if (!end.getString("state").equals("finished")) {
+        throw new JobFailedException(end.getString("failure") + "; log: " + directory.log());
+      }
+      conclude();
+      return ExitStatus.OK;
+    } finally {
+      stop();
+      forget(interrupted);
+    }
+  }
+
+  private void start(boolean processes, boolean listen) {
+    monitor.say(ResultText.opening(job, directory));
+    open(processes || listen);
+    FrameCodecs.register(vertx.eventBus());
+    Await.result(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
+    DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
+    Await.result(
+        vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
+    coordinating = true;
+    deployment =
+        processes
+            ? new ProcessDeployment(
+                vertx, job, directory, joinAddress, VertigradCommand.class.getName(), monitor::say)
+            : new EmbeddedDeployment(vertx, job);
+    Await.result(deployment.start(), START_SECONDS, "starting the members");
+  }
+
+  private void open(boolean clustered) {
+    if (!clustered) {
+      vertx = ClusterStart.alone();
+      return;
+    }
+    ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
+    vertx = Await.result(start.start(), START_SECONDS, "starting the cluster");
+    joinAddress = start.joinAddress();
+    monitor.say(
+        "nodes may join: ./vertigrad node --role worker --join %s %s"
+            .formatted(joinAddress, directory.job()));
+  }
+
+  private Future<JsonObject> ended() {
+    Promise<JsonObject> ended = Promise.promise();
+    coordinator.result().onSuccess(ended::tryComplete);
+    deployment.broken().onFailure(ended::tryFail);
+    return ended.future();
+  }
+
+  private void conclude() {
+    Optional<Evaluated> tested = monitor.progress().wholeTestSet();
+    Evaluated last =
+        Await.result(
+            new FinalModel(vertx, job, monitor.membership()).save(directory.model(), tested),
+            END_SECONDS,
+            "saving the model");
+    if (tested.filter(last::equals).isEmpty()) {
+      monitor.hear(last);
+    }
+    JsonObject summary = RunSummary.of(job, monitor.progress(), last, Versions.all());
+    directory.write(directory.summary(), summary);
+    monitor.close();
+    display.conclude(ResultText.closing(job, directory, summary), summary);
+  }
+
+  private void interrupted() {
+    monitor.say("interrupted: stopping; what was recorded is in " + directory.path());
+    stop();
+  }
+
+  /** Members leave, then processes end, then Vert.x closes; a second call does nothing. */
+  private synchronized void stop() {
+    if (vertx == null) {
+      return;
+    }
+    Vertx closing = vertx;
+    vertx = null;
+    Future<Void> left =
+        coordinating ? coordinator.stop("the run is over") : Future.succeededFuture();
+    Future<Void> stopped =
+        left.eventually(() -> deployment == null ? Future.succeededFuture() : deployment.stop())
+            .eventually(closing::close);
+    try {
+      Await.result(stopped, STOP_SECONDS, "stopping");
+    } catch (JobFailedException e) {
+      LOG.warn("not everything stopped in time", e);
+    }
+    monitor.close();
+    display.close();
+  }
+
+  private static void forget(Thread hook) {
+    try {
+      Runtime.getRuntime().removeShutdownHook(hook);
+    } catch (IllegalStateException shuttingDown) {
+      // The hook is what called us.
+    }
+  }
+}

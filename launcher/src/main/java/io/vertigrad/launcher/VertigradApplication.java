@@ -1,0 +1,81 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.settings.SettingsException;
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.VertxBuilder;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.json.JsonObject;
+import io.vertx.launcher.application.HookContext;
+import io.vertx.launcher.application.VertxApplication;
+import io.vertx.launcher.application.VertxApplicationHooks;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The class a jar starts: Vertigrad's own commands, else the stock Vert.x launcher, so that {@code
+ * java -jar vertigrad.jar io.vertigrad.verticles.worker.WorkerVerticle -cluster -conf FILE} works.
+ */
+public final class VertigradApplication extends VertxApplication implements VertxApplicationHooks {
+
+  private static final Logger LOG = LoggerFactory.getLogger(VertigradApplication.class);
+  private static final Set<String> COMMANDS =
+      Set.of("train", "node", "doctor", "-h", "--help", "-V", "--version");
+
+  private JobConfig job;
+  private ClusterStart start;
+
+  private VertigradApplication(String[] arguments) {
+    super(arguments);
+  }
+
+  /** The jar's entry. */
+  public static void main(String[] arguments) {
+    if (arguments.length == 0 || COMMANDS.contains(arguments[0])) {
+      VertigradCommand.main(arguments);
+    } else {
+      System.setProperty("vertigrad.console", "INFO");
+      new VertigradApplication(arguments).launch();
+    }
+  }
+
+  /** Refuses a bad job file before anything is opened; the stock launcher would only warn. */
+  @Override
+  public JsonObject afterConfigParsed(JsonObject config) {
+    try {
+      job = JobConfig.read("-conf", config == null ? new JsonObject() : config);
+      start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
+    } catch (InputException | SettingsException e) {
+      System.err.println("vertigrad: " + e.getMessage());
+      System.exit(ExitStatus.BAD_INPUT);
+    }
+    return config;
+  }
+
+  @Override
+  public VertxBuilder createVertxBuilder(VertxOptions options) {
+    start.configure(options);
+    return VertxApplicationHooks.super
+        .createVertxBuilder(options)
+        .withClusterManager(start.manager());
+  }
+
+  @Override
+  public void afterVertxStarted(HookContext context) {
+    FrameCodecs.register(context.vertx().eventBus());
+  }
+
+  @Override
+  public void afterVerticleDeployed(HookContext context) {
+    LOG.info("{} takes part in job {}", context.mainVerticle(), job.addresses().job());
+  }
+
+  @Override
+  public void beforeStoppingVertx(HookContext context) {
+    LOG.info("{} leaves job {}", context.mainVerticle(), job.addresses().job());
+  }
+}

@@ -1,0 +1,74 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.launcher.doctor.DoctorCommand;
+import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.launcher.run.Versions;
+import java.io.PrintWriter;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** The {@code vertigrad} command: what it offers, and how it ends. */
+@Command(
+    name = "vertigrad",
+    mixinStandardHelpOptions = true,
+    versionProvider = VertigradCommand.Version.class,
+    synopsisSubcommandLabel = "COMMAND",
+    description = "Trains neural networks across JVMs, over the Vert.x event bus.%n",
+    commandListHeading = "%nCommands:%n",
+    optionListHeading = "%nOptions:%n",
+    footerHeading = "%nTry:%n",
+    footer = {
+      "  vertigrad train                              trains on generated digits, in seconds",
+      "  vertigrad train conf/mnist-async.json --data DIR",
+      "  vertigrad train --processes                  every role in its own JVM",
+      "  vertigrad doctor                             checks this machine",
+      "",
+      "Exit codes: 0 all went well, 1 the job failed, 2 the input was wrong."
+    },
+    subcommands = {TrainCommand.class, NodeCommand.class, DoctorCommand.class})
+public final class VertigradCommand implements Runnable {
+
+  @Spec private CommandSpec spec;
+
+  /** The command line's entry; ends the JVM with the command's exit code. */
+  public static void main(String[] arguments) {
+    System.exit(execute(arguments));
+  }
+
+  /** Runs one command to its end; the result is one of {@link ExitStatus}. */
+  public static int execute(String... arguments) {
+    return commandLine().execute(arguments);
+  }
+
+  static CommandLine commandLine() {
+    return new CommandLine(new VertigradCommand())
+        .setUsageHelpAutoWidth(true)
+        .setCaseInsensitiveEnumValuesAllowed(true)
+        .setParameterExceptionHandler(FailureReport::wrongArguments)
+        .setExecutionExceptionHandler(FailureReport::failed);
+  }
+
+  /** Without a command: the help. */
+  @Override
+  public void run() {
+    PrintWriter out = spec.commandLine().getOut();
+    spec.commandLine().usage(out);
+    out.flush();
+  }
+
+  /** What {@code --version} prints. */
+  static final class Version implements IVersionProvider {
+
+    @Override
+    public String[] getVersion() {
+      StringBuilder text = new StringBuilder();
+      text.append("Vertigrad ").append(Versions.all().get("vertigrad"));
+      text.append(" (").append(Versions.gitRevision()).append(")");
+      Versions.all().forEach((name, version) -> text.append("%n  ").append(name + " " + version));
+      return new String[] {text.toString()};
+    }
+  }
+}

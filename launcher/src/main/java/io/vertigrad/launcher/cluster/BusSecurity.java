@@ -1,0 +1,88 @@
+package io.vertigrad.launcher.cluster;
+
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.job.ClusterConfig;
+import io.vertx.core.eventbus.EventBusOptions;
+import io.vertx.core.http.ClientAuth;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.PemTrustOptions;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** What the event bus demands of its peers; its port has no protection of its own. */
+final class BusSecurity {
+
+  private BusSecurity() {}
+
+  /**
+   * Refuses what would open a port to strangers.
+   *
+   * @throws InputException with what to do
+   */
+  static void check(ClusterConfig config) {
+    List<String> given = given(config);
+    if (!given.isEmpty() && !config.mutualTls()) {
+      throw new InputException(
+          "cluster: %s given, expected certificate, key and authority together; see %s"
+              .formatted(String.join(" and ", given) + (given.size() == 1 ? " is" : " are"),
+                  "docs/operations.md"));
+    }
+    config.certificate().ifPresent(file -> readable("certificate", file));
+    config.key().ifPresent(file -> readable("key", file));
+    config.authority().ifPresent(file -> readable("authority", file));
+    if (!loopback(config.host()) && !config.mutualTls() && !config.insecure()) {
+      throw new InputException(
+          "cluster.host %s can be reached from other machines and cluster.certificate, cluster.key"
+                  .formatted(config.host())
+              + " and cluster.authority are not set; make certificates as docs/operations.md says,"
+              + " or accept that anyone on that network can take over with --insecure");
+    }
+  }
+
+  /** TLS with a certificate demanded from both ends; nothing when the job file names none. */
+  static void apply(ClusterConfig config, EventBusOptions bus) {
+    if (!config.mutualTls()) {
+      return;
+    }
+    bus.setSsl(true)
+        .setTrustAll(false)
+        .setClientAuth(ClientAuth.REQUIRED)
+        .setKeyCertOptions(
+            new PemKeyCertOptions()
+                .addCertPath(config.certificate().orElseThrow())
+                .addKeyPath(config.key().orElseThrow()))
+        .setTrustOptions(new PemTrustOptions().addCertPath(config.authority().orElseThrow()));
+  }
+
+  private static boolean loopback(String host) {
+    try {
+      return InetAddress.getByName(host).isLoopbackAddress();
+    } catch (UnknownHostException e) {
+      throw new InputException(
+          "cluster.host %s: no such machine is known here, expected an address of this machine"
+              .formatted(host),
+          e);
+    }
+  }
+
+  private static List<String> given(ClusterConfig config) {
+    return java.util.stream.Stream.of(
+            config.certificate().map(file -> "certificate"),
+            config.key().map(file -> "key"),
+            config.authority().map(file -> "authority"))
+        .flatMap(java.util.Optional::stream)
+        .toList();
+  }
+
+  private static void readable(String key, String file) {
+    if (!Files.isReadable(Path.of(file)) || Files.isDirectory(Path.of(file))) {
+      throw new InputException(
+          "cluster.%s: %s cannot be read, expected a PEM file; docs/operations.md says how to make"
+                  .formatted(key, file)
+              + " one");
+    }
+  }
+}

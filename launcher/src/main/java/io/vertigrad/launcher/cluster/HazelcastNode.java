@@ -1,0 +1,80 @@
+package io.vertigrad.launcher.cluster;
+
+import com.hazelcast.config.ClassFilter;
+import com.hazelcast.config.Config;
+import com.hazelcast.config.JavaSerializationFilterConfig;
+import com.hazelcast.config.JoinConfig;
+import com.hazelcast.config.MultiMapConfig;
+import com.hazelcast.config.NetworkConfig;
+import io.vertigrad.verticles.job.ClusterConfig;
+import java.util.Map;
+
+/** Hazelcast's settings for one node, all of them in code so that no stray file can change them. */
+final class HazelcastNode {
+
+  /** Ports tried above the first, so that several nodes share a machine. */
+  static final int PORTS = 100;
+
+  private static final Map<String, String> PROPERTIES =
+      Map.ofEntries(
+          Map.entry("hazelcast.logging.type", "slf4j"),
+          Map.entry("hazelcast.phone.home.enabled", "false"),
+          Map.entry("hazelcast.shutdownhook.enabled", "false"),
+          Map.entry("hazelcast.socket.bind.any", "false"),
+          Map.entry("hazelcast.prefer.ipv4.stack", "true"),
+          Map.entry("hazelcast.wait.seconds.before.join", "0"),
+          Map.entry("hazelcast.tcp.join.port.try.count", "1"),
+          Map.entry("hazelcast.max.join.seconds", "30"),
+          Map.entry("hazelcast.heartbeat.interval.seconds", "1"),
+          Map.entry("hazelcast.max.no.heartbeat.seconds", "10"),
+          Map.entry("hazelcast.partition.count", "31"),
+          Map.entry("hazelcast.operation.thread.count", "2"),
+          Map.entry("hazelcast.operation.generic.thread.count", "2"),
+          Map.entry("hazelcast.io.thread.count", "1"),
+          Map.entry("hazelcast.jmx", "false"));
+
+  private HazelcastNode() {}
+
+  static Config config(String name, ClusterConfig cluster) {
+    Config config = new Config();
+    config.setClusterName(name);
+    PROPERTIES.forEach(config::setProperty);
+    config.getMetricsConfig().setEnabled(false);
+    config.getJetConfig().setEnabled(false);
+    config.getIntegrityCheckerConfig().setEnabled(false);
+    config.getSerializationConfig().setJavaSerializationFilterConfig(filter());
+    network(config.getNetworkConfig(), cluster);
+    vertxMaps(config);
+    return config;
+  }
+
+  private static void network(NetworkConfig network, ClusterConfig cluster) {
+    network.setPort(cluster.port()).setPortAutoIncrement(true).setPortCount(PORTS);
+    network.setPublicAddress(cluster.host());
+    network.getInterfaces().setEnabled(true).addInterface(cluster.host());
+    JoinConfig join = network.getJoin();
+    join.getAutoDetectionConfig().setEnabled(false);
+    join.getMulticastConfig().setEnabled(false);
+    join.getTcpIpConfig().setEnabled(true).setConnectionTimeoutSeconds(5);
+    cluster.members().stream()
+        .map(JoinAddress::parse)
+        .forEach(member -> join.getTcpIpConfig().addMember(member.toString()));
+  }
+
+  /** Only what Vert.x itself shares may be deserialised by Java. */
+  private static JavaSerializationFilterConfig filter() {
+    return new JavaSerializationFilterConfig()
+        .setDefaultsDisabled(true)
+        .setWhitelist(
+            new ClassFilter().addPrefixes("io.vertx.spi.cluster.hazelcast.impl.", "java.lang."));
+  }
+
+  private static void vertxMaps(Config config) {
+    config.addMultiMapConfig(
+        new MultiMapConfig("__vertx.subs")
+            .setBackupCount(1)
+            .setValueCollectionType(MultiMapConfig.ValueCollectionType.SET));
+    config.getMapConfig("__vertx.haInfo").setBackupCount(1);
+    config.getMapConfig("__vertx.nodeInfo").setBackupCount(1);
+  }
+}

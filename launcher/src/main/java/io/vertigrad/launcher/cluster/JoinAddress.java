@@ -1,0 +1,86 @@
+package io.vertigrad.launcher.cluster;
+
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.job.ClusterConfig;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.UnknownHostException;
+import java.util.List;
+
+/**
+ * Where a cluster can be joined: {@code HOST}, {@code HOST:PORT} or {@code [IPv6]:PORT}.
+ *
+ * @param host name or address
+ * @param port Hazelcast's port there
+ */
+public record JoinAddress(String host, int port) {
+
+  /** The port of a cluster's first node unless its job file says otherwise. */
+  public static final int DEFAULT_PORT = 15_701;
+
+  private static final int CONNECT_MILLIS = 3_000;
+
+  public static JoinAddress parse(String text) {
+    int colon = text.lastIndexOf(':');
+    boolean bare = colon < 0 || text.endsWith("]") || text.indexOf(':') != colon && !bracket(text);
+    if (bare) {
+      return new JoinAddress(checked(text, text), DEFAULT_PORT);
+    }
+    return new JoinAddress(
+        checked(text, text.substring(0, colon)), port(text, text.substring(colon + 1)));
+  }
+
+  /** Refuses a cluster none of whose members can be reached, before Hazelcast founds its own. */
+  static void firstAnswering(ClusterConfig config) {
+    List<JoinAddress> members = config.members().stream().map(JoinAddress::parse).toList();
+    if (!members.isEmpty() && members.stream().noneMatch(JoinAddress::answers)) {
+      throw new InputException(
+          "nothing answers at %s; start the job there first, with ./vertigrad train --listen FILE"
+              .formatted(String.join(", ", config.members())));
+    }
+  }
+
+  @Override
+  public String toString() {
+    return (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
+  }
+
+  private boolean answers() {
+    try (Socket socket = new Socket()) {
+      socket.connect(new InetSocketAddress(InetAddress.getByName(host), port), CONNECT_MILLIS);
+      return true;
+    } catch (UnknownHostException e) {
+      throw new InputException("%s: no machine of that name is known here".formatted(host), e);
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private static boolean bracket(String text) {
+    return text.startsWith("[");
+  }
+
+  private static String checked(String text, String host) {
+    String bare = host.replaceAll("^\\[(.*)]$", "$1");
+    if (bare.isBlank()) {
+      throw new InputException(
+          "join address \"%s\": expected HOST or HOST:PORT, such as 10.0.0.5:%d"
+              .formatted(text, DEFAULT_PORT));
+    }
+    return bare;
+  }
+
+  private static int port(String text, String digits) {
+    if (digits.matches("[0-9]{1,5}")) {
+      int port = Integer.parseInt(digits);
+      if (port >= 1 && port <= 65_535) {
+        return port;
+      }
+    }
+    throw new InputException(
+        "join address \"%s\": port is \"%s\", expected a number from 1 to 65535"
+            .formatted(text, digits));
+  }
+}

@@ -1,0 +1,93 @@
+package io.vertigrad.launcher.cluster;
+
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.job.ClusterConfig;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.PrivateKey;
+import java.security.Signature;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
+import java.security.spec.PKCS8EncodedKeySpec;
+import java.util.Base64;
+
+/**
+ * The certificate this node shows to its peers, checked against its key and its authority.
+ *
+ * @param certificate the node's own
+ */
+public record NodeCertificate(X509Certificate certificate) {
+
+  private static final byte[] PROOF = {1, 2, 3};
+
+  /**
+   * Reads and checks the three files.
+   *
+   * @throws InputException naming the file that is wrong, and how
+   */
+  public static NodeCertificate of(ClusterConfig config) {
+    String file = config.certificate().orElseThrow();
+    X509Certificate own = read("certificate", file);
+    X509Certificate authority = read("authority", config.authority().orElseThrow());
+    try {
+      own.checkValidity();
+      own.verify(authority.getPublicKey());
+    } catch (GeneralSecurityException e) {
+      throw new InputException(
+          "cluster.certificate: %s is not valid, or cluster.authority did not sign it: %s"
+              .formatted(file, e.getMessage()),
+          e);
+    }
+    proveKey(own, config.key().orElseThrow());
+    return new NodeCertificate(own);
+  }
+
+  /** Whose it is and until when. */
+  public String describe() {
+    return "%s, valid until %s"
+        .formatted(
+            certificate.getSubjectX500Principal().getName(), certificate.getNotAfter().toInstant());
+  }
+
+  private static X509Certificate read(String key, String file) {
+    try (InputStream in = Files.newInputStream(Path.of(file))) {
+      return (X509Certificate) CertificateFactory.getInstance("X.509").generateCertificate(in);
+    } catch (IOException | GeneralSecurityException e) {
+      throw new InputException(
+          "cluster.%s: %s is no PEM certificate: %s".formatted(key, file, e.getMessage()), e);
+    }
+  }
+
+  private static void proveKey(X509Certificate certificate, String file) {
+    try {
+      String algorithm = certificate.getPublicKey().getAlgorithm();
+      Signature signature =
+          Signature.getInstance(algorithm.equals("EC") ? "SHA256withECDSA" : "SHA256withRSA");
+      signature.initSign(privateKey(algorithm, file));
+      signature.update(PROOF);
+      byte[] signed = signature.sign();
+      signature.initVerify(certificate.getPublicKey());
+      signature.update(PROOF);
+      if (!signature.verify(signed)) {
+        throw new InputException(
+            "cluster.key: %s does not belong to cluster.certificate".formatted(file));
+      }
+    } catch (IOException | GeneralSecurityException | IllegalArgumentException e) {
+      throw new InputException(
+          "cluster.key: %s is no unencrypted PKCS#8 PEM key (BEGIN PRIVATE KEY) that fits %s: %s"
+              .formatted(file, "cluster.certificate", e.getMessage()),
+          e);
+    }
+  }
+
+  private static PrivateKey privateKey(String algorithm, String file)
+      throws IOException, GeneralSecurityException {
+    String body = Files.readString(Path.of(file)).replaceAll("-----[A-Z ]+-----|\\s", "");
+    PKCS8EncodedKeySpec spec = new PKCS8EncodedKeySpec(Base64.getDecoder().decode(body));
+    return KeyFactory.getInstance(algorithm).generatePrivate(spec);
+  }
+}

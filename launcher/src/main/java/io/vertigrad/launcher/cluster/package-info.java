@@ -1,0 +1,2 @@
+/** Starts Vert.x, alone or clustered; the only room that knows Hazelcast. */
+package io.vertigrad.launcher.cluster;

@@ -1,0 +1,99 @@
+package io.vertigrad.launcher.deploy;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** One member of a job in its own JVM, like this one, with its output in a file. */
+final class ChildProcess {
+
+  /** Told to a child so that it ends when its parent does, which closes its standard input. */
+  static final String WITH_PARENT = "--with-parent";
+
+  private static final int LAST_LINES = 5;
+  private static final long STOP_SECONDS = 5;
+
+  private final String name;
+  private final Path log;
+  private final Process process;
+
+  private ChildProcess(String name, Path log, Process process) {
+    this.name = name;
+    this.log = log;
+    this.process = process;
+  }
+
+  /** Starts {@code java} as this JVM was started, with other arguments for the main class. */
+  static ChildProcess start(String name, Path log, String mainClass, List<String> arguments)
+      throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+    command.removeIf(argument -> argument.startsWith("-agentlib:jdwp"));
+    command.add("-cp");
+    command.add(System.getProperty("java.class.path"));
+    command.add(mainClass);
+    command.addAll(arguments);
+    Files.createDirectories(log.getParent());
+    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+    return new ChildProcess(name, log, builder.redirectOutput(log.toFile()).start());
+  }
+
+  String name() {
+    return name;
+  }
+
+  long pid() {
+    return process.pid();
+  }
+
+  int exitCode() {
+    return process.exitValue();
+  }
+
+  /** Completes when the process has ended. */
+  CompletableFuture<Process> onExit() {
+    return process.onExit();
+  }
+
+  /** How it ended, for a person: exit code and last lines of its log. */
+  String ending() {
+    return "%s (process %d) ended with exit code %d; %s ends with: %s"
+        .formatted(name, pid(), process.exitValue(), log, String.join(" | ", lastLines()));
+  }
+
+  /** The last thing it said. */
+  String lastLine() {
+    List<String> lines = lastLines();
+    return lines.get(lines.size() - 1).replaceFirst("^vertigrad: ", "");
+  }
+
+  /** Asks it to end, and after a few seconds does not ask any more. */
+  void stop() {
+    process.destroy();
+    try {
+      if (!process.waitFor(STOP_SECONDS, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+      }
+    } catch (InterruptedException e) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private List<String> lastLines() {
+    try {
+      List<String> lines = Files.readAllLines(log, StandardCharsets.UTF_8);
+      List<String> last = lines.subList(Math.max(0, lines.size() - LAST_LINES), lines.size());
+      return last.isEmpty() ? List.of("nothing") : last;
+    } catch (IOException e) {
+      return List.of("nothing readable");
+    }
+  }
+}

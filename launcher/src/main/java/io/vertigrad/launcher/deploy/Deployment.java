@@ -1,0 +1,16 @@
+package io.vertigrad.launcher.deploy;
+
+import io.vertx.core.Future;
+
+/** Where the members of a job run. */
+public interface Deployment {
+
+  /** Starts every member; fails when one cannot start. */
+  Future<Void> start();
+
+  /** Fails when the job can no longer end well because of where its members run. */
+  Future<Void> broken();
+
+  /** Ends every member that is still there, within a few seconds. */
+  Future<Void> stop();
+}

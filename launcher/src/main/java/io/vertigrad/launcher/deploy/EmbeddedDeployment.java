@@ -1,0 +1,43 @@
+package io.vertigrad.launcher.deploy;
+
+import io.vertigrad.verticles.coordinator.Role;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Every member of a job as a verticle of this JVM. */
+public final class EmbeddedDeployment implements Deployment {
+
+  private final Vertx vertx;
+  private final JobConfig job;
+
+  public EmbeddedDeployment(Vertx vertx, JobConfig job) {
+    this.vertx = vertx;
+    this.job = job;
+  }
+
+  @Override
+  public Future<Void> start() {
+    List<Future<String>> deployed = new ArrayList<>();
+    for (Role role : Role.values()) {
+      for (int i = 0; i < RoleVerticles.count(job, role); i++) {
+        deployed.add(RoleVerticles.deploy(vertx, RoleVerticles.className(role), job));
+      }
+    }
+    return Future.all(deployed).mapEmpty();
+  }
+
+  @Override
+  public Future<Void> broken() {
+    return Promise.<Void>promise().future();
+  }
+
+  /** Members go when the coordinator says so, and with Vert.x at the latest. */
+  @Override
+  public Future<Void> stop() {
+    return Future.succeededFuture();
+  }
+}

@@ -1,0 +1,87 @@
+package io.vertigrad.launcher.deploy;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.json.JsonObject;
+
+/** Tells a node when the job it takes part in is over, or its coordinator gone. */
+public final class JobWatch {
+
+  private static final long ASK_MILLIS = 1_000;
+  private static final String STATE = "state";
+
+  private final Vertx vertx;
+  private final JobConfig job;
+  private final Promise<Void> over = Promise.promise();
+  private long lastAnswerNanos = System.nanoTime();
+  private String state = "unknown";
+
+  public JobWatch(Vertx vertx, JobConfig job) {
+    this.vertx = vertx;
+    this.job = job;
+  }
+
+  /** Starts watching; completes when the coordinator's word can be heard. */
+  public Future<Void> listen() {
+    vertx.setPeriodic(ASK_MILLIS, id -> ask());
+    return vertx
+        .eventBus()
+        .<JsonObject>consumer(job.addresses().control(), message -> hear(message.body()))
+        .completion();
+  }
+
+  /**
+   * Completes when the coordinator lets its members go.
+   *
+   * @return fails with a {@link JobFailedException} when the job failed or the coordinator is gone
+   */
+  public Future<Void> over() {
+    return over.future();
+  }
+
+  private void hear(JsonObject message) {
+    String stop = message.getString("stop");
+    if (stop != null) {
+      end(state.equals("failed") ? "the job failed: " + stop : null);
+    }
+  }
+
+  private void ask() {
+    DeliveryOptions limit = new DeliveryOptions().setSendTimeout(ASK_MILLIS);
+    vertx
+        .eventBus()
+        .<JsonObject>request(job.addresses().coordinator(), new JsonObject().put("request", STATE), limit)
+        .onSuccess(answer -> answered(answer.body()))
+        .onFailure(silence -> unanswered());
+  }
+
+  private void answered(JsonObject answer) {
+    lastAnswerNanos = System.nanoTime();
+    state = answer.getString(STATE, state);
+    if (state.equals("stopped") || state.equals("failed")) {
+      end(state.equals("failed") ? "the job failed; the coordinator says why" : null);
+    }
+  }
+
+  private void unanswered() {
+    long silentMillis = (System.nanoTime() - lastAnswerNanos) / 1_000_000;
+    boolean known = !state.equals("unknown");
+    long limit = known ? job.exchange().evictMillis() : 1_000L * job.workers().waitSeconds();
+    if (silentMillis > limit) {
+      end(
+          "no coordinator of job \"%s\" has answered for %.0f s; its last word was %s"
+              .formatted(job.addresses().job(), silentMillis / 1e3, state));
+    }
+  }
+
+  private void end(String failure) {
+    if (failure == null) {
+      over.tryComplete();
+    } else {
+      over.tryFail(new JobFailedException(failure));
+    }
+  }
+}

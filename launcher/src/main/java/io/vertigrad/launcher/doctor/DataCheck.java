@@ -1,0 +1,33 @@
+package io.vertigrad.launcher.doctor;
+
+import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import java.util.List;
+import java.util.Optional;
+
+/** The job's data set opens; nothing is downloaded for this. */
+final class DataCheck implements Check {
+
+  private final DataConfig data;
+
+  DataCheck(DataConfig data) {
+    this.data = new DataConfig(data.name(), data.directory(), Optional.empty(), data.options());
+  }
+
+  @Override
+  public List<Finding> run() {
+    try {
+      Dataset test = DatasetProvider.open(data, Split.TEST, getClass().getClassLoader());
+      return List.of(
+          Finding.ok(
+              "data",
+              "%s: %,d test samples of shape %s, %d classes"
+                  .formatted(data.name(), test.size(), test.shape(), test.classes())));
+    } catch (DataException e) {
+      return List.of(Finding.fail("data", e.getMessage(), "use --data DIR, or --set data.name=digits"));
+    }
+  }
+}

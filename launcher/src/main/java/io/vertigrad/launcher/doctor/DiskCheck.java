@@ -1,0 +1,43 @@
+package io.vertigrad.launcher.doctor;
+
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** The folder where runs are kept can be written and has room. */
+final class DiskCheck implements Check {
+
+  private static final long MIB = 1L << 20;
+  private static final long LEAST_MIB = 512;
+
+  private final Path folder;
+
+  DiskCheck() {
+    this(Path.of("").toAbsolutePath());
+  }
+
+  DiskCheck(Path folder) {
+    this.folder = folder;
+  }
+
+  @Override
+  public List<Finding> run() {
+    try {
+      FileStore store = Files.getFileStore(folder);
+      long free = store.getUsableSpace() / MIB;
+      String found = "%,d MiB free in %s for runs/".formatted(free, folder);
+      if (!Files.isWritable(folder)) {
+        return List.of(
+            Finding.fail("disk", folder + " may not be written", "use train --run-dir DIR"));
+      }
+      if (free < LEAST_MIB) {
+        return List.of(Finding.warn("disk", found, "make room, or use train --run-dir DIR"));
+      }
+      return List.of(Finding.ok("disk", found));
+    } catch (IOException e) {
+      return List.of(Finding.fail("disk", folder + ": " + e.getMessage(), "use --run-dir DIR"));
+    }
+  }
+}

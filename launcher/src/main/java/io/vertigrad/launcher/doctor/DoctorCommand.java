@@ -1,0 +1,91 @@
+package io.vertigrad.launcher.doctor;
+
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.launcher.job.JobRequest;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.Vertx;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code vertigrad doctor}: looks at this machine and says what to do. */
+@Command(
+    name = "doctor",
+    mixinStandardHelpOptions = true,
+    description = "Checks Java, memory, ND4J, ports, TLS, data and disk, and says what to do.%n",
+    parameterListHeading = "%nParameters:%n",
+    optionListHeading = "%nOptions:%n")
+public final class DoctorCommand implements Callable<Integer> {
+
+  @Spec private CommandSpec spec;
+
+  @Parameters(
+      arity = "0..1",
+      paramLabel = "FILE",
+      description = "Job file to check for; without one, conf/digits-sync.json.")
+  private String file;
+
+  @Option(
+      names = "--data",
+      paramLabel = "DIR",
+      description = "Folder with the data set's files (data.directory).")
+  private String data;
+
+  @Override
+  public Integer call() throws Exception {
+    JobConfig job = read();
+    PrintWriter out = spec.commandLine().getOut();
+    Finding.Level worst = Finding.Level.OK;
+    for (Check check : checks(job)) {
+      for (Finding finding : check.run()) {
+        out.println(finding.line());
+        out.flush();
+        worst = finding.level().compareTo(worst) > 0 ? finding.level() : worst;
+      }
+    }
+    out.println();
+    out.println(verdict(worst));
+    out.flush();
+    return worst == Finding.Level.FAIL ? ExitStatus.JOB_FAILED : ExitStatus.OK;
+  }
+
+  private static List<Check> checks(JobConfig job) {
+    return List.of(
+        new JavaCheck(),
+        new MemoryCheck(),
+        new ProcessorCheck(),
+        new EngineCheck(job.engine()),
+        new AddressCheck(job.cluster()),
+        new TlsCheck(job.cluster()),
+        new DataCheck(job.data()),
+        new DiskCheck());
+  }
+
+  private static String verdict(Finding.Level worst) {
+    return switch (worst) {
+      case OK -> "All is well. Next: ./vertigrad train";
+      case WARN -> "It will run, with the drawbacks above. Next: ./vertigrad train";
+      case FAIL -> "It will not run before the FAIL lines are seen to.";
+    };
+  }
+
+  private JobConfig read() throws Exception {
+    Vertx reader = ClusterStart.alone();
+    try {
+      return new JobRequest(file)
+          .option("--data", "data.directory", data)
+          .read(reader)
+          .toCompletionStage()
+          .toCompletableFuture()
+          .get();
+    } finally {
+      reader.close();
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package io.vertigrad.launcher.doctor;
+
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.List;
+
+/** Heap and machine leave room for native memory, which holds the networks. */
+final class MemoryCheck implements Check {
+
+  private static final long MIB = 1L << 20;
+  private static final long LEAST_MIB = 2_048;
+
+  private final long machineMib;
+  private final long heapMib;
+
+  MemoryCheck() {
+    this(
+        ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize() / MIB,
+        Runtime.getRuntime().maxMemory() / MIB);
+  }
+
+  /** {@code machineMib}: the container's limit where there is one. */
+  MemoryCheck(long machineMib, long heapMib) {
+    this.machineMib = machineMib;
+    this.heapMib = heapMib;
+  }
+
+  @Override
+  public List<Finding> run() {
+    String found = "%,d MiB for this machine or container, heap at most %,d MiB".formatted(
+        machineMib, heapMib);
+    if (machineMib < LEAST_MIB) {
+      return List.of(
+          Finding.warn("memory", found, "give it 2 GiB or more, or train with fewer workers"));
+    }
+    if (heapMib > machineMib * 3 / 4) {
+      return List.of(
+          Finding.warn(
+              "memory",
+              found,
+              "networks live outside the heap: set VERTIGRAD_JAVA_OPTS=-Xmx%dm"
+                  .formatted(machineMib / 2)));
+    }
+    return List.of(Finding.ok("memory", found));
+  }
+}

@@ -1,0 +1,35 @@
+package io.vertigrad.launcher.doctor;
+
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.cluster.NodeCertificate;
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.job.ClusterConfig;
+import java.util.List;
+
+/** Certificate, key and authority can be read and belong together. */
+final class TlsCheck implements Check {
+
+  private static final String ADVICE = "docs/operations.md says how to make certificates";
+
+  private final ClusterConfig cluster;
+
+  TlsCheck(ClusterConfig cluster) {
+    this.cluster = cluster;
+  }
+
+  @Override
+  public List<Finding> run() {
+    try {
+      ClusterStart.check(cluster);
+      if (cluster.mutualTls()) {
+        return List.of(Finding.ok("TLS", NodeCertificate.of(cluster).describe()));
+      }
+      return List.of(
+          cluster.insecure()
+              ? Finding.warn("TLS", "off: whoever reaches the port can take over", ADVICE)
+              : Finding.ok("TLS", "off, only this machine can reach " + cluster.host()));
+    } catch (InputException e) {
+      return List.of(Finding.fail("TLS", e.getMessage(), ADVICE));
+    }
+  }
+}

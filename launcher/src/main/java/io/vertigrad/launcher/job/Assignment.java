@@ -1,0 +1,83 @@
+package io.vertigrad.launcher.job;
+
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.Json;
+import io.vertx.core.json.JsonObject;
+
+/**
+ * One {@code --set a.b.c=value} of the command line.
+ *
+ * @param path keys from the root of the job file, separated by dots
+ * @param value a JSON literal's value; text that is no literal stands for itself
+ */
+public record Assignment(String path, Object value) {
+
+  public Assignment {
+    if (path.isEmpty() || !path.matches("[^.\\s]+(\\.[^.\\s]+)*")) {
+      throw new InputException(
+          "--set %s: expected keys separated by dots, such as workers.count=4".formatted(path));
+    }
+  }
+
+  /**
+   * Reads {@code key=value}.
+   *
+   * @throws InputException when there is no {@code =}, or a list, object or string is cut short
+   */
+  public static Assignment parse(String text) {
+    int equals = text.indexOf('=');
+    if (equals < 0) {
+      throw new InputException(
+          "--set %s: expected KEY=VALUE, such as workers.count=4".formatted(text));
+    }
+    return new Assignment(text.substring(0, equals), literal(text, text.substring(equals + 1)));
+  }
+
+  /**
+   * Writes the value into a job, creating the sections on the way; {@code null} removes the key.
+   *
+   * @throws InputException when a key on the way holds something that is not a section
+   */
+  public void applyTo(JsonObject job) {
+    String[] keys = path.split("\\.");
+    JsonObject section = job;
+    for (int i = 0; i < keys.length - 1; i++) {
+      section = descend(section, keys[i]);
+    }
+    String last = keys[keys.length - 1];
+    if (value == null) {
+      section.remove(last);
+    } else {
+      section.put(last, value);
+    }
+  }
+
+  private JsonObject descend(JsonObject section, String key) {
+    Object found = section.getValue(key);
+    if (found == null) {
+      JsonObject created = new JsonObject();
+      section.put(key, created);
+      return created;
+    }
+    if (found instanceof JsonObject nested) {
+      return nested;
+    }
+    throw new InputException(
+        "--set %s: \"%s\" is %s in the job file, expected a section { ... }"
+            .formatted(path, key, Json.encode(found)));
+  }
+
+  private static Object literal(String text, String value) {
+    try {
+      return Json.decodeValue(value);
+    } catch (DecodeException e) {
+      if (!value.isEmpty() && "[{\"".indexOf(value.charAt(0)) >= 0) {
+        throw new InputException(
+            "--set %s: the value starts like JSON but is not complete; quote it for the shell, '%s'"
+                .formatted(text, "KEY=[1, 2]"),
+            e);
+      }
+      return value;
+    }
+  }
+}

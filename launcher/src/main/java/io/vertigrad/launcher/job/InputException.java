@@ -1,0 +1,15 @@
+package io.vertigrad.launcher.job;
+
+/** Something the person typed or wrote is wrong; the one-line message says what to do. */
+public final class InputException extends RuntimeException {
+
+  private static final long serialVersionUID = 1L;
+
+  public InputException(String message) {
+    super(message);
+  }
+
+  public InputException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,54 @@
+package io.vertigrad.launcher.job;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A job file's name and what the command line changes in it. */
+public final class JobRequest {
+
+  private final String name;
+  private final List<String> words = new ArrayList<>();
+  private final List<Assignment> assignments = new ArrayList<>();
+
+  public JobRequest(String name) {
+    this.name = name == null ? JobFile.DEFAULT : name;
+  }
+
+  /** Adds a {@code --set}. */
+  public JobRequest set(String text) {
+    assignments.add(Assignment.parse(text));
+    words.add("--set " + text);
+    return this;
+  }
+
+  /** Adds an option that stands for one key; null for an option that was not given. */
+  public JobRequest option(String option, String key, Object value) {
+    if (value != null) {
+      assignments.add(new Assignment(key, value));
+      words.add(value.equals(true) ? option : option + " " + value);
+    }
+    return this;
+  }
+
+  /**
+   * Reads the file, makes the changes and checks the outcome.
+   *
+   * @return fails with the first thing wrong, naming the file and the changes
+   */
+  public Future<JobConfig> read(Vertx vertx) {
+    return JobFile.read(vertx, name).map(this::resolve);
+  }
+
+  private JobConfig resolve(JobFile file) {
+    if (assignments.isEmpty()) {
+      return JobConfig.read(file.origin(), file.json());
+    }
+    JsonObject changed = file.json().copy();
+    assignments.forEach(assignment -> assignment.applyTo(changed));
+    return JobConfig.read(file.origin() + " with " + String.join(" ", words), changed);
+  }
+}

@@ -1,0 +1,105 @@
+package io.vertigrad.launcher.run;
+
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.Score;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.SequentialBatches;
+import io.vertigrad.verticles.exchange.BusExchange;
+import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.ModelPartitions;
+import io.vertigrad.verticles.exchange.ParameterReader;
+import io.vertigrad.verticles.exchange.ParameterSnapshot;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.PartitionPlan;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/** The trained network: pulled from the servers at the end, saved, and tested if nobody did. */
+public final class FinalModel {
+
+  private static final int BATCH = 250;
+
+  private final Vertx vertx;
+  private final JobConfig job;
+  private final Membership membership;
+
+  /** {@code membership} says where the servers are, which must still be there. */
+  public FinalModel(Vertx vertx, JobConfig job, Membership membership) {
+    this.vertx = vertx;
+    this.job = job;
+    this.membership = membership;
+  }
+
+  /**
+   * Saves the final parameters.
+   *
+   * @param tested the evaluator's last word, which stands if it is about these parameters
+   * @return how the saved model does on the whole test set
+   */
+  public Future<Evaluated> save(Path file, Optional<Evaluated> tested) {
+    return vertx.executeBlocking(() -> pullAndSave(file, tested), false);
+  }
+
+  private Evaluated pullAndSave(Path file, Optional<Evaluated> tested) throws IOException {
+    Dataset test = DatasetProvider.open(job.data(), Split.TEST, getClass().getClassLoader());
+    try (Model model = Engine.named(job.engine()).model(config(test))) {
+      ParameterSnapshot snapshot = pull(model);
+      model.save(file);
+      return tested
+          .filter(found -> found.parametersHash().equals(snapshot.hash()))
+          .orElseGet(() -> test(model, test, snapshot));
+    }
+  }
+
+  private ModelConfig config(Dataset test) {
+    Map<String, Object> options = new HashMap<>(job.model().settings().toJson().getMap());
+    options.remove("name");
+    return new ModelConfig(
+        job.model().name(),
+        options,
+        test.shape(),
+        test.classes(),
+        job.seed(),
+        job.workers().threads());
+  }
+
+  private ParameterSnapshot pull(Model model) {
+    PartitionPlan plan =
+        PartitionPlan.of(
+            model.layout(), job.exchange().partitionElements(), job.servers().count());
+    BusExchange exchange =
+        new BusExchange(
+            vertx.eventBus(), job.addresses(), job.exchange(), plan.partitions().size());
+    exchange.membershipChanged(membership);
+    Identity reader = Identity.reader(job.addresses().jobHash());
+    ModelPartitions partitions = new ModelPartitions(model, job.exchange().type());
+    return new ParameterReader(exchange, plan, reader, model, partitions).pull();
+  }
+
+  private static Evaluated test(Model model, Dataset test, ParameterSnapshot snapshot) {
+    Score score = Score.NONE;
+    for (Batch batch : SequentialBatches.all(test, BATCH)) {
+      score = score.plus(model.score(batch));
+    }
+    return new Evaluated(
+        System.currentTimeMillis(),
+        snapshot.lowestVersion(),
+        score.samples(),
+        score.loss(),
+        score.accuracy(),
+        true,
+        snapshot.hash());
+  }
+}

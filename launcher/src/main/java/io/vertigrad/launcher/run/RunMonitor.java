@@ -1,0 +1,101 @@
+package io.vertigrad.launcher.run;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.launcher.terminal.Display;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.json.JsonObject;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Hears a job's events, folds them, records them and shows them, in the order they come.
+ *
+ * <p>Events arrive on an event loop; {@link #progress()} and {@link #close()} may be called by any
+ * thread once the job is over.
+ */
+public final class RunMonitor implements AutoCloseable {
+
+  private final RunProgress progress = new RunProgress(System::nanoTime);
+  private final RunRecorder recorder;
+  private final Display display;
+  private final ReentrantLock lock = new ReentrantLock();
+  private volatile Membership membership = Membership.NONE;
+  private boolean closed;
+
+  public RunMonitor(RunDirectory directory, Display display) {
+    this.recorder = new RunRecorder(directory.events());
+    this.display = display;
+  }
+
+  /** Starts listening; completes when nothing can be missed any more. */
+  public Future<Void> listen(Vertx vertx, Addresses addresses) {
+    MessageConsumer<JsonObject> events =
+        vertx.eventBus().consumer(addresses.events(), message -> hear(message.body()));
+    MessageConsumer<JsonObject> control =
+        vertx.eventBus().consumer(addresses.control(), message -> follow(message.body()));
+    return Future.all(events.completion(), control.completion()).mapEmpty();
+  }
+
+  /** Where the run stands. */
+  public RunProgress progress() {
+    return progress;
+  }
+
+  /** Who takes part, as the coordinator said last. */
+  public Membership membership() {
+    return membership;
+  }
+
+  /** Says something that is no event; from any thread. */
+  public void say(String line) {
+    locked(() -> display.say(line));
+  }
+
+  /** Takes an event that did not come over the bus. */
+  public void hear(TrainingEvent event) {
+    locked(
+        () -> {
+          progress.apply(event);
+          recorder.record(event);
+          display.show(event, progress);
+        });
+  }
+
+  /** Stops recording; later events are not heard. */
+  @Override
+  public void close() {
+    locked(
+        () -> {
+          closed = true;
+          recorder.close();
+        });
+  }
+
+  private void hear(JsonObject json) {
+    TrainingEvent event = TrainingEvent.fromJson(json);
+    if (event != null) {
+      hear(event);
+    }
+  }
+
+  private void follow(JsonObject message) {
+    JsonObject now = message.getJsonObject("membership");
+    if (now != null) {
+      membership = Membership.fromJson(now);
+    }
+  }
+
+  private void locked(Runnable action) {
+    lock.lock();
+    try {
+      if (!closed) {
+        action.run();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+}

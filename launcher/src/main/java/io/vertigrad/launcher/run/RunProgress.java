@@ -1,0 +1,144 @@
+package io.vertigrad.launcher.run;
+
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import java.util.Collection;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.LongSupplier;
+import java.util.function.ToDoubleFunction;
+import java.util.function.ToLongFunction;
+
+/** Where a run stands, folded from its events; single-threaded. */
+public final class RunProgress {
+
+  private static final double NANOS = 1e9;
+
+  private final LongSupplier nanoClock;
+  private final Map<String, WorkerProgress> workers = new TreeMap<>();
+  private final Map<String, ServerProgress> servers = new TreeMap<>();
+  private JobStarted started;
+  private JobFinished finished;
+  private Evaluated evaluated;
+  private Evaluated wholeTestSet;
+  private long startedNanos;
+  private long endedNanos;
+
+  /** {@code nanoClock} gives monotonic time. */
+  public RunProgress(LongSupplier nanoClock) {
+    this.nanoClock = nanoClock;
+  }
+
+  /** Takes in the next event. */
+  public void apply(TrainingEvent event) {
+    if (event instanceof WorkerProgress worker) {
+      workers.put(worker.rank() + "." + worker.incarnation(), worker);
+    } else if (event instanceof ServerProgress server) {
+      servers.put(server.shard() + "." + server.incarnation(), server);
+    } else if (event instanceof Evaluated tested) {
+      evaluated = tested;
+      wholeTestSet = tested.wholeTestSet() ? tested : wholeTestSet;
+    } else if (event instanceof JobStarted start && started == null) {
+      started = start;
+      startedNanos = nanoClock.getAsLong();
+    } else if (event instanceof MemberLeft left && left.role().equals("worker")) {
+      endedNanos = nanoClock.getAsLong();
+    } else if (event instanceof JobFinished finish && finished == null) {
+      finished = finish;
+    }
+  }
+
+  public Optional<JobStarted> started() {
+    return Optional.ofNullable(started);
+  }
+
+  public Optional<JobFinished> finished() {
+    return Optional.ofNullable(finished);
+  }
+
+  /** The newest evaluation. */
+  public Optional<Evaluated> evaluated() {
+    return Optional.ofNullable(evaluated);
+  }
+
+  /** The newest evaluation on the whole test set. */
+  public Optional<Evaluated> wholeTestSet() {
+    return Optional.ofNullable(wholeTestSet);
+  }
+
+  /** Highest version any worker has seen. */
+  public long version() {
+    long seen = workers.values().stream().mapToLong(WorkerProgress::version).max().orElse(0);
+    return finished == null ? seen : Math.max(seen, finished.version());
+  }
+
+  /** Epoch of the worker that is furthest. */
+  public int epoch() {
+    return workers.values().stream().mapToInt(WorkerProgress::epoch).max().orElse(0);
+  }
+
+  /** Samples behind all gradients so far, counted by the workers. */
+  public long samples() {
+    long counted = sum(workers.values(), WorkerProgress::samples);
+    return finished == null ? counted : Math.max(counted, finished.samples());
+  }
+
+  /** Seconds from the start to now, or until the last worker left a finished job. */
+  public double seconds() {
+    if (started == null) {
+      return 0;
+    }
+    return ((finished == null ? nanoClock.getAsLong() : endedNanos) - startedNanos) / NANOS;
+  }
+
+  public double samplesPerSecond() {
+    return seconds() == 0 ? 0 : samples() / seconds();
+  }
+
+  /** Mean of the workers' latest training losses; NaN before the first. */
+  public double trainingLoss() {
+    return workers.values().stream()
+        .filter(worker -> worker.step() > 0)
+        .mapToDouble(WorkerProgress::loss)
+        .average()
+        .orElse(Double.NaN);
+  }
+
+  /** How many gradients were applied at which staleness, over all workers. */
+  public Map<Integer, Long> staleness() {
+    Map<Integer, Long> histogram = new TreeMap<>();
+    workers.values().forEach(w -> w.staleness().forEach((k, n) -> histogram.merge(k, n, Long::sum)));
+    return histogram;
+  }
+
+  /** Mean of {@link #staleness()}, 0 before the first. */
+  public double meanStaleness() {
+    Map<Integer, Long> histogram = staleness();
+    long count = histogram.values().stream().mapToLong(Long::longValue).sum();
+    double total = 0;
+    for (Map.Entry<Integer, Long> entry : histogram.entrySet()) {
+      total += (double) entry.getKey() * entry.getValue();
+    }
+    return count == 0 ? 0 : total / count;
+  }
+
+  /** A counter of all workers ever admitted, added up. */
+  public double ofWorkers(ToDoubleFunction<WorkerProgress> counter) {
+    return workers.values().stream().mapToDouble(counter).sum();
+  }
+
+  /** A counter of all servers ever admitted, added up. */
+  public long ofServers(ToLongFunction<ServerProgress> counter) {
+    return sum(servers.values(), counter);
+  }
+
+  private static <T> long sum(Collection<T> values, ToLongFunction<T> counter) {
+    return values.stream().mapToLong(counter).sum();
+  }
+}

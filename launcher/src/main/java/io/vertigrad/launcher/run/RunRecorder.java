@@ -1,0 +1,85 @@
+package io.vertigrad.launcher.run;
+
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * Writes a run's events to {@code events.jsonl}: all of them, but counters at most once a second
+ * and member, and their last value.
+ *
+ * <p>Single-threaded; a few small writes a second.
+ */
+public final class RunRecorder implements AutoCloseable {
+
+  private static final long PROGRESS_MILLIS = 1_000;
+
+  private final BufferedWriter writer;
+  private final Map<String, Long> written = new HashMap<>();
+  private final Map<String, TrainingEvent> heldBack = new LinkedHashMap<>();
+
+  public RunRecorder(Path file) {
+    try {
+      writer = Files.newBufferedWriter(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(file + ": could not be opened: " + e.getMessage(), e);
+    }
+  }
+
+  /** Takes in the next event. */
+  public void record(TrainingEvent event) {
+    String member = member(event);
+    if (member == null) {
+      write(event);
+      return;
+    }
+    Long last = written.get(member);
+    if (last == null || event.timeMillis() - last >= PROGRESS_MILLIS) {
+      written.put(member, event.timeMillis());
+      heldBack.remove(member);
+      write(event);
+    } else {
+      heldBack.put(member, event);
+    }
+  }
+
+  /** Writes the last counters and closes the file. */
+  @Override
+  public void close() {
+    heldBack.values().forEach(this::write);
+    heldBack.clear();
+    try {
+      writer.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private void write(TrainingEvent event) {
+    try {
+      writer.write(event.toJson().encode());
+      writer.newLine();
+      writer.flush();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String member(TrainingEvent event) {
+    if (event instanceof WorkerProgress worker) {
+      return "worker " + worker.rank() + " " + worker.incarnation();
+    }
+    if (event instanceof ServerProgress server) {
+      return "server " + server.shard() + " " + server.incarnation();
+    }
+    return null;
+  }
+}

@@ -1,0 +1,65 @@
+package io.vertigrad.launcher.run;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertx.core.json.JsonObject;
+import java.util.Map;
+
+/** What came out of a run, as {@code summary.json}. */
+public final class RunSummary {
+
+  private RunSummary() {}
+
+  /**
+   * Collects the summary.
+   *
+   * @param job what was asked for
+   * @param progress every event of the run, folded
+   * @param tested the final parameters on the whole test set
+   * @param versions of everything that took part
+   */
+  public static JsonObject of(
+      JobConfig job, RunProgress progress, Evaluated tested, Map<String, String> versions) {
+    JsonObject staleness = new JsonObject();
+    progress.staleness().forEach((age, count) -> staleness.put(String.valueOf(age), count));
+    JsonObject versionsJson = new JsonObject();
+    versions.forEach(versionsJson::put);
+    return new JsonObject()
+        .put("job", job.addresses().job())
+        .put("strategy", job.strategy().name())
+        .put("workers", job.workers().count())
+        .put("servers", job.servers().count())
+        .put("steps", job.steps())
+        .put("seed", job.seed())
+        .put("version", tested.version())
+        .put("samples", progress.samples())
+        .put("seconds", progress.seconds())
+        .put("samplesPerSecond", progress.samplesPerSecond())
+        .put("secondsComputing", progress.ofWorkers(WorkerProgress::secondsComputing))
+        .put("secondsExchanging", progress.ofWorkers(WorkerProgress::secondsExchanging))
+        .put("secondsWaitingForData", progress.ofWorkers(WorkerProgress::secondsWaitingForData))
+        .put("staleness", staleness)
+        .put("meanStaleness", progress.meanStaleness())
+        .put("accuracy", tested.accuracy())
+        .put("loss", tested.loss())
+        .put("testSamples", tested.samples())
+        .put("parametersHash", tested.parametersHash())
+        .put("updates", updates(progress))
+        .put("bytesSent", (long) progress.ofWorkers(WorkerProgress::bytesSent))
+        .put("bytesReceived", (long) progress.ofWorkers(WorkerProgress::bytesReceived))
+        .put("gitRevision", Versions.gitRevision())
+        .put("versions", versionsJson);
+  }
+
+  /** Partition frames by outcome, over all servers. */
+  private static JsonObject updates(RunProgress progress) {
+    return new JsonObject()
+        .put("applied", progress.ofServers(ServerProgress::applied))
+        .put("late", progress.ofServers(ServerProgress::late))
+        .put("duplicate", progress.ofServers(ServerProgress::duplicate))
+        .put("tooStale", progress.ofServers(ServerProgress::tooStale))
+        .put("refused", progress.ofServers(ServerProgress::refused));
+  }
+}

@@ -1,0 +1,2 @@
+/** What is kept of a run: its folder, events, log, summary and model. */
+package io.vertigrad.launcher.run;

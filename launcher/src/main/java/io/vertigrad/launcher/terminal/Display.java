@@ -1,0 +1,57 @@
+package io.vertigrad.launcher.terminal;
+
+import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertx.core.json.JsonObject;
+import java.io.PrintStream;
+import java.util.List;
+
+/** Where a person, or a program, follows a run; called from one thread at a time. */
+public interface Display extends AutoCloseable {
+
+  /** Something about the run that is no event of it. */
+  void say(String line);
+
+  /** An event, and where the run stands with it. */
+  void show(TrainingEvent event, RunProgress progress);
+
+  /** The run is over: its result in words and as numbers. */
+  void conclude(List<String> lines, JsonObject summary);
+
+  @Override
+  void close();
+
+  /** Chooses the display that fits where {@code out} leads. */
+  static Display of(Style style, PrintStream out, String job, long steps) {
+    return switch (style) {
+      case JSON -> new JsonLines(out);
+      case QUIET -> new ResultOnly(out);
+      case PLAIN -> new PlainLines(out, steps);
+      case LIVE -> new LiveLine(out, job, steps);
+    };
+  }
+
+  /** Kinds of display. */
+  enum Style {
+    /** Every event as one JSON object a line, the summary last. */
+    JSON,
+    /** The result only. */
+    QUIET,
+    /** A line now and then. */
+    PLAIN,
+    /** A line that moves; needs a terminal. */
+    LIVE;
+
+    /** What was asked for, else what the standard output can do. */
+    public static Style chosen(boolean json, boolean quiet) {
+      if (json) {
+        return JSON;
+      }
+      if (quiet) {
+        return QUIET;
+      }
+      boolean dumb = "dumb".equals(System.getenv("TERM"));
+      return System.console() == null || dumb ? PLAIN : LIVE;
+    }
+  }
+}

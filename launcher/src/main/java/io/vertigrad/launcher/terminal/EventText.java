@@ -1,0 +1,91 @@
+package io.vertigrad.launcher.terminal;
+
+import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
+import io.vertigrad.verticles.metrics.TrainingEvent.UpdateRefused;
+import java.util.Locale;
+import java.util.Optional;
+
+/** Events and progress in words. */
+final class EventText {
+
+  private EventText() {}
+
+  /** A line for an event that a person wants to know of. */
+  static Optional<String> of(TrainingEvent event) {
+    if (event instanceof Evaluated tested) {
+      return Optional.of(evaluated(tested));
+    }
+    if (event instanceof JobStarted start) {
+      return Optional.of(
+          format(
+              "training: %s, %d workers, %d server%s, %,d parameters",
+              start.strategy(), start.workers(), start.servers(), plural(start.servers()),
+              start.parameters()));
+    }
+    if (event instanceof MemberJoined joined && joined.incarnation() > 0) {
+      return Optional.of(format("%s %d is back", joined.role(), joined.rank()));
+    }
+    if (event instanceof MemberSuspected silent) {
+      return Optional.of(
+          format(
+              "%s %d has been silent for %.1f s",
+              silent.role(), silent.rank(), silent.silentMillis() / 1e3));
+    }
+    return trouble(event);
+  }
+
+  /** Where the run stands, without the step. */
+  static String progress(RunProgress progress) {
+    StringBuilder text = new StringBuilder();
+    text.append(
+        format("epoch %d, %,.0f samples/s", progress.epoch(), progress.samplesPerSecond()));
+    if (!Double.isNaN(progress.trainingLoss())) {
+      text.append(format(", loss %.3f", progress.trainingLoss()));
+    }
+    progress
+        .evaluated()
+        .ifPresent(tested -> text.append(format(", accuracy %.1f %%", tested.accuracy())));
+    return text.append(format(", staleness %.1f", progress.meanStaleness())).toString();
+  }
+
+  static String format(String pattern, Object... values) {
+    return String.format(Locale.ROOT, pattern, values);
+  }
+
+  private static Optional<String> trouble(TrainingEvent event) {
+    if (event instanceof MemberLeft left && !left.reason().startsWith("finished")) {
+      return Optional.of(format("%s %d left: %s", left.role(), left.rank(), left.reason()));
+    }
+    if (event instanceof UpdateRefused refused) {
+      return Optional.of(
+          format(
+              "shard %d refused a gradient of worker %d, step %d: %s",
+              refused.shard(), refused.rank(), refused.step(), refused.reason()));
+    }
+    if (event instanceof CheckpointFailed failed) {
+      return Optional.of(
+          format(
+              "shard %d could not write checkpoint %d: %s; training goes on",
+              failed.shard(), failed.version(), failed.reason()));
+    }
+    return Optional.empty();
+  }
+
+  private static String evaluated(Evaluated tested) {
+    return format(
+        "version %,6d  accuracy %6.2f %%  loss %.4f  (%,d test samples%s)",
+        tested.version(), tested.accuracy(), tested.loss(), tested.samples(),
+        tested.wholeTestSet() ? ", all of them" : "");
+  }
+
+  private static String plural(int count) {
+    return count == 1 ? "" : "s";
+  }
+}

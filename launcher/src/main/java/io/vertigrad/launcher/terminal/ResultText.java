@@ -1,0 +1,56 @@
+package io.vertigrad.launcher.terminal;
+
+import io.vertigrad.launcher.job.JobFile;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+
+/** What is said before the first step and after the last. */
+public final class ResultText {
+
+  private ResultText() {}
+
+  /** One line about what begins. */
+  public static String opening(JobConfig job, RunDirectory directory) {
+    return EventText.format(
+        "%s: %s on %s, %s; run: %s",
+        job.addresses().job(),
+        job.model().name(),
+        job.data().name(),
+        job.strategy().name(),
+        directory.path());
+  }
+
+  /** What came out, where it is, and what to do next. */
+  public static List<String> closing(JobConfig job, RunDirectory directory, JsonObject summary) {
+    double computing = summary.getDouble("secondsComputing");
+    double exchanging = summary.getDouble("secondsExchanging");
+    double waiting = summary.getDouble("secondsWaitingForData");
+    double all = Math.max(1e-9, computing + exchanging + waiting);
+    return List.of(
+        EventText.format(
+            "accuracy %.2f %% on the whole test set (%,d samples), loss %.4f",
+            summary.getDouble("accuracy"),
+            summary.getInteger("testSamples"),
+            summary.getDouble("loss")),
+        EventText.format(
+            "%,d samples in %.1f s: %,.0f samples/s (workers: %.0f %% computing, %.0f %%"
+                + " exchanging, %.0f %% waiting for data)",
+            summary.getLong("samples"),
+            summary.getDouble("seconds"),
+            summary.getDouble("samplesPerSecond"),
+            100 * computing / all,
+            100 * exchanging / all,
+            100 * waiting / all),
+        "saved " + directory.path() + ": model.zip, summary.json, events.jsonl, job.json, run.log",
+        "next: " + next(job));
+  }
+
+  private static String next(JobConfig job) {
+    if (job.origin().startsWith(JobFile.DEFAULT)) {
+      return "./vertigrad train conf/digits-async.json";
+    }
+    return "./vertigrad train " + job.origin().split(" ")[0] + " --processes";
+  }
+}
