@@ -59,9 +59,15 @@ final class BusNode {
     return address;
   }
 
+  /** Serves this case from now on, and no longer the one before. */
   void serve(ExchangeCase exchange) throws Exception {
-    if (deployment != null) vertx.undeploy(deployment).await();
-    deployment = vertx.deployVerticle(new EchoServer(vertx, exchange)).await();
+    if (deployment != null) {
+      vertx.undeploy(deployment).await(START_SECONDS, TimeUnit.SECONDS);
+    }
+    deployment =
+        vertx
+            .deployVerticle(ShardServer.verticle(exchange, membership(exchange)))
+            .await(START_SECONDS, TimeUnit.SECONDS);
   }
 
   /** Runs the workers of these ranks, one thread each, and returns when all have finished. */
@@ -71,7 +77,7 @@ final class BusNode {
       List<Callable<RoundTimes>> workers =
           IntStream.range(firstRank, firstRank + count)
               .<Callable<RoundTimes>>mapToObj(
-                  rank -> () -> new BusWorker(vertx, exchange, rank).work())
+                  rank -> () -> new BusWorker(vertx, exchange, membership(exchange), rank).work())
               .toList();
       List<RoundTimes> times = new ArrayList<>();
       for (Future<RoundTimes> future : threads.invokeAll(workers)) {
@@ -83,7 +89,7 @@ final class BusNode {
     }
   }
 
-  static Membership membership(ExchangeCase exchange) {
+  private static Membership membership(ExchangeCase exchange) {
     List<Member> workers =
         IntStream.range(0, exchange.workers()).mapToObj(rank -> new Member(rank, 0, 0)).toList();
     return new Membership(1, workers, List.of(new Member(0, 0, 0)));

@@ -1,58 +1,65 @@
 package io.vertigrad.benchmarks.exchange;
 
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.verticles.exchange.BusExchange;
-import io.vertigrad.verticles.exchange.Identity;
-import io.vertigrad.verticles.exchange.ModelPartitions;
-import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
-import io.vertigrad.verticles.exchange.PartitionVersions;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PartitionPlan;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertigrad.verticles.worker.TrainingLoop;
+import io.vertigrad.verticles.worker.TrainingPlan;
 import io.vertx.core.Vertx;
+import java.util.List;
+import java.util.Optional;
 
-/** A worker with the product's exchange and a synthetic model; belongs to one thread. */
+/** The product's training loop and exchange around a synthetic model; belongs to one thread. */
 final class BusWorker {
 
   private final ExchangeCase exchange;
-  private final PartitionPlan plan;
-  private final BusExchange bus;
-  private final ModelPartitions model;
-  private final PartitionVersions versions;
-  private final Identity identity;
-  private long step;
+  private final SyntheticModel model;
+  private final TrainingLoop loop;
 
-  BusWorker(Vertx vertx, ExchangeCase exchange, int rank) {
+  BusWorker(Vertx vertx, ExchangeCase exchange, Membership membership, int rank) {
     this.exchange = exchange;
+    this.model = new SyntheticModel(exchange.parameters());
     JobConfig job = exchange.job();
-    plan = exchange.plan();
-    bus =
+    PartitionPlan partitions = exchange.plan();
+    StrategyFactory strategy =
+        StrategyProviders.configure(job.strategy(), BusWorker.class.getClassLoader());
+    BusExchange bus =
         new BusExchange(
-            vertx.eventBus(), job.addresses(), job.exchange(), plan.partitions().size());
-    bus.membershipChanged(BusNode.membership(exchange));
-    model =
-        new ModelPartitions(new SyntheticModel(exchange.parameters()), job.exchange().type());
-    versions = new PartitionVersions(plan);
-    identity = new Identity(job.addresses().jobHash(), rank, 0);
+            vertx.eventBus(), job.addresses(), job.exchange(), partitions.partitions().size());
+    bus.membershipChanged(membership);
+    loop =
+        new TrainingLoop(
+            model,
+            TrainingPlan.of(job, strategy, partitions),
+            bus,
+            () -> Optional.of(membership.worker(rank).orElseThrow()),
+            any -> new OneBatch(),
+            System::nanoTime);
   }
 
   RoundTimes work() {
-    for (int round = 0; round < exchange.warmRounds(); round++) {
-      round();
+    if (!loop.run()) {
+      throw new IllegalStateException("the training loop stopped before its last version");
     }
-    long[] nanos = new long[exchange.rounds() + 1];
-    nanos[0] = System.nanoTime();
-    for (int round = 1; round <= exchange.rounds(); round++) {
-      round();
-      nanos[round] = System.nanoTime();
-    }
-    return new RoundTimes(nanos);
+    return new RoundTimes(model.gradientNanos()).after(exchange.warmRounds());
   }
 
-  private void round() {
-    SyntheticRound round =
-        new SyntheticRound(plan, model, versions, identity, bus.epoch(), step++);
-    Ending ending = bus.run(round);
-    if (ending != Ending.COMPLETE) {
-      throw new IllegalStateException("step %d ended %s, expected COMPLETE".formatted(step, ending));
+  /** The same single sample again and again. */
+  private static final class OneBatch implements BatchSource {
+
+    private final Batch batch = new Batch(new float[1], new int[1], List.of(1), 0);
+
+    @Override
+    public Batch next() {
+      return batch;
     }
+
+    @Override
+    public void close() {}
   }
 }

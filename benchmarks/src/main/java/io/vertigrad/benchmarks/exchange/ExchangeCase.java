@@ -34,8 +34,7 @@ record ExchangeCase(
         "exchange benchmark",
         new JsonObject()
             .put("job", name)
-            .put("steps", rounds + warmRounds)
-            .put("engine", SyntheticEngine.NAME)
+            .put("steps", rounds + warmRounds + 1)
             .put("strategy", new JsonObject().put("name", strategy))
             .put("workers", new JsonObject().put("count", workers)));
   }

@@ -2,6 +2,7 @@ package io.vertigrad.benchmarks.exchange;
 
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -17,6 +18,11 @@ record RoundTimes(long[] nanos) {
         json.getJsonArray("nanos").stream()
             .mapToLong(value -> ((Number) value).longValue())
             .toArray());
+  }
+
+  /** Without the first {@code rounds}. */
+  RoundTimes after(int rounds) {
+    return new RoundTimes(Arrays.copyOfRange(nanos, rounds, nanos.length));
   }
 
   JsonObject toJson() {

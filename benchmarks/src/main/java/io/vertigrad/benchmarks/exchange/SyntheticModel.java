@@ -7,9 +7,14 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
-/** A model of any size whose gradient is always the same and ready at once. */
+/**
+ * A model of any size whose gradient is always the same and ready at once; notes when it was asked
+ * for one, which is when the round before has ended.
+ */
 final class SyntheticModel implements Model {
 
   private static final float GRADIENT = 1e-6f;
@@ -17,12 +22,13 @@ final class SyntheticModel implements Model {
   private final ParameterLayout layout;
   private final float[] parameters;
   private final float[] gradient;
+  private final List<Long> gradientNanos = new ArrayList<>();
 
   SyntheticModel(int length) {
     layout = layout(length);
     parameters = new float[length];
     gradient = new float[length];
-    java.util.Arrays.fill(gradient, GRADIENT);
+    Arrays.fill(gradient, GRADIENT);
   }
 
   /** One trainable block. */
@@ -48,7 +54,13 @@ final class SyntheticModel implements Model {
 
   @Override
   public double gradient(Batch batch) {
+    gradientNanos.add(System.nanoTime());
     return 0;
+  }
+
+  /** Monotonic time of every gradient asked for. */
+  long[] gradientNanos() {
+    return gradientNanos.stream().mapToLong(Long::longValue).toArray();
   }
 
   @Override

@@ -17,6 +17,8 @@ import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.FloatBuffer;
+import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * One worker alone: batch, gradient, optimizer step, with the product's model, data and optimizer
@@ -40,7 +42,7 @@ final class LocalLoop {
         engine.model(
             new ModelConfig(
                 job.model().name(),
-                job.model().options(),
+                options(job),
                 data.shape(),
                 data.classes(),
                 job.seed(),
@@ -67,6 +69,12 @@ final class LocalLoop {
           }
           return loop[0].measure(question.getInteger("steps"));
         });
+  }
+
+  private static Map<String, Object> options(JobConfig job) {
+    Map<String, Object> options = new TreeMap<>(job.model().settings().toJson().getMap());
+    options.remove("name");
+    return options;
   }
 
   private JsonObject measure(int steps) {

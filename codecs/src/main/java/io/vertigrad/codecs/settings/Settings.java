@@ -152,18 +152,6 @@ public final class Settings {
     return list(key, otherwise, "string", element -> element instanceof String text ? text : null);
   }
 
-  /** A list of strings. */
-  public List<String> textList(String key, List<String> otherwise) {
-    Object found = value(key);
-    if (found == null) {
-      return otherwise;
-    }
-    if (found instanceof JsonArray array && array.stream().allMatch(String.class::isInstance)) {
-      return array.stream().map(String.class::cast).toList();
-    }
-    throw wrong(key, found, "a list of strings");
-  }
-
   /** Refuses every key that was not asked for, with the nearest known one as a suggestion. */
   public void refuseUnknown() {
     for (String key : values.fieldNames()) {
