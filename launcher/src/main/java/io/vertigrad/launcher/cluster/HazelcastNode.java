@@ -66,7 +66,7 @@ final class HazelcastNode {
     return new JavaSerializationFilterConfig()
         .setDefaultsDisabled(true)
         .setWhitelist(
-            new ClassFilter().addPrefixes("io.vertx.spi.cluster.hazelcast.impl.", "com.hazelcast.", "java."));
+            new ClassFilter().addPrefixes("io.vertx.spi.cluster.hazelcast.impl.", "java.lang."));
   }
 
   private static void vertxMaps(Config config) {
