@@ -46,6 +46,8 @@ final class Dl4jModel implements Model {
         }
       };
 
+  private final Thread owner = Thread.currentThread();
+
   private int lastCount = 1;
 
   /**
@@ -130,6 +132,11 @@ final class Dl4jModel implements Model {
   }
 
   private BatchArrays filled(Batch batch) {
+    if (Thread.currentThread() != owner) {
+      throw new IllegalStateException(
+          "model used by thread %s, expected %s, which made it"
+              .formatted(Thread.currentThread().getName(), owner.getName()));
+    }
     if (batch.count() == 0) {
       throw new IllegalArgumentException("batch of 0 samples: expected at least 1");
     }

@@ -46,6 +46,7 @@ final class NativeEnvironment {
   static List<String> prepare(int threads) {
     setDefault("org.eclipse.deeplearning4j.helpers.disable", "false");
     setDefault("org.bytedeco.javacpp.maxphysicalbytes", "0");
+    setDefault("org.nd4j.log.initialization", "false");
     List<String> missing = new ArrayList<>();
     if (!Platform.isLinux()) {
       missing.add("process settings need Linux (small networks up to 3 times slower)");

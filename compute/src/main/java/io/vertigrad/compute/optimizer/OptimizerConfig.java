@@ -6,6 +6,10 @@ import java.util.List;
 /**
  * How parameters follow gradients.
  *
+ * <p>Momentum is Nesterov's as PyTorch computes it at a constant rate: {@code v = mu v + g; p -=
+ * lr (g + mu v)}. The heavy ball ({@code p -= lr v}) is not on offer, because ND4J has none; nor is
+ * Nadam, because ND4J's is wrong.
+ *
  * @param name {@code sgd}, {@code nesterov}, {@code adam}, {@code adagrad} or {@code rmsprop}
  * @param learningRate base rate, before the schedule
  * @param momentum for {@code nesterov}
@@ -30,8 +34,19 @@ public record OptimizerConfig(
     LearningRateSchedule schedule) {
 
   /** The update rules on offer. */
-  public static final List<String> NAMES =
-      List.of("sgd", "nesterov", "adam", "adagrad", "rmsprop");
+  public static final List<String> NAMES = List.of("sgd", "nesterov", "adam", "adagrad", "rmsprop");
+
+  public OptimizerConfig {
+    if (!NAMES.contains(name)) {
+      throw new IllegalArgumentException(
+          "optimizer '%s' is not known, expected one of %s"
+              .formatted(name, String.join(", ", NAMES)));
+    }
+    if (!(learningRate > 0) || Double.isInfinite(learningRate)) {
+      throw new IllegalArgumentException(
+          "learning rate is %s, expected more than 0".formatted(learningRate));
+    }
+  }
 
   /** Plain SGD at a constant rate. */
   public static OptimizerConfig sgd(double learningRate) {
@@ -39,8 +54,26 @@ public record OptimizerConfig(
         "sgd", learningRate, 0.9, 0.9, 0.999, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
   }
 
-  /** Placeholder until the optimizer room lands. */
+  /**
+   * Reads the {@code optimizer} section of a job file; defaults are PyTorch's.
+   *
+   * @throws io.vertigrad.codecs.settings.SettingsException when a key is unknown or out of range
+   */
   public static OptimizerConfig read(Settings settings) {
-    return sgd(settings.number("learningRate", 0.01, 0, 10));
+    String name = settings.choice("name", "sgd", NAMES.toArray(String[]::new));
+    OptimizerConfig config =
+        new OptimizerConfig(
+            name,
+            settings.number("learningRate", 0.01, 1e-12, 1e6),
+            settings.number("momentum", 0.9, 0, 0.999999),
+            settings.number("beta1", 0.9, 0, 0.999999),
+            settings.number("beta2", name.equals("rmsprop") ? 0.99 : 0.999, 0, 0.9999999),
+            settings.number("epsilon", name.equals("adagrad") ? 1e-10 : 1e-8, 1e-20, 1),
+            settings.number("l2", 0, 0, 1),
+            settings.number("weightDecay", 0, 0, 1),
+            settings.number("clipNorm", 0, 0, 1e12),
+            ScheduleSettings.read(settings.section("schedule")));
+    settings.refuseUnknown();
+    return config;
   }
 }

@@ -8,7 +8,8 @@ public interface UpdateRule {
   /**
    * Replaces the gradient by the step, in place, and advances the state.
    *
-   * @param gradient one partition's reduced gradient, length as at creation
+   * @param gradient one partition's reduced gradient; its first elements, as many as at creation,
+   *     are stepped, any after them are left alone
    * @param learningRate for this update
    * @param iteration updates applied before this one, from 0 (Adam's bias correction)
    */

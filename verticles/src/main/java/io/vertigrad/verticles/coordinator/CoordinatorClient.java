@@ -8,7 +8,6 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
-import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.UUID;
@@ -30,11 +29,12 @@ public final class CoordinatorClient {
   private final Role role;
   private final MemberHandler handler;
   private MessageConsumer<JsonObject> control;
-  private MessageConsumer<JsonObject> own;
+  private MemberDesk own;
   private Admission admission;
   private volatile Promise<Membership> started = Promise.promise();
   private Pulse pulse;
-  private String over;
+  private String over = "";
+  private int attempt;
   private volatile Membership membership = Membership.NONE;
   private volatile JsonObject status = new JsonObject();
 
@@ -57,11 +57,13 @@ public final class CoordinatorClient {
   public Future<Admission> join(ParameterLayout layout) {
     return onContext(
         () -> {
-          over = null;
+          int mine = ++attempt;
           if (started.future().isComplete()) {
             started = Promise.promise();
           }
-          return listen().compose(listening -> knock(layout)).compose(this::admitted);
+          return listen()
+              .compose(listening -> knock(layout, mine))
+              .compose(answer -> admitted(answer, mine));
         });
   }
 
@@ -111,7 +113,7 @@ public final class CoordinatorClient {
     return control.completion();
   }
 
-  private Future<JsonObject> knock(ParameterLayout layout) {
+  private Future<JsonObject> knock(ParameterLayout layout, int mine) {
     JoinRequest request =
         new JoinRequest(
             role,
@@ -120,18 +122,22 @@ public final class CoordinatorClient {
             JobTerms.of(job),
             layout,
             status);
-    return new Knock(vertx, job, request, () -> over).answer();
+    return new Knock(vertx, job, request, () -> mine == attempt ? null : over).answer();
   }
 
-  private Future<Admission> admitted(JsonObject answer) {
-    Admission mine = Admission.fromJson(answer.getJsonObject("admitted"));
-    own = vertx.eventBus().consumer(address(mine), this::hearOwn);
-    return own.completion()
+  private Future<Admission> admitted(JsonObject answer, int mine) {
+    Admission admitted = Admission.fromJson(answer.getJsonObject("admitted"));
+    if (mine != attempt) {
+      send(admitted, "left while it joined");
+      return Future.failedFuture(new JoinException("left while it joined: " + over));
+    }
+    own = new MemberDesk(vertx, address(admitted), handler);
+    return own.open()
         .map(
             listening -> {
-              admission = mine;
+              admission = admitted;
               pulse = new Pulse(vertx, job.exchange(), this::beat, this::lost);
-              return mine;
+              return admitted;
             });
   }
 
@@ -166,44 +172,9 @@ public final class CoordinatorClient {
     }
     membership = now;
     handler.membershipChanged(now);
-    if (includes(now)) {
+    if (admission != null && admission.isPartOf(now)) {
       started.tryComplete(now);
     }
-  }
-
-  private boolean includes(Membership now) {
-    Admission mine = admission;
-    return mine != null
-        && switch (role) {
-          case SERVER ->
-              now.server(mine.rank()).filter(m -> m.incarnation() == mine.incarnation()).isPresent();
-          case WORKER ->
-              now.worker(mine.rank()).filter(m -> m.incarnation() == mine.incarnation()).isPresent();
-          case EVALUATOR -> true;
-        };
-  }
-
-  private void hearOwn(Message<JsonObject> message) {
-    JsonObject body = message.body();
-    if (body.containsKey("propose")) {
-      propose(message, Membership.fromJson(body.getJsonObject("propose")));
-      return;
-    }
-    handler
-        .command(body)
-        .onSuccess(message::reply)
-        .onFailure(failure -> message.fail(1, failure.getMessage()));
-  }
-
-  private void propose(Message<JsonObject> message, Membership next) {
-    JsonObject answer = new JsonObject();
-    try {
-      handler.proposed(next).ifPresent(version -> answer.put("version", version));
-    } catch (IllegalStateException notReady) {
-      message.fail(1, notReady.getMessage());
-      return;
-    }
-    message.reply(answer);
   }
 
   private void lost(long silentMillis) {
@@ -213,7 +184,6 @@ public final class CoordinatorClient {
   }
 
   private void stopped(String why) {
-    over = why;
     Admission leaving = admission;
     close(why);
     if (leaving != null) {
@@ -224,6 +194,8 @@ public final class CoordinatorClient {
 
   /** Stops listening and beating, for good or until the next join. */
   private void close(String why) {
+    over = why;
+    attempt++;
     drop();
     started.tryFail(new JoinException("not started: " + why));
     if (control != null) {
@@ -239,7 +211,7 @@ public final class CoordinatorClient {
       pulse = null;
     }
     if (own != null) {
-      own.unregister();
+      own.close();
       own = null;
     }
     admission = null;

@@ -39,9 +39,9 @@ final class EvaluatorMember implements MemberHandler {
     return admitted.future();
   }
 
-  /** The loop cannot run or has broken down. */
-  void failed(Throwable why) {
-    admitted.tryFail(why);
+  /** The loop cannot run or has broken down; true when it had not been admitted yet. */
+  boolean failed(Throwable why) {
+    return admitted.tryFail(why);
   }
 
   /** Blocks the loop's thread until the job runs; false when told to stop before. */

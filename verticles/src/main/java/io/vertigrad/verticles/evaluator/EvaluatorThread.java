@@ -6,8 +6,6 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.verticles.exchange.BusExchange;
-import io.vertigrad.verticles.exchange.Identity;
-import io.vertigrad.verticles.exchange.ModelPartitions;
 import io.vertigrad.verticles.exchange.ParameterReader;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PartitionPlan;
@@ -29,8 +27,7 @@ final class EvaluatorThread {
   private final ClassLoader loader = EvaluatorThread.class.getClassLoader();
   private final Promise<Void> ended = Promise.promise();
 
-  EvaluatorThread(
-      EventBus bus, JobConfig job, EvaluatorMember member, Consumer<Evaluated> events) {
+  EvaluatorThread(EventBus bus, JobConfig job, EvaluatorMember member, Consumer<Evaluated> events) {
     this.bus = bus;
     this.job = job;
     this.member = member;
@@ -61,18 +58,9 @@ final class EvaluatorThread {
     EvaluationPlan plan = EvaluationPlan.of(job, strategy);
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
     try (Model model = Engine.named(job.engine()).model(job.modelOn(test))) {
-      PartitionPlan partitions =
-          PartitionPlan.of(
-              model.layout(), job.exchange().partitionElements(), job.servers().count());
-      BusExchange exchange =
-          new BusExchange(bus, job.addresses(), job.exchange(), partitions.partitions().size());
-      ParameterReader reader =
-          new ParameterReader(
-              exchange,
-              partitions,
-              Identity.reader(job.addresses().jobHash()),
-              model,
-              new ModelPartitions(model, job.exchange().type()));
+      PartitionPlan partitions = PartitionPlan.of(job, model.layout());
+      BusExchange exchange = BusExchange.of(bus, job, partitions);
+      ParameterReader reader = ParameterReader.of(exchange, job, partitions, model);
       Evaluation evaluation = new Evaluation(model, test, job.evaluator().samples(), job.seed());
       EvaluationLoop loop = new EvaluationLoop(reader, evaluation, plan, events, exchange::wake);
       if (member.join(model.layout(), exchange, loop)) {

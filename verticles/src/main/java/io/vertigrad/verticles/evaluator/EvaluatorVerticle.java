@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.evaluator;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.EventPublisher;
 import io.vertx.core.Future;
@@ -48,9 +49,16 @@ public final class EvaluatorVerticle extends VerticleBase {
   private Future<Void> depart(Throwable failure) {
     String reason = failure == null ? "stopped" : "failed: " + failure.getMessage();
     if (failure != null) {
-      LOG.error("evaluator {}", reason, failure);
-      member.failed(failure);
+      tell(failure, reason);
     }
     return member.leave(reason).otherwiseEmpty();
+  }
+
+  /** Before admission the deployment fails and says why; later nobody else would. */
+  private void tell(Throwable failure, String reason) {
+    boolean undeployed = member.failed(failure);
+    if (!undeployed) {
+      LOG.error("evaluator {}", reason, failure instanceof ExchangeException ? null : failure);
+    }
   }
 }

@@ -3,6 +3,8 @@ package io.vertigrad.verticles.exchange;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.verticles.job.ExchangeConfig;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.PartitionPlan;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBus;
@@ -29,13 +31,17 @@ public final class BusExchange implements PartitionExchange {
   /**
    * @param partitions how many partitions the job's plan has
    */
-  public BusExchange(
-      EventBus bus, Addresses addresses, ExchangeConfig config, int partitions) {
+  public BusExchange(EventBus bus, Addresses addresses, ExchangeConfig config, int partitions) {
     this.bus = bus;
     this.addresses = addresses;
     this.config = config;
     this.heardFrom = new int[partitions];
     this.delivery = new DeliveryOptions().setSendTimeout(limitMillis() + 1_000);
+  }
+
+  /** The exchange of one member of a job. */
+  public static BusExchange of(EventBus bus, JobConfig job, PartitionPlan plan) {
+    return new BusExchange(bus, job.addresses(), job.exchange(), plan.partitions().size());
   }
 
   /** Tells where the shards are from now on; requests in flight follow a server that moved. */

@@ -8,8 +8,8 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * A model's parameters as 16 hexadecimal digits: the first 64 bits of the SHA-256 over
- * the exchange vector's little-endian float32 bytes. Equal hashes mean equal bits.
+ * A model's parameters as 16 hexadecimal digits: the first 64 bits of the SHA-256 over the exchange
+ * vector's little-endian float32 bytes. Equal hashes mean equal bits.
  */
 public final class ParameterHash {
 

@@ -2,6 +2,7 @@ package io.vertigrad.verticles.exchange;
 
 import io.vertigrad.compute.Model;
 import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
+import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PartitionPlan;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
@@ -36,6 +37,17 @@ public final class ParameterReader {
     this.partitions = partitions;
   }
 
+  /** A reader of a job's parameters; it need not have joined the job. */
+  public static ParameterReader of(
+      PartitionExchange exchange, JobConfig job, PartitionPlan plan, Model model) {
+    return new ParameterReader(
+        exchange,
+        plan,
+        Identity.reader(job.addresses().jobHash()),
+        model,
+        new ModelPartitions(model, job.exchange().type()));
+  }
+
   /** Pulls what the servers hold now. */
   public ParameterSnapshot pull() {
     return pull(0, () -> false)
@@ -64,8 +76,7 @@ public final class ParameterReader {
                 stop));
     return ending == Ending.COMPLETE
         ? Optional.of(
-            new ParameterSnapshot(
-                versions.lowest(), versions.highest(), ParameterHash.of(model)))
+            new ParameterSnapshot(versions.lowest(), versions.highest(), ParameterHash.of(model)))
         : Optional.empty();
   }
 }

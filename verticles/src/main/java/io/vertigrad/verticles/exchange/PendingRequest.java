@@ -133,9 +133,7 @@ final class PendingRequest {
   /** Who asked what: {@code worker 1 (incarnation 0), step 17, gradient of partition 3}. */
   private String name() {
     ExchangeId id =
-        frame instanceof GradientPartition gradient
-            ? gradient.id()
-            : ((PullRequest) frame).id();
+        frame instanceof GradientPartition gradient ? gradient.id() : ((PullRequest) frame).id();
     String who =
         id.worker() < 0
             ? "reader"

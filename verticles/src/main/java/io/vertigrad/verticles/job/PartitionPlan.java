@@ -33,6 +33,11 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
     return new PartitionPlan(layout.hash(), assigned);
   }
 
+  /** How a job cuts this layout. */
+  public static PartitionPlan of(JobConfig job, ParameterLayout layout) {
+    return of(layout, job.exchange().partitionElements(), job.servers().count());
+  }
+
   /** The partitions of one shard, by index; may be empty when there are more shards than cuts. */
   public List<Partition> ofShard(int shard) {
     return partitions.stream().filter(partition -> partition.shard() == shard).toList();

@@ -2,7 +2,6 @@ package io.vertigrad.verticles.server;
 
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
-import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
@@ -10,8 +9,6 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PartitionPlan;
 import java.nio.FloatBuffer;
-import java.util.Map;
-import java.util.TreeMap;
 
 /**
  * What a server takes from a job's model before training: the layout and the first parameters.
@@ -28,7 +25,7 @@ record InitialModel(
   static InitialModel of(JobConfig job, ClassLoader loader) {
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     Engine engine = Engine.named(job.engine());
-    try (Model model = engine.model(config(job, data))) {
+    try (Model model = engine.model(job.modelOn(data))) {
       FloatBuffer vector = FloatBuffer.allocate(model.layout().length());
       model.readParameters(0, vector);
       return new InitialModel(engine, model.layout(), vector.rewind(), data.size());
@@ -45,17 +42,5 @@ record InitialModel(
 
   PartitionPlan plan(JobConfig job) {
     return PartitionPlan.of(layout, job.exchange().partitionElements(), job.servers().count());
-  }
-
-  private static ModelConfig config(JobConfig job, Dataset data) {
-    Map<String, Object> options = new TreeMap<>(job.model().settings().toJson().getMap());
-    options.remove("name");
-    return new ModelConfig(
-        job.model().name(),
-        options,
-        data.shape(),
-        data.classes(),
-        job.seed(),
-        job.workers().threads());
   }
 }

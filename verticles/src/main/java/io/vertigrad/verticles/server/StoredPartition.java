@@ -19,6 +19,7 @@ final class StoredPartition implements PartitionStore {
   private final float[] parameters;
   private long version;
   private long samples;
+  private boolean restored;
   private Tensor current;
 
   StoredPartition(Partition partition, StoreConfig config, ParameterSource initial) {
@@ -63,6 +64,19 @@ final class StoredPartition implements PartitionStore {
   }
 
   @Override
+  public void skipTo(long later) {
+    if (later < version) {
+      throw new IllegalArgumentException("version %d after %d".formatted(later, version));
+    }
+    version = later;
+  }
+
+  @Override
+  public boolean isRestored() {
+    return restored;
+  }
+
+  @Override
   public Tensor parameters() {
     if (current == null) {
       current = Tensor.copyOf(type, FloatBuffer.wrap(parameters));
@@ -95,6 +109,7 @@ final class StoredPartition implements PartitionStore {
     step.restore(snapshot.state());
     version = snapshot.version();
     samples = snapshot.samples();
+    restored = true;
     current = null;
   }
 

@@ -9,7 +9,8 @@ import io.vertx.core.Future;
  *
  * <p>Called from one thread at a time, behind a {@link Fence}: it sees each update once and at most
  * one unanswered update per worker. Stale incarnations, duplicates, wrong layouts, non-finite
- * gradients and whatever comes after the last version are turned away before they get here.
+ * gradients, versions from the future and whatever comes after the last version are turned away
+ * before they get here.
  *
  * <p>Completing an answer may call straight back into {@link #exchange}: finish with the state
  * first.
@@ -31,6 +32,12 @@ public interface ExchangeStrategy {
   default boolean appliesAtOnce() {
     return false;
   }
+
+  /**
+   * Tells that the partition moved to a later version without an update: after a server's crash
+   * workers have seen more than the checkpoint holds. Rounds up to there are over.
+   */
+  default void versionSkipped() {}
 
   /** Tells who takes part from now on; a barrier must never wait for someone who left. */
   void membershipChanged(Membership now);

@@ -18,6 +18,9 @@ import java.util.Optional;
  * with is answered again with the current parameters and never handed on twice; one that still
  * waits shares the answer it waits for. A refused update counts as never seen, unless the strategy
  * {@linkplain ExchangeStrategy#appliesAtOnce() applies at once}.
+ *
+ * <p>A partition restored from a checkpoint moves up to the newest version that a worker has seen,
+ * so that rounds stay aligned with other partitions; the updates between are lost.
  */
 public final class Fence implements ExchangeStrategy {
 
@@ -56,14 +59,11 @@ public final class Fence implements ExchangeStrategy {
     if (refusal.isPresent()) {
       return refused(refusal.get());
     }
-    if (window.isSettled(id)) {
-      return answered(id, Outcome.DUPLICATE);
-    }
     Optional<Future<Frame>> waiting = window.waitingAnswer(id);
     if (waiting.isPresent()) {
       return waiting.get();
     }
-    return unseen(update);
+    return window.isSettled(id) ? answered(id, Outcome.DUPLICATE) : unseen(update);
   }
 
   @Override
@@ -94,10 +94,23 @@ public final class Fence implements ExchangeStrategy {
     if (before.isPresent()) {
       return before.get() > id.step() ? answered(id, Outcome.DUPLICATE) : hasty(id, before.get());
     }
+    if (update.version() > context.store().version() && !catchUp(update)) {
+      return refused(fromTheFuture(update));
+    }
     if (context.store().version() >= context.lastVersion()) {
       return answered(id, Outcome.FINISHED);
     }
     return update.gradient().isFinite() ? handOn(update) : refused(notFinite(id));
+  }
+
+  /** After a crash, workers have seen versions that the checkpoint lacks: those are lost. */
+  private boolean catchUp(GradientPartition update) {
+    boolean seen = context.store().isRestored() && update.version() <= context.lastVersion();
+    if (seen) {
+      context.store().skipTo(update.version());
+      strategy.versionSkipped();
+    }
+    return seen;
   }
 
   private Future<Frame> handOn(GradientPartition update) {
@@ -149,6 +162,18 @@ public final class Fence implements ExchangeStrategy {
             Reason.PROTOCOL,
             "partition %d: found step %d of worker %d while its step %d still waits; send that again"
                 .formatted(id.partition(), id.step(), id.worker(), before)));
+  }
+
+  private Refusal fromTheFuture(GradientPartition update) {
+    return new Refusal(
+        update.id(),
+        Reason.PROTOCOL,
+        "partition %d: found a gradient of worker %d at version %d, expected at most %d; pull again"
+            .formatted(
+                update.id().partition(),
+                update.id().worker(),
+                update.version(),
+                context.store().version()));
   }
 
   private static Refusal notFinite(ExchangeId id) {

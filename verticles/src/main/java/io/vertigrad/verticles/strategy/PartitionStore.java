@@ -8,8 +8,17 @@ public interface PartitionStore {
   /** Number of elements. */
   int length();
 
-  /** Updates applied so far. */
+  /** Updates applied so far, those included that were passed over. */
   long version();
+
+  /**
+   * Moves to a later version without an update: rounds that nobody took part in, or updates that
+   * were lost with a crashed server.
+   */
+  void skipTo(long version);
+
+  /** True when it goes back to a checkpoint, so that workers may have seen later versions. */
+  boolean isRestored();
 
   /**
    * Takes one optimizer step with {@code scale * gradient} and moves to the next version.

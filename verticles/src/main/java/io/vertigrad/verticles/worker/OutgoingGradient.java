@@ -4,6 +4,7 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.verticles.exchange.ModelPartitions;
 import io.vertigrad.verticles.job.Partition;
 import java.nio.FloatBuffer;
@@ -11,9 +12,9 @@ import java.nio.FloatBuffer;
 /**
  * A model's last gradient as tensors, clipped to a norm where the job asks for it.
  *
- * <p>Clipping is {@code g *= min(1, clipNorm / ||g||)} over all trainable elements together, as in
- * Pascanu et al. 2013. Statistics are never clipped. A gradient that is not finite is left as it
- * is: the servers refuse and count it. Belongs to the model's thread.
+ * <p>{@link GradientClip} over all trainable elements together; statistics are never clipped. A
+ * gradient that is not finite is left as it is: the servers refuse and count it. Belongs to the
+ * model's thread.
  */
 final class OutgoingGradient {
 
@@ -38,27 +39,18 @@ final class OutgoingGradient {
       return;
     }
     model.readGradient(0, FloatBuffer.wrap(trainable));
-    double norm = norm(trainable);
-    clipped = norm > clipNorm && norm < Double.POSITIVE_INFINITY;
+    float factor = GradientClip.factor(GradientClip.norm(FloatBuffer.wrap(trainable)), clipNorm);
+    clipped = factor < 1;
     if (clipped) {
-      scale(trainable, (float) (clipNorm / norm));
+      scale(trainable, factor);
     }
   }
 
   /** A copy of one partition. */
   Tensor partition(Partition partition) {
     return clipped && partition.kind() == Block.Kind.TRAINABLE
-        ? Tensor.copyOf(
-            type, FloatBuffer.wrap(trainable, partition.first(), partition.length()))
+        ? Tensor.copyOf(type, FloatBuffer.wrap(trainable, partition.first(), partition.length()))
         : partitions.gradient(partition);
-  }
-
-  private static double norm(float[] values) {
-    double sum = 0;
-    for (float value : values) {
-      sum += (double) value * value;
-    }
-    return Math.sqrt(sum);
   }
 
   private static void scale(float[] values, float factor) {

@@ -35,8 +35,7 @@ public record TrainingPlan(
   }
 
   /** The plan of a job. */
-  public static TrainingPlan of(
-      JobConfig job, StrategyFactory strategy, PartitionPlan partitions) {
+  public static TrainingPlan of(JobConfig job, StrategyFactory strategy, PartitionPlan partitions) {
     return new TrainingPlan(
         job.addresses().jobHash(),
         partitions,

@@ -99,8 +99,7 @@ final class TrainingSession {
     replica.gradient().computed();
     long computed = nanoClock.getAsLong();
     tally.computed(batch, loss, computed - ready);
-    GradientRound round =
-        new GradientRound(replica, exchange.epoch(), step, batch.count(), stop);
+    GradientRound round = new GradientRound(replica, exchange.epoch(), step, batch.count(), stop);
     Ending ending = exchange.run(round);
     step++;
     if (ending == Ending.COMPLETE) {

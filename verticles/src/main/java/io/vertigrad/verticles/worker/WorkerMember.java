@@ -50,9 +50,9 @@ final class WorkerMember implements MemberHandler, Enrolment {
     return admitted.future();
   }
 
-  /** The loop cannot run or has broken down. */
-  void failed(Throwable why) {
-    admitted.tryFail(why);
+  /** The loop cannot run or has broken down; true when it had not been admitted yet. */
+  boolean failed(Throwable why) {
+    return admitted.tryFail(why);
   }
 
   @Override

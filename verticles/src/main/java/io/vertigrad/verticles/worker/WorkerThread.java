@@ -68,12 +68,8 @@ final class WorkerThread {
     StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     try (Model model = Engine.named(job.engine()).model(job.modelOn(data))) {
-      PartitionPlan partitions =
-          PartitionPlan.of(
-              model.layout(), job.exchange().partitionElements(), job.servers().count());
-      BusExchange exchange =
-          new BusExchange(
-              bus, job.addresses(), job.exchange(), partitions.partitions().size());
+      PartitionPlan partitions = PartitionPlan.of(job, model.layout());
+      BusExchange exchange = BusExchange.of(bus, job, partitions);
       loop =
           new TrainingLoop(
               model,

@@ -1,9 +1,10 @@
 package io.vertigrad.verticles.worker;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.EventPublisher;
-import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
@@ -56,10 +57,18 @@ public final class WorkerVerticle extends VerticleBase {
     String reason = finished == null ? "failed: " + failure.getMessage() : reason(finished);
     report(reason);
     if (failure != null) {
-      LOG.error("worker {} {}", reported.rank(), reason, failure);
-      member.failed(failure);
+      tell(failure, reason);
     }
     return member.leave(reason).otherwiseEmpty();
+  }
+
+  /** Before admission the deployment fails and says why; later nobody else would. */
+  private void tell(Throwable failure, String reason) {
+    boolean undeployed = member.failed(failure);
+    boolean explained = failure instanceof ExchangeException || failure instanceof DataException;
+    if (!undeployed) {
+      LOG.error("worker {} {}", reported.rank(), reason, explained ? null : failure);
+    }
   }
 
   private static String reason(boolean finished) {
@@ -72,22 +81,7 @@ public final class WorkerVerticle extends VerticleBase {
     if (now.step() == reported.step() && now.incarnation() == reported.incarnation()) {
       return;
     }
-    events.publish(
-        new WorkerProgress(
-            System.currentTimeMillis(),
-            now.rank(),
-            now.incarnation(),
-            now.step(),
-            now.version(),
-            now.epoch(),
-            now.samples(),
-            now.lossSince(reported),
-            now.secondsComputing(),
-            now.secondsExchanging(),
-            now.secondsWaitingForData(),
-            now.bytesSent(),
-            now.bytesReceived(),
-            now.staleness()));
+    events.publish(now.toEvent(System.currentTimeMillis(), reported));
     reported = now;
   }
 }

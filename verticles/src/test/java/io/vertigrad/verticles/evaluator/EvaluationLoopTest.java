@@ -31,8 +31,7 @@ class EvaluationLoopTest {
   private static final int TEST_SAMPLES = 300;
   private static final int PART = 10;
 
-  private final PartitionPlan partitions =
-      PartitionPlan.of(QuadraticModel.layout(4, 0), 2, 1);
+  private final PartitionPlan partitions = PartitionPlan.of(QuadraticModel.layout(4, 0), 2, 1);
   private final FakeShard shard = new FakeShard(partitions, 4, 1);
   private final QuadraticModel model = new QuadraticModel(4, 0);
   private final List<Evaluated> events = new ArrayList<>();
@@ -136,11 +135,12 @@ class EvaluationLoopTest {
 
   /** Stops the loop as soon as it has published this version. */
   private void stopAt(EvaluationLoop loop, long version) {
-    onEvent = event -> {
-      if (event.version() >= version) {
-        loop.stop();
-      }
-    };
+    onEvent =
+        event -> {
+          if (event.version() >= version) {
+            loop.stop();
+          }
+        };
   }
 
   private java.util.function.Consumer<Evaluated> onEvent = event -> {};

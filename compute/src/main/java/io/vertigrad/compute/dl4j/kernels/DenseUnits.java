@@ -1,6 +1,7 @@
 package io.vertigrad.compute.dl4j.kernels;
 
 import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -63,7 +64,7 @@ final class DenseUnits extends DenseLayer {
 
   @Override
   public INDArray activate(boolean training, LayerWorkspaceMgr memory) {
-    if (input.rank() != 2 || maskArray != null) {
+    if (!isPlain()) {
       return super.activate(training, memory);
     }
     INDArray x = NativeFloats.rows(input);
@@ -73,6 +74,13 @@ final class DenseUnits extends DenseLayer {
     Gemm.forward(x, w, output);
     finish((int) shape[0], (int) shape[1]);
     return output;
+  }
+
+  /** Anything else is for the stock layer to compute or to refuse. */
+  private boolean isPlain() {
+    return input.rank() == 2
+        && input.size(1) == getParam(DefaultParamInitializer.WEIGHT_KEY).size(0)
+        && maskArray == null;
   }
 
   private void finish(int rows, int units) {
@@ -92,7 +100,7 @@ final class DenseUnits extends DenseLayer {
 
   @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
-    if (input.rank() != 2 || maskArray != null) {
+    if (!isPlain()) {
       return super.backpropGradient(epsilon, memory);
     }
     INDArray x = NativeFloats.rows(input);
@@ -119,9 +127,9 @@ final class DenseUnits extends DenseLayer {
     float[] row = scratch.floats(0, units);
     int[] gradients = scratch.ints(0, units);
     int[] outputs = scratch.ints(1, units);
-    java.nio.IntBuffer from = NativeFloats.bits(dy);
-    java.nio.IntBuffer signs = NativeFloats.bits(output);
-    java.nio.IntBuffer to = NativeFloats.bits(dz);
+    IntBuffer from = NativeFloats.bits(dy);
+    IntBuffer signs = NativeFloats.bits(output);
+    IntBuffer to = NativeFloats.bits(dz);
     FloatBuffer values = NativeFloats.of(dz);
     for (int first = 0; first < from.capacity(); first += units) {
       from.get(first, gradients, 0, units);

@@ -48,7 +48,7 @@ final class SoftmaxOutput extends OutputLayer {
 
   @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
-    if (input.rank() != 2 || maskArray != null) {
+    if (input.rank() != 2 || labels.rank() != 2 || maskArray != null) {
       return super.backpropGradient(epsilon, memory);
     }
     INDArray x = NativeFloats.rows(input);

@@ -37,13 +37,10 @@ public final class ResNet20Factory implements ModelFactory {
   @Override
   public NeuralNetwork network(ModelConfig config) {
     boolean projects = Options.choice(config, SHORTCUT, "B", "A", "B").equals("B");
-    GraphBuilder graph =
-        Layers.defaults(config.seed())
-            .graphBuilder()
-            .addInputs("in")
-            .setInputTypes(Layers.images(config, 4));
+    Layers.images(config, 4);
+    GraphBuilder graph = Layers.defaults(config.seed()).graphBuilder().addInputs("in");
     ResidualBlocks blocks = new ResidualBlocks(graph, projects);
-    String last = blocks.stem("in", CHANNELS[0]);
+    String last = blocks.stem("in", config.inputShape().get(0), CHANNELS[0]);
     for (int stage = 0; stage < CHANNELS.length; stage++) {
       for (int block = 0; block < BLOCKS; block++) {
         boolean narrows = stage > 0 && block == 0;
@@ -52,7 +49,7 @@ public final class ResNet20Factory implements ModelFactory {
       }
     }
     graph.addLayer("gap", new GlobalPoolingLayer.Builder(PoolingType.AVG).build(), last);
-    graph.addLayer("fc", Layers.softmax("fc", config.classes()), "gap").setOutputs("fc");
+    graph.addLayer("fc", Layers.softmax("fc", config.classes(), CHANNELS[2]), "gap").setOutputs("fc");
     ComputationGraph network = new ComputationGraph(graph.build());
     network.init();
     TorchInitialization.apply(network.paramTable(), config.seed());

@@ -12,11 +12,18 @@ import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.nd4j.linalg.activations.Activation;
 
-/** Adds the blocks of a residual network to a graph; every vertex is one that DL4J ships. */
+/**
+ * Adds the blocks of a residual network to a graph; every vertex is one that DL4J ships.
+ *
+ * <p>All widths are given, because DL4J infers a wrong one behind a {@code SubsetVertex}.
+ */
 final class ResidualBlocks {
 
   private static final double DECAY = 0.9;
   private static final double EPSILON = 1e-5;
+
+  /** A square convolution that keeps height and width, or with stride 2 halves them. */
+  private record Convolution(int channelsIn, int channelsOut, int kernel, int stride) {}
 
   private final GraphBuilder graph;
   private final boolean projects;
@@ -32,15 +39,17 @@ final class ResidualBlocks {
   }
 
   /** Convolution, batch norm, ReLU; returns the name of its last vertex. */
-  String stem(String input, int channels) {
-    return relu("stem", normalised("stem", input, channels, 3, 1));
+  String stem(String input, int channelsIn, int channelsOut) {
+    return relu("stem", normalised("stem", input, new Convolution(channelsIn, channelsOut, 3, 1)));
   }
 
   /** Two convolutions beside a shortcut; a change of width halves height and width. */
   String block(String name, String input, int channelsIn, int channelsOut) {
     int stride = channelsIn == channelsOut ? 1 : 2;
-    String first = relu(name + "a", normalised(name + "a", input, channelsOut, 3, stride));
-    String second = normalised(name + "b", first, channelsOut, 3, 1);
+    Convolution narrowing = new Convolution(channelsIn, channelsOut, 3, stride);
+    Convolution keeping = new Convolution(channelsOut, channelsOut, 3, 1);
+    String first = relu(name + "a", normalised(name + "a", input, narrowing));
+    String second = normalised(name + "b", first, keeping);
     String shortcut = stride == 1 ? input : shortcut(name, input, channelsIn, channelsOut);
     String sum = name + "-add";
     graph.addVertex(sum, new ElementWiseVertex(ElementWiseVertex.Op.Add), second, shortcut);
@@ -49,7 +58,7 @@ final class ResidualBlocks {
 
   private String shortcut(String name, String input, int channelsIn, int channelsOut) {
     if (projects) {
-      return normalised(name + "s", input, channelsOut, 1, 2);
+      return normalised(name + "s", input, new Convolution(channelsIn, channelsOut, 1, 2));
     }
     String half = name + "s-half";
     graph.addLayer(
@@ -64,20 +73,27 @@ final class ResidualBlocks {
     return name + "s-pad";
   }
 
-  private String normalised(String name, String input, int channels, int kernel, int stride) {
+  private String normalised(String name, String input, Convolution size) {
     graph.addLayer(
         name + "-conv",
-        new ConvolutionLayer.Builder(kernel, kernel)
-            .stride(stride, stride)
-            .padding(kernel / 2, kernel / 2)
-            .nOut(channels)
+        new ConvolutionLayer.Builder(size.kernel(), size.kernel())
+            .stride(size.stride(), size.stride())
+            .padding(size.kernel() / 2, size.kernel() / 2)
+            .nIn(size.channelsIn())
+            .nOut(size.channelsOut())
             .hasBias(false)
             .activation(Activation.IDENTITY)
             .build(),
         input);
     graph.addLayer(
         name + "-bn",
-        new BatchNormalization.Builder().decay(DECAY).eps(EPSILON).useLogStd(false).build(),
+        new BatchNormalization.Builder()
+            .nIn(size.channelsOut())
+            .nOut(size.channelsOut())
+            .decay(DECAY)
+            .eps(EPSILON)
+            .useLogStd(false)
+            .build(),
         name + "-conv");
     return name + "-bn";
   }

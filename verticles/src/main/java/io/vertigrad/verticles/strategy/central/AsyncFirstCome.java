@@ -32,9 +32,6 @@ final class AsyncFirstCome implements ExchangeStrategy {
 
   @Override
   public Future<Frame> exchange(GradientPartition update) {
-    if (single.isFromTheFuture(update)) {
-      return Future.succeededFuture(single.refusal(update));
-    }
     int staleness = single.staleness(update);
     if (staleness > config.bound()) {
       return Future.succeededFuture(

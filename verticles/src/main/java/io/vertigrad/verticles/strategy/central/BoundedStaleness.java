@@ -41,9 +41,6 @@ final class BoundedStaleness implements ExchangeStrategy {
 
   @Override
   public Future<Frame> exchange(GradientPartition update) {
-    if (single.isFromTheFuture(update)) {
-      return Future.succeededFuture(single.refusal(update));
-    }
     int staleness = single.staleness(update);
     single.apply(update, 1f);
     clocks.advance(update.id().worker());

@@ -31,7 +31,8 @@ import java.util.stream.Collectors;
  * quorum: all of the round); these are unanswered, so each worker's window bounds them.
  *
  * <p>A worker that leaves is no longer waited for. Its gradient of the open round stays if it was
- * summed already and is dropped if not; when nobody is left the round is dropped.
+ * summed already and is dropped if not; when nobody is left the round is dropped, and rounds that
+ * nobody takes part in are passed over.
  */
 final class SyncGather implements ExchangeStrategy {
 
@@ -54,22 +55,23 @@ final class SyncGather implements ExchangeStrategy {
   @Override
   public Future<Frame> exchange(GradientPartition update) {
     ExchangeId id = update.id();
-    long version = context.store().version();
-    if (update.version() < version) {
+    if (update.version() < context.store().version()) {
       return Future.succeededFuture(context.answers().parameters(id, Outcome.LATE, 0));
     }
-    if (update.version() > version) {
-      return outOfTurn(id, "version " + update.version(), "%d; pull again".formatted(version));
-    }
     if (!active().contains(id.worker())) {
-      long from = membership.worker(id.worker()).map(Member::activeFrom).orElse(-1L);
-      return outOfTurn(id, "round " + version, "its first round, " + from);
+      return Future.succeededFuture(tooEarly(id));
     }
     Waiting worker = Waiting.of(id, 0, context.nanoClock().getAsLong());
     waiting.put(id.worker(), worker);
     round.hold(update);
     advance();
     return worker.promise().future();
+  }
+
+  @Override
+  public void versionSkipped() {
+    round.reset();
+    takeWaiting().forEach(w -> w.answer(context.answers().parameters(w.id(), Outcome.LATE, 0)));
   }
 
   @Override
@@ -80,6 +82,7 @@ final class SyncGather implements ExchangeStrategy {
     left.forEach(worker -> round.leave(worker.id().worker()));
     if (active().isEmpty()) {
       round.reset();
+      skipToFirstActive();
     }
     advance();
     left.forEach(worker -> worker.refuseAsLeft(now));
@@ -110,6 +113,14 @@ final class SyncGather implements ExchangeStrategy {
       takeWaiting()
           .forEach(w -> w.answer(context.answers().parameters(w.id(), Outcome.APPLIED, 0)));
     }
+  }
+
+  /** Rounds between that nobody takes part in would never close. */
+  private void skipToFirstActive() {
+    membership.workers().stream()
+        .mapToLong(Member::activeFrom)
+        .min()
+        .ifPresent(first -> context.store().skipTo(Math.min(first, context.lastVersion())));
   }
 
   private void drop(Reason reason, String why) {
@@ -147,10 +158,11 @@ final class SyncGather implements ExchangeStrategy {
             round.arrived());
   }
 
-  private Future<Frame> outOfTurn(ExchangeId id, String found, String expected) {
+  private Refusal tooEarly(ExchangeId id) {
+    long first = membership.worker(id.worker()).map(Member::activeFrom).orElse(-1L);
     String message =
-        "sync: partition %d: found a gradient of worker %d for %s, expected %s"
-            .formatted(id.partition(), id.worker(), found, expected);
-    return Future.succeededFuture(new Refusal(id, Reason.PROTOCOL, message));
+        "sync: partition %d: found worker %d in round %d, expected it from round %d on; pull that"
+            .formatted(id.partition(), id.worker(), context.store().version(), first);
+    return new Refusal(id, Reason.PROTOCOL, message);
   }
 }

@@ -40,6 +40,20 @@ class BoundedStalenessTest extends StrategyContract {
   }
 
   @Test
+  void shouldHoldTheRepeatTooWhenTheFirstStillWaits() {
+    TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 2);
+    Shard shard = started(job, 2);
+    step(job, shard, 0, 0);
+    step(job, shard, 0, 1);
+    step(job, shard, 0, 2);
+
+    Future<Frame> again = step(job, shard, 0, 2);
+
+    assertFalse(again.isComplete());
+    assertEquals(3, shard.version());
+  }
+
+  @Test
   void shouldReleaseWhenTheSlowestMoves() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 2);
     Shard shard = started(job, 2);

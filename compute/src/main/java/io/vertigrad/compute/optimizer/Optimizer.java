@@ -1,0 +1,93 @@
+package io.vertigrad.compute.optimizer;
+
+import io.vertigrad.compute.Engine;
+import java.nio.FloatBuffer;
+
+/**
+ * Applies reduced gradients to one partition of the exchange vector.
+ *
+ * <p>One update at the rate {@code r = learningRate * schedule} is, for every trainable element,
+ *
+ * <pre>
+ *   g += l2 * p                    coupled decay
+ *   p -= rule(g, r) + r * weightDecay * p    decoupled decay: Loshchilov and Hutter (2019)
+ * </pre>
+ *
+ * <p>A statistic follows its gradient plainly: {@code p -= g}. Not thread-safe: one owner.
+ */
+public final class Optimizer {
+
+  private final OptimizerConfig config;
+  private final UpdateRule rule;
+  private final int trainable;
+
+  /**
+   * An optimizer with a rule of its own.
+   *
+   * @param rule made for {@code trainable} elements
+   * @param trainable how many elements at the head of the partition are trainable; the rest are
+   *     statistics
+   */
+  public Optimizer(OptimizerConfig config, UpdateRule rule, int trainable) {
+    this.config = config;
+    this.rule = rule;
+    this.trainable = trainable;
+  }
+
+  /** An optimizer whose rule the engine computes, with zero state. */
+  public static Optimizer of(Engine engine, OptimizerConfig config, int trainable) {
+    return new Optimizer(config, engine.updateRule(config, trainable), trainable);
+  }
+
+  /**
+   * One update, in place.
+   *
+   * @param parameters the partition
+   * @param gradient its reduced gradient, of the same length; overwritten
+   * @param updates updates applied to this partition before, from 0
+   * @param epochs samples applied so far over the size of the training set
+   */
+  public void step(float[] parameters, float[] gradient, long updates, double epochs) {
+    if (parameters.length != gradient.length || parameters.length < trainable) {
+      throw new IllegalArgumentException(
+          "%d parameters and %d gradients, expected equal numbers of at least %d"
+              .formatted(parameters.length, gradient.length, trainable));
+    }
+    double rate = config.learningRate() * config.schedule().factor(updates, epochs);
+    addDecay(parameters, gradient, (float) config.l2());
+    rule.toStep(gradient, rate, updates);
+    subtract(parameters, gradient, (float) (1 - rate * config.weightDecay()));
+  }
+
+  private void addDecay(float[] parameters, float[] gradient, float l2) {
+    if (l2 != 0) {
+      for (int i = 0; i < trainable; i++) {
+        gradient[i] += l2 * parameters[i];
+      }
+    }
+  }
+
+  private void subtract(float[] parameters, float[] step, float kept) {
+    for (int i = 0; i < trainable; i++) {
+      parameters[i] = parameters[i] * kept - step[i];
+    }
+    for (int i = trainable; i < parameters.length; i++) {
+      parameters[i] -= step[i];
+    }
+  }
+
+  /** Elements of the rule's state; 0 for plain SGD. */
+  public int stateLength() {
+    return rule.stateLength();
+  }
+
+  /** Copies the rule's state out, for a checkpoint. */
+  public void readState(FloatBuffer destination) {
+    rule.readState(destination);
+  }
+
+  /** Copies the rule's state in, from a checkpoint. */
+  public void writeState(FloatBuffer source) {
+    rule.writeState(source);
+  }
+}

@@ -1,0 +1,28 @@
+package io.vertigrad.compute.optimizer;
+
+import java.util.List;
+
+/**
+ * The rate drops at given epochs: {@code gamma^k}, k the number of milestones reached.
+ *
+ * @param milestones epochs, rising
+ * @param gamma what every milestone multiplies the rate by
+ */
+public record StepSchedule(List<Double> milestones, double gamma) implements LearningRateSchedule {
+
+  public StepSchedule {
+    milestones = List.copyOf(milestones);
+    for (int i = 1; i < milestones.size(); i++) {
+      if (milestones.get(i) <= milestones.get(i - 1)) {
+        throw new IllegalArgumentException(
+            "milestones are %s, expected rising epochs".formatted(milestones));
+      }
+    }
+  }
+
+  @Override
+  public double factor(long updates, double epochs) {
+    long reached = milestones.stream().filter(milestone -> epochs >= milestone).count();
+    return Math.pow(gamma, reached);
+  }
+}

@@ -1,0 +1,50 @@
+package io.vertigrad.verticles.metrics;
+
+import io.vertigrad.verticles.metrics.Throughput.WorkerRate;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Turns workers' running totals into rates: {@code (last - before) / (time of last - time of
+ * before)}, where {@code before} is the last total of the interval before, or the first one seen of
+ * an incarnation.
+ */
+final class ThroughputBook {
+
+  private final Map<Integer, WorkerProgress> before = new HashMap<>();
+
+  /** The rates of one interval, from its progress events in order; at least one. */
+  Throughput enter(List<WorkerProgress> interval) {
+    Map<Integer, WorkerProgress> last = new TreeMap<>();
+    for (WorkerProgress progress : interval) {
+      before.merge(progress.rank(), progress, ThroughputBook::sameIncarnation);
+      last.put(progress.rank(), progress);
+    }
+    List<WorkerRate> rates = new ArrayList<>();
+    last.values().forEach(progress -> rates.add(rate(before.get(progress.rank()), progress)));
+    before.putAll(last);
+    return new Throughput(interval.get(interval.size() - 1).timeMillis(), rates);
+  }
+
+  private static WorkerProgress sameIncarnation(WorkerProgress old, WorkerProgress now) {
+    return old.incarnation() == now.incarnation() ? old : now;
+  }
+
+  private static WorkerRate rate(WorkerProgress before, WorkerProgress last) {
+    double seconds = (last.timeMillis() - before.timeMillis()) / 1e3;
+    double scale = seconds > 0 ? 1 / seconds : 0;
+    return new WorkerRate(
+        last.rank(),
+        last.incarnation(),
+        last.step(),
+        last.loss(),
+        scale * (last.samples() - before.samples()),
+        scale * (last.secondsComputing() - before.secondsComputing()),
+        scale * (last.secondsExchanging() - before.secondsExchanging()),
+        scale * (last.secondsWaitingForData() - before.secondsWaitingForData()));
+  }
+}

@@ -1,0 +1,217 @@
+package io.vertigrad.verticles.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
+import io.vertigrad.verticles.evaluator.EvaluatorVerticle;
+import io.vertigrad.verticles.fixture.PointsProvider;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointWritten;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
+import io.vertigrad.verticles.worker.WorkerVerticle;
+import io.vertx.core.Context;
+import io.vertx.core.Deployable;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Whole jobs in one JVM: coordinator, servers, workers and evaluator on a real, local bus. */
+@Timeout(60)
+final class TrainingJobTest {
+
+  private static final double RATE = 0.01;
+
+  @TempDir Path folder;
+  private final List<TrainingEvent> events = new CopyOnWriteArrayList<>();
+  private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
+  private final List<String> workers = new ArrayList<>();
+  private Vertx vertx;
+  private JsonObject job;
+
+  @BeforeEach
+  void startVertx() {
+    vertx = Vertx.vertx();
+    vertx
+        .eventBus()
+        .<JsonObject>consumer(
+            "vertigrad.points.events", m -> events.add(TrainingEvent.fromJson(m.body())));
+    job =
+        new JsonObject()
+            .put("job", "points")
+            .put("engine", "quadratic")
+            .put("data", new JsonObject().put("name", "points"))
+            .put("optimizer", new JsonObject().put("learningRate", RATE))
+            .put("exchange", new JsonObject().put("suspectMillis", 100).put("evictMillis", 1_000))
+            .put("workers", new JsonObject().put("batch", 4).put("waitSeconds", 10));
+  }
+
+  @AfterEach
+  void closeVertx() {
+    await(vertx.close());
+  }
+
+  @Test
+  void shouldReachTheClosedFormWhenTwoWorkersShareRounds() {
+    train(200, new JsonObject().put("name", "sync").put("reduction", "mean"));
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(200, result.getLong("version"));
+    assertEquals(200 * 2 * 4, result.getLong("samples"));
+    assertEquals(coordinateAfter(200), lossOf(result), 1e-4);
+  }
+
+  @Test
+  void shouldSpreadPartitionsOverTwoShardsWhenThereAreTwoServers() {
+    job.put("servers", new JsonObject().put("count", 2));
+    job.getJsonObject("exchange").put("partitionElements", 1);
+    train(100, new JsonObject().put("name", "sync").put("reduction", "mean"));
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals(coordinateAfter(100), lossOf(result), 1e-4, result::encode);
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldGoOnFromTheCheckpointWhenTheServerIsReplaced() {
+    job.put(
+        "servers",
+        new JsonObject().put("checkpointEvery", 50).put("checkpointDirectory", folder.toString()));
+    String server = train(20_000, new JsonObject().put("name", "sync").put("reduction", "mean"));
+    Awaitility.await().until(() -> versionOfServer() > 100);
+
+    await(vertx.undeploy(server));
+    deploy(new ParameterServerVerticle());
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(20_000, result.getLong("version"));
+    assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-3);
+    assertTrue(events.stream().anyMatch(CheckpointWritten.class::isInstance));
+    assertTrue(
+        events.stream()
+            .anyMatch(event -> event instanceof ServerProgress p && p.incarnation() == 1));
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldFinishAlthoughAWorkerIsReplacedDuringTheRun() {
+    train(10_000, new JsonObject().put("name", "sync").put("reduction", "mean"));
+    Awaitility.await().until(() -> versionOfServer() > 100);
+
+    await(vertx.undeploy(workers.get(1)));
+    deploy(new WorkerVerticle());
+    Awaitility.await().until(() -> newcomersJoined() == 1);
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(10_000, result.getLong("version"));
+    assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-3);
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldGoOnFromItsOwnMemoryWhenAFrozenServerComesBack() {
+    AtomicReference<Context> loop = new AtomicReference<>();
+    ParameterServerVerticle server = new ParameterServerVerticle();
+    Deployable spy =
+        context -> {
+          loop.set(context);
+          return server.deploy(context);
+        };
+    train(20_000, new JsonObject().put("name", "sync").put("reduction", "mean"), spy);
+    Awaitility.await().until(() -> versionOfServer() > 100);
+    CountDownLatch evicted = new CountDownLatch(1);
+    loop.get().runOnContext(frozen -> awaitLatch(evicted));
+
+    Awaitility.await().until(() -> events.stream().anyMatch(MemberLeft.class::isInstance));
+    evicted.countDown();
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(20_000 * 2 * 4, result.getLong("samples"));
+  }
+
+  /** Deploys everything; gives back the deployment of the last server. */
+  private String train(long steps, JsonObject strategy) {
+    return train(steps, strategy, null);
+  }
+
+  private String train(long steps, JsonObject strategy, Deployable otherServer) {
+    job.put("steps", steps).put("strategy", strategy);
+    deploy(coordinator);
+    String server = "";
+    int servers = job.getJsonObject("servers", new JsonObject()).getInteger("count", 1);
+    for (int i = 0; i < servers; i++) {
+      server = deploy(otherServer == null ? new ParameterServerVerticle() : otherServer);
+    }
+    deploy(new EvaluatorVerticle());
+    workers.add(deploy(new WorkerVerticle()));
+    workers.add(deploy(new WorkerVerticle()));
+    return server;
+  }
+
+  private String deploy(Deployable verticle) {
+    return await(vertx.deployVerticle(verticle, new DeploymentOptions().setConfig(job.copy())));
+  }
+
+  private long newcomersJoined() {
+    return events.stream()
+        .filter(event -> event instanceof MemberJoined joined && joined.incarnation() == 1)
+        .count();
+  }
+
+  private static void awaitLatch(CountDownLatch latch) {
+    try {
+      latch.await(10, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private long versionOfServer() {
+    return events.stream()
+        .filter(ServerProgress.class::isInstance)
+        .mapToLong(event -> ((ServerProgress) event).version())
+        .max()
+        .orElse(0);
+  }
+
+  /** {@code w <- w - rate (w - x)} from 0: {@code w = x (1 - (1 - rate)^steps)}. */
+  private static double coordinateAfter(int steps) {
+    return PointsProvider.COORDINATE * (1 - Math.pow(1 - RATE, steps));
+  }
+
+  /** The quadratic model's score is its first coordinate. */
+  private static double lossOf(JsonObject result) {
+    return result.getJsonObject("evaluation").getDouble("loss");
+  }
+
+  private static <T> T await(Future<T> future) {
+    try {
+      return future.toCompletionStage().toCompletableFuture().get(30, TimeUnit.SECONDS);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}
