@@ -3,6 +3,7 @@ package io.vertigrad.launcher;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
@@ -61,6 +62,7 @@ final class TrainCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    RunLog.leaveConsole();
     JobConfig asked = read();
     ClusterStart.check(asked.cluster());
     RunDirectory directory =

@@ -38,7 +38,6 @@ public final class VertigradApplication extends VertxApplication implements Vert
     if (arguments.length == 0 || COMMANDS.contains(arguments[0])) {
       VertigradCommand.main(arguments);
     } else {
-      System.setProperty("vertigrad.console", "INFO");
       new VertigradApplication(arguments).launch();
     }
   }

@@ -7,6 +7,7 @@ import com.hazelcast.config.JoinConfig;
 import com.hazelcast.config.MultiMapConfig;
 import com.hazelcast.config.NetworkConfig;
 import io.vertigrad.verticles.job.ClusterConfig;
+import java.util.List;
 import java.util.Map;
 
 /** Hazelcast's settings for one node, all of them in code so that no stray file can change them. */
@@ -61,12 +62,18 @@ final class HazelcastNode {
         .forEach(member -> join.getTcpIpConfig().addMember(member.toString()));
   }
 
-  /** Only what Vert.x itself shares may be deserialised by Java. */
+  /**
+   * What Java may deserialise: what Vert.x shares, and Hazelcast's own answers and exceptions. The
+   * classes that attacks are made of live elsewhere.
+   */
   private static JavaSerializationFilterConfig filter() {
-    return new JavaSerializationFilterConfig()
-        .setDefaultsDisabled(true)
-        .setWhitelist(
-            new ClassFilter().addPrefixes("io.vertx.spi.cluster.hazelcast.impl.", "java.lang."));
+    ClassFilter allowed = new ClassFilter();
+    for (String room : List.of("io.vertx.spi.cluster.hazelcast.impl.", "com.hazelcast.")) {
+      allowed.addPrefixes(room, "[L" + room);
+    }
+    allowed.addPrefixes("java.lang.", "[Ljava.lang.", "java.util.Collections$", "java.io.IOExc");
+    allowed.addClasses("java.util.ArrayList", "java.util.concurrent.ExecutionException");
+    return new JavaSerializationFilterConfig().setDefaultsDisabled(true).setWhitelist(allowed);
   }
 
   private static void vertxMaps(Config config) {

@@ -3,6 +3,7 @@ package io.vertigrad.launcher.doctor;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.JobRequest;
+import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
 import java.io.PrintWriter;
@@ -39,6 +40,7 @@ public final class DoctorCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
+    RunLog.leaveConsole();
     JobConfig job = read();
     PrintWriter out = spec.commandLine().getOut();
     Finding.Level worst = Finding.Level.OK;

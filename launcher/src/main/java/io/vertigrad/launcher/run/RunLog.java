@@ -5,21 +5,26 @@ import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.FileAppender;
 import java.nio.file.Path;
-import org.slf4j.ILoggerFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Sends everything that is logged to the run's own file as well. */
+/** Where what is logged goes: to the run's own file rather than to the console. */
 public final class RunLog {
 
   private static final String PATTERN = "%d{HH:mm:ss.SSS} %-5level [%thread] %logger{30} %msg%n";
 
   private RunLog() {}
 
+  /** Keeps the log off the console, where a command speaks for itself. */
+  public static void leaveConsole() {
+    if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
+      context.getLogger(Logger.ROOT_LOGGER_NAME).detachAppender("console");
+    }
+  }
+
   /** From now on until the JVM ends; without Logback nothing happens. */
   public static void appendTo(Path file) {
-    ILoggerFactory factory = LoggerFactory.getILoggerFactory();
-    if (factory instanceof LoggerContext context) {
+    if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
       PatternLayoutEncoder encoder = new PatternLayoutEncoder();
       encoder.setContext(context);
       encoder.setPattern(PATTERN);

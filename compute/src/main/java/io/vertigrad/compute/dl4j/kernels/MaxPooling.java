@@ -29,6 +29,7 @@ final class MaxPooling extends SubsamplingLayer {
 
   private final transient Scratch scratch;
   private transient int[] places = new int[0];
+  private transient PoolingWindows windows;
 
   private MaxPooling(Layer stock, Scratch scratch) {
     super(stock.conf(), DataType.FLOAT);
@@ -53,43 +54,51 @@ final class MaxPooling extends SubsamplingLayer {
   @Override
   public INDArray activate(boolean training, LayerWorkspaceMgr memory) {
     INDArray x = NativeFloats.rows(input);
-    Windows windows = windows(x);
-    long[] shape = {x.size(0), x.size(1), windows.rows(), windows.columns()};
+    PoolingWindows fitting = windows(x);
+    long[] shape = {x.size(0), x.size(1), fitting.rows(), fitting.columns()};
     INDArray y = memory.createUninitialized(ArrayType.ACTIVATIONS, DataType.FLOAT, shape, 'c');
-    int planes = (int) (shape[0] * shape[1]);
-    int[] found = training ? places(planes * windows.count()) : scratch.ints(0, windows.count());
     IntBuffer from = NativeFloats.bits(x);
     IntBuffer to = NativeFloats.bits(y);
-    int[] plane = scratch.ints(1, windows.area());
-    int[] maxima = scratch.ints(2, windows.count());
+    int planes = (int) (shape[0] * shape[1]);
+    int[] found = training ? places(planes * fitting.count()) : null;
+    int[] plane = scratch.ints(0, fitting.area());
+    int[] maxima = scratch.ints(1, fitting.count());
     for (int p = 0; p < planes; p++) {
-      from.get(p * windows.area(), plane, 0, windows.area());
-      windows.maxima(plane, maxima, found, training ? p * windows.count() : 0);
-      to.put(p * windows.count(), maxima, 0, windows.count());
+      from.get(p * fitting.area(), plane, 0, fitting.area());
+      fitting.maxima(plane, maxima);
+      if (training) {
+        fitting.places(plane, maxima, found, p * fitting.count());
+      }
+      PoolingWindows.swapOrder(maxima, fitting.count());
+      to.put(p * fitting.count(), maxima, 0, fitting.count());
     }
     return y;
   }
 
   @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
-    INDArray dy = NativeFloats.rows(epsilon);
     INDArray dx =
         memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, input.shape(), 'c');
-    Windows windows = windows(input);
-    FloatBuffer from = NativeFloats.of(dy);
+    PoolingWindows fitting = windows(input);
+    FloatBuffer from = NativeFloats.of(NativeFloats.rows(epsilon));
     FloatBuffer to = NativeFloats.of(dx);
-    float[] plane = scratch.floats(0, windows.area());
-    float[] gradients = scratch.floats(1, windows.count());
+    float[] plane = scratch.floats(0, fitting.area());
+    float[] gradients = scratch.floats(1, fitting.count());
     int planes = (int) (input.size(0) * input.size(1));
     for (int p = 0; p < planes; p++) {
-      from.get(p * windows.count(), gradients, 0, windows.count());
-      Arrays.fill(plane, 0, windows.area(), 0f);
-      for (int w = 0; w < windows.count(); w++) {
-        plane[places[p * windows.count() + w]] += gradients[w];
-      }
-      to.put(p * windows.area(), plane, 0, windows.area());
+      from.get(p * fitting.count(), gradients, 0, fitting.count());
+      Arrays.fill(plane, 0, fitting.area(), 0f);
+      scatter(plane, gradients, places, p * fitting.count(), fitting.count());
+      to.put(p * fitting.area(), plane, 0, fitting.area());
     }
     return new Pair<>(new DefaultGradient(), dx);
+  }
+
+  private static void scatter(
+      float[] plane, float[] gradients, int[] places, int first, int count) {
+    for (int w = 0; w < count; w++) {
+      plane[places[first + w]] += gradients[w];
+    }
   }
 
   private int[] places(int count) {
@@ -99,57 +108,14 @@ final class MaxPooling extends SubsamplingLayer {
     return places;
   }
 
-  private Windows windows(INDArray x) {
+  private PoolingWindows windows(INDArray x) {
     int[] kernel = layerConf().getKernelSize();
     int[] stride = layerConf().getStride();
-    return new Windows(
-        (int) x.size(2), (int) x.size(3), kernel[0], kernel[1], stride[0], stride[1]);
-  }
-
-  /** The windows of one plane, in elements. */
-  private record Windows(
-      int height, int width, int kernelHeight, int kernelWidth, int strideY, int strideX) {
-
-    int rows() {
-      return (height - kernelHeight) / strideY + 1;
+    int height = (int) x.size(2);
+    int width = (int) x.size(3);
+    if (windows == null || !windows.isFor(height, width)) {
+      windows = new PoolingWindows(height, width, kernel, stride);
     }
-
-    int columns() {
-      return (width - kernelWidth) / strideX + 1;
-    }
-
-    int count() {
-      return rows() * columns();
-    }
-
-    int area() {
-      return height * width;
-    }
-
-    /**
-     * Finds each window's maximum. Bits and place are packed into one integer so that a step is
-     * one comparison without a branch.
-     */
-    void maxima(int[] plane, int[] maxima, int[] places, int firstPlace) {
-      int columns = columns();
-      for (int w = 0; w < count(); w++) {
-        int corner = w / columns * strideY * width + w % columns * strideX;
-        long most = Long.MIN_VALUE;
-        for (int y = 0; y < kernelHeight; y++) {
-          int row = corner + y * width;
-          for (int i = row; i < row + kernelWidth; i++) {
-            most = Math.max(most, ordered(plane[i]) << 32 | Integer.MAX_VALUE - i);
-          }
-        }
-        int place = Integer.MAX_VALUE - (int) most;
-        maxima[w] = plane[place];
-        places[firstPlace + w] = place;
-      }
-    }
-
-    /** The bits of a float as an integer that compares as the float does. */
-    private static long ordered(int bits) {
-      return bits ^ (bits >> 31 & Integer.MAX_VALUE);
-    }
+    return windows;
   }
 }

@@ -51,6 +51,7 @@ final class PaddedPlanes {
 
   private final Size size;
   private final float[] padded;
+  private final float[] compact;
   private final float[] plane;
   private final float[][] shifted;
   private final float[][] products;
@@ -59,6 +60,7 @@ final class PaddedPlanes {
   PaddedPlanes(Size size) {
     this.size = size;
     this.padded = new float[size.paddedArea()];
+    this.compact = new float[Math.max(size.rows() * size.columns(), size.height() * size.width())];
     this.plane = new float[size.span()];
     this.shifted = new float[size.channelsIn() * size.taps()][size.span()];
     this.products = new float[size.channelsOut() * shifted.length][size.span()];
@@ -109,34 +111,37 @@ final class PaddedPlanes {
   }
 
   private void load(FloatBuffer x, int sample) {
-    int from = sample * size.channelsIn() * size.height() * size.width();
+    int area = size.height() * size.width();
     int first = size.padY() * size.paddedWidth() + size.padX();
     for (int channel = 0; channel < size.channelsIn(); channel++) {
+      x.get((sample * size.channelsIn() + channel) * area, compact, 0, area);
       for (int row = 0; row < size.height(); row++) {
-        x.get(from, padded, first + row * size.paddedWidth(), size.width());
-        from += size.width();
+        int to = first + row * size.paddedWidth();
+        System.arraycopy(compact, row * size.width(), padded, to, size.width());
       }
       for (int tap = 0; tap < size.taps(); tap++) {
         int offset = tap / size.kernelWidth() * size.paddedWidth() + tap % size.kernelWidth();
-        System.arraycopy(
-            padded, offset, shifted[channel * size.taps() + tap], 0, size.span());
+        float[] span = shifted[channel * size.taps() + tap];
+        System.arraycopy(padded, offset, span, 0, span.length);
       }
     }
   }
 
   private void store(FloatBuffer y, int number) {
     int columns = size.columns();
-    int to = number * size.rows() * columns;
     for (int row = 0; row < size.rows(); row++) {
-      y.put(to + row * columns, plane, row * size.paddedWidth(), columns);
+      System.arraycopy(plane, row * size.paddedWidth(), compact, row * columns, columns);
     }
+    int area = size.rows() * columns;
+    y.put(number * area, compact, 0, area);
   }
 
   private void loadGradient(FloatBuffer dy, int number) {
     int columns = size.columns();
-    int from = number * size.rows() * columns;
+    int area = size.rows() * columns;
+    dy.get(number * area, compact, 0, area);
     for (int row = 0; row < size.rows(); row++) {
-      dy.get(from + row * columns, plane, row * size.paddedWidth(), columns);
+      System.arraycopy(compact, row * columns, plane, row * size.paddedWidth(), columns);
     }
   }
 

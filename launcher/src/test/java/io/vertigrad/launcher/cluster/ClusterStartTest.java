@@ -1,0 +1,249 @@
+package io.vertigrad.launcher.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.job.ClusterConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.EventBusOptions;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.http.ClientAuth;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ClusterStartTest {
+
+  private final List<Vertx> started = new ArrayList<>();
+
+  @TempDir private Path folder;
+
+  @AfterEach
+  void stop() throws Exception {
+    for (Vertx vertx : started) {
+      await(vertx.close());
+    }
+  }
+
+  @Test
+  void shouldRefuseForeignAddressWhenTlsIsOff() {
+    assertEquals(
+        "cluster.host 0.0.0.0 can be reached from other machines and cluster.certificate,"
+            + " cluster.key and cluster.authority are not set; make certificates as"
+            + " docs/operations.md says, or accept that anyone on that network can take over with"
+            + " --insecure",
+        refusal(config("0.0.0.0", List.of(), false)));
+  }
+
+  @Test
+  void shouldAcceptForeignAddressWhenInsecureWasAskedFor() {
+    ClusterStart.check(config("0.0.0.0", List.of(), true));
+  }
+
+  @Test
+  void shouldExpectAllThreeFilesWhenOneIsGiven() {
+    ClusterConfig config =
+        new ClusterConfig(
+            "127.0.0.1", 15_701, List.of(), false, Optional.of("a.pem"), Optional.empty(),
+            Optional.empty());
+
+    assertEquals(
+        "cluster: certificate is given, expected certificate, key and authority together; see"
+            + " docs/operations.md",
+        refusal(config));
+  }
+
+  @Test
+  void shouldNameTheFileWhenItCannotBeRead() {
+    Path missing = folder.resolve("node.pem");
+
+    assertEquals(
+        "cluster.certificate: %s cannot be read, expected a PEM file; docs/operations.md says how"
+                .formatted(missing)
+            + " to make one",
+        refusal(tls(missing, missing, missing)));
+  }
+
+  @Test
+  void shouldNameTheAddressWhenNothingAnswersThere() throws Exception {
+    int port = freePort();
+
+    Future<Vertx> start =
+        new ClusterStart("test", config("127.0.0.1", List.of("127.0.0.1:" + port), false)).start();
+
+    assertEquals(
+        "nothing answers at 127.0.0.1:%d; start the job there first, with ./vertigrad train"
+                .formatted(port)
+            + " --listen FILE",
+        assertThrows(ExecutionException.class, () -> await(start)).getCause().getMessage());
+  }
+
+  @Test
+  void shouldDemandCertificatesWhenTlsIsConfigured() throws Exception {
+    Path file = Files.createFile(folder.resolve("any.pem"));
+    VertxOptions options = new VertxOptions();
+
+    new ClusterStart("test", tls(file, file, file)).configure(options);
+
+    EventBusOptions bus = options.getEventBusOptions();
+    assertTrue(bus.isSsl());
+    assertFalse(bus.isTrustAll());
+    assertEquals(ClientAuth.REQUIRED, bus.getClientAuth());
+    assertEquals("127.0.0.1", bus.getHost());
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldDeliverAcrossNodesWhenOneJoinsTheOther() throws Exception {
+    ClusterStart first = new ClusterStart("test", config("127.0.0.1", List.of(), false));
+    Vertx one = started(first);
+    Vertx two =
+        started(
+            new ClusterStart(
+                "test", config("127.0.0.1", List.of(first.joinAddress()), false)));
+    await(
+        one.eventBus().<String>consumer("echo", m -> m.reply(m.body())).completion());
+
+    Object answer = await(two.eventBus().<String>request("echo", "hello")).body();
+
+    assertEquals("hello", answer);
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldRefuseBareClientWhenTlsIsOn() throws Exception {
+    assumeTrue(Files.isExecutable(Path.of("/usr/bin/openssl")), "needs openssl");
+    Certificates certificates = new Certificates(folder);
+    certificates.authority("authority");
+    certificates.node("node", "authority");
+    ClusterConfig config =
+        tls(
+            certificates.file("node.pem"),
+            certificates.file("node.key"),
+            certificates.file("authority.pem"));
+    ClusterStart first = new ClusterStart("test", config);
+    Vertx one = started(first);
+    ClusterConfig joining = joining(config, first.joinAddress());
+    Vertx two = started(new ClusterStart("test", joining));
+    await(one.eventBus().<String>consumer("echo", m -> m.reply(m.body())).completion());
+
+    assertEquals("hello", await(two.eventBus().<String>request("echo", "hello")).body());
+    assertTrue(hangsUp(busPort(first)), "a client without a certificate was listened to");
+  }
+
+  @Test
+  void shouldNameTheKeyWhenItDoesNotFitTheCertificate() throws Exception {
+    assumeTrue(Files.isExecutable(Path.of("/usr/bin/openssl")), "needs openssl");
+    Certificates certificates = new Certificates(folder);
+    certificates.authority("authority");
+    certificates.node("node", "authority");
+    certificates.authority("stranger");
+    Path key = certificates.file("stranger.key");
+    ClusterConfig wrongKey =
+        tls(certificates.file("node.pem"), key, certificates.file("authority.pem"));
+    ClusterConfig wrongAuthority =
+        tls(
+            certificates.file("node.pem"),
+            certificates.file("node.key"),
+            certificates.file("stranger.pem"));
+
+    assertEquals(
+        "cluster.key: %s does not belong to cluster.certificate".formatted(key),
+        assertThrows(InputException.class, () -> NodeCertificate.of(wrongKey)).getMessage());
+    String authority =
+        assertThrows(InputException.class, () -> NodeCertificate.of(wrongAuthority)).getMessage();
+    assertTrue(
+        authority.contains("is not valid, or cluster.authority did not sign it"), authority);
+  }
+
+  private static int busPort(ClusterStart start) {
+    return ((io.vertx.spi.cluster.hazelcast.HazelcastClusterManager) start.manager())
+        .getNodeInfo()
+        .port();
+  }
+
+  /** Sends what the bus would understand without TLS; true when the other end closes. */
+  private static boolean hangsUp(int port) throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      socket.setSoTimeout(5_000);
+      OutputStream out = socket.getOutputStream();
+      out.write(new byte[] {0, 0, 0, 5, 1, 0, 0, 0, 0});
+      out.flush();
+      InputStream in = socket.getInputStream();
+      while (in.read() >= 0) {
+        Thread.onSpinWait();
+      }
+      return true;
+    } catch (java.net.SocketTimeoutException stillOpen) {
+      return false;
+    } catch (IOException reset) {
+      return true;
+    }
+  }
+
+  private Vertx started(ClusterStart start) throws Exception {
+    Vertx vertx = await(start.start());
+    started.add(vertx);
+    return vertx;
+  }
+
+  private static ClusterConfig config(String host, List<String> members, boolean insecure) {
+    return new ClusterConfig(
+        host, 16_701, members, insecure, Optional.empty(), Optional.empty(), Optional.empty());
+  }
+
+  private static ClusterConfig tls(Path certificate, Path key, Path authority) {
+    return new ClusterConfig(
+        "127.0.0.1",
+        16_701,
+        List.of(),
+        false,
+        Optional.of(certificate.toString()),
+        Optional.of(key.toString()),
+        Optional.of(authority.toString()));
+  }
+
+  private static ClusterConfig joining(ClusterConfig config, String member) {
+    return new ClusterConfig(
+        config.host(),
+        config.port(),
+        List.of(member),
+        false,
+        config.certificate(),
+        config.key(),
+        config.authority());
+  }
+
+  private static String refusal(ClusterConfig config) {
+    return assertThrows(InputException.class, () -> new ClusterStart("test", config)).getMessage();
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(60, TimeUnit.SECONDS);
+  }
+}

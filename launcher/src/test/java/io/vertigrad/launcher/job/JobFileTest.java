@@ -1,0 +1,138 @@
+package io.vertigrad.launcher.job;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class JobFileTest {
+
+  private static Vertx vertx;
+
+  @TempDir private Path folder;
+
+  @BeforeAll
+  static void start() {
+    vertx = Vertx.vertx();
+  }
+
+  @AfterAll
+  static void stop() {
+    vertx.close();
+  }
+
+  @Test
+  void shouldReadTheSameJobWhenWrittenInJsonOrYaml() throws Exception {
+    String json = write("a.json", "{\"job\": \"a\", \"workers\": {\"count\": 3}}");
+    String yaml = write("a.yaml", "job: a\nworkers:\n  count: 3\n");
+
+    assertEquals(await(JobFile.read(vertx, json)).json(), await(JobFile.read(vertx, yaml)).json());
+  }
+
+  @Test
+  void shouldFindBuiltInJobWhenNoSuchFileExists() throws Exception {
+    assertEquals("digits-sync", await(JobFile.read(vertx, JobFile.DEFAULT)).json().getString("job"));
+  }
+
+  @Test
+  void shouldApplyOptionsInOrderWhenJobIsRequested() throws Exception {
+    JobConfig job =
+        await(
+            new JobRequest(null)
+                .set("workers.count=3")
+                .option("--workers", "workers.count", 4)
+                .option("--steps", "steps", null)
+                .read(vertx));
+
+    assertEquals(4, job.workers().count());
+    assertEquals("conf/digits-sync.json with --set workers.count=3 --workers 4", job.origin());
+  }
+
+  @Test
+  void shouldNameFileAndOptionsWhenValueIsOutOfRange() {
+    JobRequest request = new JobRequest(null).option("--workers", "workers.count", 0);
+
+    assertEquals(
+        "conf/digits-sync.json with --workers 0: workers.count is 0, expected a whole number from 1"
+            + " to 4096",
+        failure(request.read(vertx)));
+  }
+
+  @Test
+  void shouldNameLineAndColumnWhenJsonIsBroken() throws IOException {
+    String file = write("broken.json", "{\n  \"job\": \"a\",\n  \"steps\" 5\n}\n");
+
+    assertEquals(
+        file
+            + ": line 3, column 12: not valid JSON: Unexpected character ('5' (code 53)): was"
+            + " expecting a colon to separate field name and value",
+        failure(JobFile.read(vertx, file)));
+  }
+
+  @Test
+  void shouldNameLineAndColumnWhenYamlIsBroken() throws IOException {
+    String file = write("broken.yaml", "job: a\nworkers: [1, 2\nsteps: 5\n");
+
+    String message = failure(JobFile.read(vertx, file));
+
+    assertTrue(message.startsWith(file + ": line 3, column 6: not valid YAML: "), message);
+  }
+
+  @Test
+  void shouldExpectAnObjectWhenFileHoldsSomethingElse() throws IOException {
+    String file = write("list.json", "[1, 2]");
+
+    String message = failure(JobFile.read(vertx, file));
+
+    assertTrue(message.startsWith(file + ": expected one object, "), message);
+  }
+
+  @Test
+  void shouldSuggestTheDefaultWhenThereIsNoSuchFile() {
+    assertEquals(
+        "conf/nope.json: there is no such job file in %s, nor a built-in one of that name; try"
+                .formatted(Path.of("").toAbsolutePath())
+            + " conf/digits-sync.json",
+        failure(JobFile.read(vertx, "conf/nope.json")));
+  }
+
+  @Test
+  void shouldExpectAJobFilesNameWhenTheEndingIsUnknown() {
+    assertEquals(
+        "job.xml: is not named like a job file, expected a name that ends in .json, .yaml or .yml",
+        failure(JobFile.read(vertx, "job.xml")));
+  }
+
+  @Test
+  void shouldExpectAFileWhenAFolderIsNamed() throws IOException {
+    Path named = Files.createDirectory(folder.resolve("folder.json"));
+
+    assertEquals(
+        named + ": is a folder, expected a job file, such as conf/digits-sync.json",
+        failure(JobFile.read(vertx, named.toString())));
+  }
+
+  private String write(String name, String text) throws IOException {
+    return Files.writeString(folder.resolve(name), text).toString();
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+  }
+
+  private static String failure(Future<?> future) {
+    return assertThrows(ExecutionException.class, () -> await(future)).getCause().getMessage();
+  }
+}
