@@ -1,5 +1,6 @@
 package io.vertigrad.benchmarks;
 
+import io.vertigrad.benchmarks.compute.ComputeBenchmark;
 import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
 import io.vertigrad.benchmarks.jmh.JmhBenchmark;
 import io.vertigrad.benchmarks.report.Benchmark;
@@ -11,7 +12,7 @@ import java.util.List;
 /** Runs the benchmarks named on the command line, prints their tables and writes their JSON. */
 final class BenchmarkMain {
 
-  private static final List<Benchmark> BENCHMARKS = List.of(new ExchangeBenchmark(), new JmhBenchmark());
+  private static final List<Benchmark> BENCHMARKS = List.of(new ComputeBenchmark(), new ExchangeBenchmark(), new JmhBenchmark());
 
   private BenchmarkMain() {}
 

@@ -35,6 +35,7 @@ record ExchangeCase(
         new JsonObject()
             .put("job", name)
             .put("steps", rounds + warmRounds + 1)
+            .put("exchange", name.matches("e[0-9]+-.*") ? new JsonObject().put("partitionElements", Integer.parseInt(name.substring(1, name.indexOf(45)))) : new JsonObject())
             .put("strategy", new JsonObject().put("name", strategy))
             .put("workers", new JsonObject().put("count", workers)));
   }
