@@ -3,8 +3,10 @@ package io.vertigrad.benchmarks;
 import io.vertigrad.benchmarks.compute.ComputeBenchmark;
 import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
 import io.vertigrad.benchmarks.jmh.JmhBenchmark;
+import io.vertigrad.benchmarks.exchange.MemoryBenchmark;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
+import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,7 +14,12 @@ import java.util.List;
 /** Runs the benchmarks named on the command line, prints their tables and writes their JSON. */
 final class BenchmarkMain {
 
-  private static final List<Benchmark> BENCHMARKS = List.of(new ComputeBenchmark(), new ExchangeBenchmark(), new JmhBenchmark());
+  private static final List<Benchmark> BENCHMARKS = List.of(
+          new ComputeBenchmark(),
+          new ScalingBenchmark(),
+          new ExchangeBenchmark(),
+          new MemoryBenchmark(),
+          new JmhBenchmark());
 
   private BenchmarkMain() {}
 

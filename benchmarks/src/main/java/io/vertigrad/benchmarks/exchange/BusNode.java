@@ -70,15 +70,13 @@ final class BusNode {
             .await(START_SECONDS, TimeUnit.SECONDS);
   }
 
-  /** Runs the workers of these ranks, one thread each, and returns when all have finished. */
-  List<RoundTimes> work(ExchangeCase exchange, int firstRank, int count) throws Exception {
-    ExecutorService threads = Executors.newFixedThreadPool(count);
+  /** Runs these workers, one thread each, and returns when all have finished. */
+  List<RoundTimes> work(ExchangeCase exchange, Ranks ranks) throws Exception {
+    SyntheticModel first = new SyntheticModel(exchange.parameters());
+    ExecutorService threads = Executors.newFixedThreadPool(ranks.count());
     try {
       List<Callable<RoundTimes>> workers =
-          IntStream.range(firstRank, firstRank + count)
-              .<Callable<RoundTimes>>mapToObj(
-                  rank -> () -> new BusWorker(vertx, exchange, membership(exchange), rank).work())
-              .toList();
+          ranks.stream().mapToObj(rank -> worker(exchange, ranks, rank, first)).toList();
       List<RoundTimes> times = new ArrayList<>();
       for (Future<RoundTimes> future : threads.invokeAll(workers)) {
         times.add(future.get());
@@ -87,6 +85,16 @@ final class BusNode {
     } finally {
       threads.shutdown();
     }
+  }
+
+  private Callable<RoundTimes> worker(
+      ExchangeCase exchange, Ranks ranks, int rank, SyntheticModel first) {
+    SyntheticModel model =
+        ranks.sharedModel()
+            ? first.sharing()
+            : rank == ranks.first() ? first : new SyntheticModel(exchange.parameters());
+    BusWorker worker = new BusWorker(vertx, exchange, model, membership(exchange), rank);
+    return worker::work;
   }
 
   private static Membership membership(ExchangeCase exchange) {

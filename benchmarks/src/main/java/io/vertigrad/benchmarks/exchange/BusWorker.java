@@ -21,9 +21,9 @@ final class BusWorker {
   private final SyntheticModel model;
   private final TrainingLoop loop;
 
-  BusWorker(Vertx vertx, ExchangeCase exchange, Membership membership, int rank) {
+  BusWorker(Vertx vertx, ExchangeCase exchange, SyntheticModel model, Membership membership, int rank) {
     this.exchange = exchange;
-    this.model = new SyntheticModel(exchange.parameters());
+    this.model = model;
     JobConfig job = exchange.job();
     PartitionPlan partitions = exchange.plan();
     StrategyFactory strategy =

@@ -1,5 +1,6 @@
 package io.vertigrad.benchmarks.exchange;
 
+import io.vertigrad.benchmarks.process.ChildJvm;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import java.util.List;
@@ -8,11 +9,6 @@ import java.util.List;
 public final class ExchangeBenchmark implements Benchmark {
 
   private static final List<Integer> SIZES = List.of(2_000, 270_000, 2_500_000, 25_000_000);
-  private static final List<String> PROCESS_OPTIONS =
-      List.of("-Xmx1g", "-XX:MaxDirectMemorySize=1g", "-Dlogback.configurationFile=logback-benchmarks.xml");
-  private static final List<String> EMBEDDED_OPTIONS =
-      List.of("-Xmx4g", "-Dlogback.configurationFile=logback-benchmarks.xml");
-
   @Override
   public String name() {
     return "exchange";
@@ -20,8 +16,8 @@ public final class ExchangeBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
-    try (ExchangeNodes processes = ExchangeNodes.processes(PROCESS_OPTIONS);
-        ExchangeNodes embedded = ExchangeNodes.embedded(EMBEDDED_OPTIONS)) {
+    try (ExchangeNodes processes = ExchangeNodes.processes(ChildJvm.productOptions("1g"));
+        ExchangeNodes embedded = ExchangeNodes.embedded(ChildJvm.productOptions("4g"))) {
       for (int workers : quick ? List.of(1, 2) : List.of(1, 2, 4, 8)) {
         for (int parameters : SIZES) {
           new ExchangeContest(processes, embedded, parameters, workers).run(report, quick);

@@ -15,6 +15,9 @@ final class ExchangeNode {
   static final String SERVE_BUS = "serve bus";
   static final String WORK_BUS = "work bus";
 
+  static final String MEMORY = "memory";
+
+  private final HeapWatch heap = new HeapWatch();
   private BusNode bus;
 
   private ExchangeNode() {}
@@ -32,6 +35,9 @@ final class ExchangeNode {
               : BusNode.alone();
       return new JsonObject().put("address", bus.address());
     }
+    if (task.equals(MEMORY)) {
+      return heap.report();
+    }
     ExchangeCase exchange = ExchangeCase.fromJson(question.getJsonObject("exchange"));
     return switch (task) {
       case SERVE_RAW -> new JsonObject().put("port", RawTcpServer.start(exchange));
@@ -39,12 +45,10 @@ final class ExchangeNode {
           times(List.of(RawTcpWorker.work(exchange, question.getInteger("port"))));
       case SERVE_BUS -> {
         bus.serve(exchange);
+        heap.reset();
         yield new JsonObject();
       }
-      case WORK_BUS ->
-          times(
-              bus.work(
-                  exchange, question.getInteger("firstRank"), question.getInteger("count")));
+      case WORK_BUS -> times(bus.work(exchange, Ranks.fromJson(question)));
       default -> throw new IllegalArgumentException("no task '" + task + "'");
     };
   }

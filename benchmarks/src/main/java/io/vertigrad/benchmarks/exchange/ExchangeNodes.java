@@ -14,44 +14,69 @@ final class ExchangeNodes implements AutoCloseable {
   private static final long LIMIT_SECONDS = 300;
 
   private final List<String> options;
-  private final boolean embedded;
+  private final Layout layout;
   private final ChildJvm server;
   private final List<ChildJvm> workers = new ArrayList<>();
   private final String address;
 
-  private ExchangeNodes(boolean embedded, List<String> options)
+  /** Who shares a process with whom. */
+  private enum Layout {
+    EMBEDDED,
+    PROCESSES,
+    SERVER_AND_WORKERS
+  }
+
+  private ExchangeNodes(Layout layout, List<String> options)
       throws IOException, InterruptedException {
     this.options = options;
-    this.embedded = embedded;
-    this.server = start("server", !embedded, "");
+    this.layout = layout;
+    this.server = start("server", layout != Layout.EMBEDDED, "");
     this.address = server.answer(LIMIT_SECONDS).getString("address");
   }
 
   /** Server and workers in one process, without a cluster. */
   static ExchangeNodes embedded(List<String> options) throws IOException, InterruptedException {
-    return new ExchangeNodes(true, options);
+    return new ExchangeNodes(Layout.EMBEDDED, options);
   }
 
   /** Server and each worker in a process of its own. */
   static ExchangeNodes processes(List<String> options) throws IOException, InterruptedException {
-    return new ExchangeNodes(false, options);
+    return new ExchangeNodes(Layout.PROCESSES, options);
+  }
+
+  /** The server in one process, all workers with one model's memory in another. */
+  static ExchangeNodes sharing(List<String> options) throws IOException, InterruptedException {
+    return new ExchangeNodes(Layout.SERVER_AND_WORKERS, options);
   }
 
   /** The product's exchange, from deployment of the server to the last worker's last round. */
   List<RoundTimes> bus(ExchangeCase exchange) throws IOException, InterruptedException {
     server.ask(task(ExchangeNode.SERVE_BUS, exchange), LIMIT_SECONDS);
-    if (embedded) {
-      JsonObject all = task(ExchangeNode.WORK_BUS, exchange).put("firstRank", 0);
-      return times(server.ask(all.put("count", exchange.workers()), LIMIT_SECONDS));
+    JsonObject task = task(ExchangeNode.WORK_BUS, exchange).put("firstRank", 0);
+    if (layout == Layout.PROCESSES) {
+      start(exchange.workers());
+      return collect(task.put("count", 1), exchange.workers());
     }
-    return collect(exchange, task(ExchangeNode.WORK_BUS, exchange).put("count", 1));
+    task.put("count", exchange.workers());
+    if (layout == Layout.EMBEDDED) {
+      return times(server.ask(task, LIMIT_SECONDS));
+    }
+    start(1);
+    return collect(task.put("sharedModel", true), 1);
   }
 
   /** The same bytes over raw TCP between the same processes. */
   List<RoundTimes> raw(ExchangeCase exchange) throws IOException, InterruptedException {
     int port =
         server.ask(task(ExchangeNode.SERVE_RAW, exchange), LIMIT_SECONDS).getInteger("port");
-    return collect(exchange, task(ExchangeNode.WORK_RAW, exchange).put("port", port));
+    start(exchange.workers());
+    return collect(
+        task(ExchangeNode.WORK_RAW, exchange).put("port", port), exchange.workers());
+  }
+
+  /** What the server's process keeps in memory, see {@link HeapWatch#report()}. */
+  JsonObject serverMemory() throws InterruptedException {
+    return server.ask(new JsonObject().put("task", ExchangeNode.MEMORY), LIMIT_SECONDS);
   }
 
   @Override
@@ -60,19 +85,20 @@ final class ExchangeNodes implements AutoCloseable {
     server.close();
   }
 
-  private List<RoundTimes> collect(ExchangeCase exchange, JsonObject task)
-      throws IOException, InterruptedException {
-    while (workers.size() < exchange.workers()) {
+  private void start(int count) throws IOException, InterruptedException {
+    while (workers.size() < count) {
       ChildJvm worker = start("worker " + workers.size(), true, address);
       worker.answer(LIMIT_SECONDS);
       workers.add(worker);
     }
-    List<ChildJvm> taking = workers.subList(0, exchange.workers());
-    for (int rank = 0; rank < taking.size(); rank++) {
-      taking.get(rank).tell(task.copy().put("firstRank", rank));
+  }
+
+  private List<RoundTimes> collect(JsonObject task, int count) throws InterruptedException {
+    for (int rank = 0; rank < count; rank++) {
+      workers.get(rank).tell(task.copy().put("firstRank", rank));
     }
     List<RoundTimes> all = new ArrayList<>();
-    for (ChildJvm worker : taking) {
+    for (ChildJvm worker : workers.subList(0, count)) {
       all.addAll(times(worker.answer(LIMIT_SECONDS)));
     }
     return all;

@@ -25,10 +25,19 @@ final class SyntheticModel implements Model {
   private final List<Long> gradientNanos = new ArrayList<>();
 
   SyntheticModel(int length) {
-    layout = layout(length);
-    parameters = new float[length];
-    gradient = new float[length];
+    this(layout(length), new float[length], new float[length]);
     Arrays.fill(gradient, GRADIENT);
+  }
+
+  private SyntheticModel(ParameterLayout layout, float[] parameters, float[] gradient) {
+    this.layout = layout;
+    this.parameters = parameters;
+    this.gradient = gradient;
+  }
+
+  /** Another model in the same memory. */
+  SyntheticModel sharing() {
+    return new SyntheticModel(layout, parameters, gradient);
   }
 
   /** One trainable block. */

@@ -21,6 +21,19 @@ import java.util.concurrent.TimeUnit;
  */
 public final class ChildJvm implements AutoCloseable {
 
+  private static final List<String> PRODUCT_OPTIONS =
+      List.of(
+          "-XX:+UseParallelGC",
+          "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
+          "-Djava.net.preferIPv4Stack=true",
+          "--add-opens=java.base/java.lang=ALL-UNNAMED",
+          "--add-opens=java.base/java.nio=ALL-UNNAMED",
+          "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+          "--add-opens=java.management/sun.management=ALL-UNNAMED",
+          "--add-opens=jdk.management/com.sun.management.internal=ALL-UNNAMED",
+          "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+          "-Dlogback.configurationFile=logback-benchmarks.xml");
+
   private final String name;
   private final Process process;
   private final PrintStream questions;
@@ -33,6 +46,13 @@ public final class ChildJvm implements AutoCloseable {
     Thread reader = new Thread(this::read, "output of " + name);
     reader.setDaemon(true);
     reader.start();
+  }
+
+  /** The options that {@code ./vertigrad} gives to every process, and a limit to the heap. */
+  public static List<String> productOptions(String heap) {
+    List<String> options = new ArrayList<>(PRODUCT_OPTIONS);
+    options.add("-Xmx" + heap);
+    return options;
   }
 
   /**
