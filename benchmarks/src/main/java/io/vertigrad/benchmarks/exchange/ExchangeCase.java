@@ -15,7 +15,7 @@ import io.vertx.core.json.JsonObject;
  * @param rounds counted rounds of each worker
  * @param warmRounds rounds before those
  */
-record ExchangeCase(
+public record ExchangeCase(
     String name, String strategy, int parameters, int workers, int rounds, int warmRounds) {
 
   /** True when all workers wait for each other in every round. */
@@ -29,13 +29,12 @@ record ExchangeCase(
   }
 
   /** The job as a job file would say it. */
-  JobConfig job() {
+  public JobConfig job() {
     return JobConfig.read(
         "exchange benchmark",
         new JsonObject()
             .put("job", name)
             .put("steps", rounds + warmRounds + 1)
-            .put("exchange", name.matches("e[0-9]+-.*") ? new JsonObject().put("partitionElements", Integer.parseInt(name.substring(1, name.indexOf(45)))) : new JsonObject())
             .put("strategy", new JsonObject().put("name", strategy))
             .put("workers", new JsonObject().put("count", workers)));
   }
@@ -44,7 +43,7 @@ record ExchangeCase(
     return SyntheticModel.layout(parameters);
   }
 
-  PartitionPlan plan() {
+  public PartitionPlan plan() {
     JobConfig job = job();
     return PartitionPlan.of(
         layout(), job.exchange().partitionElements(), job.servers().count());

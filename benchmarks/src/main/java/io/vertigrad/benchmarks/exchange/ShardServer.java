@@ -18,7 +18,7 @@ import io.vertx.core.Future;
 import java.nio.FloatBuffer;
 
 /** The product's only shard of a synthetic model, in the seat of a strategy verticle. */
-final class ShardServer implements Seat {
+public final class ShardServer implements Seat {
 
   private static final long TRAINING_SAMPLES = 60_000;
 
@@ -37,7 +37,7 @@ final class ShardServer implements Seat {
   }
 
   /** The shard by itself, with nobody taking part yet. */
-  static Shard shard(ExchangeCase exchange) {
+  public static Shard shard(ExchangeCase exchange) {
     JobConfig job = exchange.job();
     StrategyFactory strategy =
         StrategyProviders.configure(job.strategy(), ShardServer.class.getClassLoader());

@@ -13,7 +13,7 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
-/** One full frame copied, made, encoded, decoded, checked and accumulated. */
+/** One partition copied, made, encoded, decoded, checked and accumulated. */
 @State(Scope.Thread)
 public class FrameBenchmark {
 

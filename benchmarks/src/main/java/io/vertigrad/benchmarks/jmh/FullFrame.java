@@ -8,10 +8,10 @@ import io.vertigrad.codecs.Tensor;
 import java.nio.FloatBuffer;
 import java.util.Random;
 
-/** A gradient as large as one frame may carry: 511 KiB of random float32. */
+/** A gradient as large as a partition is by default: 447 KiB of random float32. */
 final class FullFrame {
 
-  static final int ELEMENTS = 130_816;
+  static final int ELEMENTS = 114_432;
   static final int PAYLOAD_BYTES = 4 * ELEMENTS;
 
   private FullFrame() {}

@@ -32,7 +32,7 @@ public final class JmhBenchmark implements Benchmark {
     report.add(limit);
     rows.stream().filter(row -> row != limit).map(row -> row.over(limit)).forEach(report::add);
     report.remark(
-        "GB/s of one full frame (%,d float32), whatever the type on the wire; one thread."
+        "GB/s of one default partition (%,d float32), whatever the type on the wire; one thread."
             .formatted(FullFrame.ELEMENTS));
   }
 
