@@ -6,8 +6,8 @@ import java.util.List;
 /**
  * How parameters follow gradients.
  *
- * <p>Momentum is Nesterov's as PyTorch computes it at a constant rate: {@code v = mu v + g; p -=
- * lr (g + mu v)}. The heavy ball ({@code p -= lr v}) is not on offer, because ND4J has none; nor is
+ * <p>Momentum is Nesterov's as PyTorch computes it at a constant rate: {@code v = mu v + g; p -= lr
+ * (g + mu v)}. The heavy ball ({@code p -= lr v}) is not on offer, because ND4J has none; nor is
  * Nadam, because ND4J's is wrong.
  *
  * @param name {@code sgd}, {@code nesterov}, {@code adam}, {@code adagrad} or {@code rmsprop}

@@ -200,7 +200,9 @@ final class Roster {
       state = RosterState.RUNNING;
       changed = true;
     }
-    if (state == RosterState.RUNNING && progress.anyFinished() && workersLeft() == 0) {
+    if (state == RosterState.RUNNING
+        && progress.anyFinished()
+        && attendance.count(Role.WORKER) == 0) {
       state = RosterState.FINISHING;
       ending.conclude(attendance, progress);
     }
@@ -208,10 +210,6 @@ final class Roster {
       changed = false;
       patience.unrestored(progress.version()).ifPresentOrElse(this::fail, this::propose);
     }
-  }
-
-  private long workersLeft() {
-    return attendance.count(Role.WORKER);
   }
 
   private void propose() {

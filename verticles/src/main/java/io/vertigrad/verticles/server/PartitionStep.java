@@ -17,8 +17,7 @@ record PartitionStep(Optional<Optimizer> optimizer) {
     return partition.kind() == Block.Kind.STATISTIC
         ? new PartitionStep(Optional.empty())
         : new PartitionStep(
-            Optional.of(
-                Optimizer.of(config.engine(), config.optimizer(), partition.length())));
+            Optional.of(Optimizer.of(config.engine(), config.optimizer(), partition.length())));
   }
 
   /**

@@ -82,6 +82,9 @@ final class ServerMember implements MemberHandler {
   public void evicted(String why) {
     LOG.warn("this server was evicted ({}), joins again", why);
     service.ifPresent(serving -> serving.abandon(context, "evicted: " + why));
+    if (leaving) {
+      return;
+    }
     enrol()
         .onFailure(
             refused -> {

@@ -19,7 +19,6 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyObserver;
 import io.vertx.core.Future;
 import java.util.Collection;
-import java.util.List;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -97,13 +96,15 @@ public final class Shard {
   }
 
   /**
-   * Takes over a membership if no newcomer's first round has closed here yet.
+   * Takes over a membership if no newcomer's first round has closed here yet. A shard that knows
+   * nobody, at the start or after a restart, takes any.
    *
    * @return empty if it did; otherwise the highest version of any partition
    */
   public OptionalLong propose(Membership next) {
     long highest = versions().stream().max(Long::compare).orElse(0L);
-    if (lockstep && next.workers().stream().anyMatch(m -> isNew(m) && m.activeFrom() < highest)) {
+    boolean choosy = lockstep && !membership.equals(Membership.NONE);
+    if (choosy && next.workers().stream().anyMatch(m -> isNew(m) && m.activeFrom() < highest)) {
       return OptionalLong.of(highest);
     }
     membershipChanged(next);
@@ -125,8 +126,7 @@ public final class Shard {
 
   /** What was done so far. */
   public ShardCounters counters() {
-    long samples =
-        partitions.values().stream().mapToLong(ServedPartition::samples).min().orElse(0);
+    long samples = partitions.values().stream().mapToLong(ServedPartition::samples).min().orElse(0);
     return outcomes.counters(version(), samples);
   }
 
@@ -172,8 +172,7 @@ public final class Shard {
   }
 
   private StrategyContext context(StoredPartition stored, LongSupplier nanoClock) {
-    Answers answers =
-        new Answers(store.layout(), config.incarnation(), stored.partition(), stored);
+    Answers answers = new Answers(store.layout(), config.incarnation(), stored.partition(), stored);
     return new StrategyContext(
         stored.partition(), stored, answers, membership, config.lastVersion(), nanoClock);
   }

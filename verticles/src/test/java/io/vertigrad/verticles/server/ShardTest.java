@@ -20,6 +20,7 @@ import io.vertigrad.verticles.strategy.Membership.Member;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class ShardTest {
@@ -111,7 +112,9 @@ class ShardTest {
     TestJob small = new TestJob(new JsonObject("{\"name\": \"sync\"}"), 4, 0, 5, 1, 4, 2);
     List<Shard> shards = List.of(small.shard(0, 0), small.shard(1, 0));
 
-    assertEquals(List.of(5L, 0L), shards.stream().map(Shard::version).sorted((a, b) -> b > a ? 1 : -1).toList());
+    assertEquals(
+        List.of(5L, 0L),
+        shards.stream().map(Shard::version).sorted((a, b) -> b > a ? 1 : -1).toList());
   }
 
   @Test
@@ -153,6 +156,18 @@ class ShardTest {
   }
 
   @Test
+  void shouldTakeAnyProposalWhenRestored() {
+    ShardSnapshot snapshot = trained(job, job.shard(), 0, 3).snapshot();
+    Shard restored = job.shard(0, 1);
+    restored.restore(snapshot);
+
+    OptionalLong refusal = restored.propose(TestJob.workers(1));
+
+    assertTrue(refusal.isEmpty());
+    assertTrue(restored.handle(job.gradient(0, 3, 0, 3, 1, 1, 1, 1)).succeeded());
+  }
+
+  @Test
   void shouldContinueBitForBitWhenRestoredWithMomentum() {
     TestJob momentum = new TestJob("{\"name\": \"sync\"}", 8, 2, 9, 1);
     momentum.momentum = 0.9f;
@@ -178,8 +193,7 @@ class ShardTest {
     momentum.momentum = 0.9f;
 
     Exception e =
-        assertThrows(
-            IllegalArgumentException.class, () -> momentum.shard(0, 1).restore(plain));
+        assertThrows(IllegalArgumentException.class, () -> momentum.shard(0, 1).restore(plain));
 
     assertEquals(
         "checkpoint of partition 0: found optimizer state 0, expected 4; resume with the job file"

@@ -125,8 +125,7 @@ class FenceTest {
 
     Frame answer = shard.handle(job.gradient(id(1, 3, 5, 1), 3, 10, 1, 1, 1, 1)).result();
 
-    assertEquals(
-        Outcome.APPLIED, assertInstanceOf(ParameterPartition.class, answer).outcome());
+    assertEquals(Outcome.APPLIED, assertInstanceOf(ParameterPartition.class, answer).outcome());
   }
 
   @Test
@@ -139,8 +138,7 @@ class FenceTest {
 
     assertEquals(Reason.PROTOCOL, hasty.reason());
     assertEquals(
-        Outcome.APPLIED,
-        assertInstanceOf(ParameterPartition.class, first.result()).outcome());
+        Outcome.APPLIED, assertInstanceOf(ParameterPartition.class, first.result()).outcome());
   }
 
   private GradientPartition good() {

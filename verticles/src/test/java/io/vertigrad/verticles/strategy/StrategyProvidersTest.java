@@ -39,14 +39,14 @@ class StrategyProvidersTest {
   @Test
   void shouldListTheKnownNamesWhenAskedWithoutAFile() {
     Exception e =
-        assertThrows(
-            IllegalArgumentException.class, () -> StrategyProviders.named("snyc", LOADER));
+        assertThrows(IllegalArgumentException.class, () -> StrategyProviders.named("snyc", LOADER));
 
     assertTrue(e.getMessage().startsWith("strategy is \"snyc\", expected one of async"));
   }
 
   private static NamedConfig config(String name) {
-    Settings job = Settings.of("conf/x.json", JsonObject.of("strategy", JsonObject.of("name", name)));
+    Settings job =
+        Settings.of("conf/x.json", JsonObject.of("strategy", JsonObject.of("name", name)));
     Settings section = job.section("strategy");
     return new NamedConfig(section.string("name", ""), section);
   }

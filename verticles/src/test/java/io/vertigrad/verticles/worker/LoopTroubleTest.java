@@ -74,12 +74,21 @@ class LoopTroubleTest {
             stage::join,
             served -> {
               if (served == 3) {
-                loop[0].evicted();
+                loop[0].evicted(1, 0);
               }
             });
 
     assertTrue(loop[0].run());
     assertEquals(2, stage.joined.size());
+  }
+
+  @Test
+  void shouldNotJoinAgainWhenAFormerIncarnationWasEvicted() {
+    TrainingLoop[] loop = new TrainingLoop[1];
+    loop[0] = stage.loop(stage.plan(6, 0, false), stage::join, served -> loop[0].evicted(1, 7));
+
+    assertTrue(loop[0].run());
+    assertEquals(1, stage.joined.size());
   }
 
   @Test
