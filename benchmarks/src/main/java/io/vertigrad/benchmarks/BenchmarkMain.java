@@ -2,8 +2,8 @@ package io.vertigrad.benchmarks;
 
 import io.vertigrad.benchmarks.compute.ComputeBenchmark;
 import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
-import io.vertigrad.benchmarks.jmh.JmhBenchmark;
 import io.vertigrad.benchmarks.exchange.MemoryBenchmark;
+import io.vertigrad.benchmarks.jmh.JmhBenchmark;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
@@ -14,7 +14,8 @@ import java.util.List;
 /** Runs the benchmarks named on the command line, prints their tables and writes their JSON. */
 final class BenchmarkMain {
 
-  private static final List<Benchmark> BENCHMARKS = List.of(
+  private static final List<Benchmark> BENCHMARKS =
+      List.of(
           new ComputeBenchmark(),
           new ScalingBenchmark(),
           new ExchangeBenchmark(),

@@ -53,8 +53,8 @@ public final class ComputeBenchmark implements Benchmark {
     report.remark("Median step of each repetition; the ratio is ours over stock, small is good.");
   }
 
-  private static void add(
-      BenchmarkReport report, GradientCase measured, String aim, boolean quick) throws Exception {
+  private static void add(BenchmarkReport report, GradientCase measured, String aim, boolean quick)
+      throws Exception {
     double seconds = quick ? 1 : 3;
     try (ChildJvm stock = start("stock " + measured);
         ChildJvm ours = start("ours " + measured)) {
@@ -63,13 +63,10 @@ public final class ComputeBenchmark implements Benchmark {
               .enter("stock", () -> medianMillis(stock, measured, true, seconds))
               .enter("ours", () -> medianMillis(ours, measured, false, seconds))
               .run(quick ? 2 : 7);
-      BenchmarkRow limit =
-          BenchmarkRow.of(measured + ", stock DL4J", "ms", millis.get("stock"));
+      BenchmarkRow limit = BenchmarkRow.of(measured + ", stock DL4J", "ms", millis.get("stock"));
       report.add(limit);
       report.add(
-          BenchmarkRow.of(measured + ", ours", "ms", millis.get("ours"))
-              .over(limit)
-              .withAim(aim));
+          BenchmarkRow.of(measured + ", ours", "ms", millis.get("ours")).over(limit).withAim(aim));
     }
   }
 

@@ -21,7 +21,8 @@ final class BusWorker {
   private final SyntheticModel model;
   private final TrainingLoop loop;
 
-  BusWorker(Vertx vertx, ExchangeCase exchange, SyntheticModel model, Membership membership, int rank) {
+  BusWorker(
+      Vertx vertx, ExchangeCase exchange, SyntheticModel model, Membership membership, int rank) {
     this.exchange = exchange;
     this.model = model;
     JobConfig job = exchange.job();

@@ -9,6 +9,7 @@ import java.util.List;
 public final class ExchangeBenchmark implements Benchmark {
 
   private static final List<Integer> SIZES = List.of(2_000, 270_000, 2_500_000, 25_000_000);
+
   @Override
   public String name() {
     return "exchange";

@@ -45,8 +45,7 @@ public record ExchangeCase(
 
   public PartitionPlan plan() {
     JobConfig job = job();
-    return PartitionPlan.of(
-        layout(), job.exchange().partitionElements(), job.servers().count());
+    return PartitionPlan.of(layout(), job.exchange().partitionElements(), job.servers().count());
   }
 
   JsonObject toJson() {

@@ -41,8 +41,7 @@ final class ExchangeNode {
     ExchangeCase exchange = ExchangeCase.fromJson(question.getJsonObject("exchange"));
     return switch (task) {
       case SERVE_RAW -> new JsonObject().put("port", RawTcpServer.start(exchange));
-      case WORK_RAW ->
-          times(List.of(RawTcpWorker.work(exchange, question.getInteger("port"))));
+      case WORK_RAW -> times(List.of(RawTcpWorker.work(exchange, question.getInteger("port"))));
       case SERVE_BUS -> {
         bus.serve(exchange);
         heap.reset();

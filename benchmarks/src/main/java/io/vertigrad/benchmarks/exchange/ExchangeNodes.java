@@ -67,11 +67,9 @@ final class ExchangeNodes implements AutoCloseable {
 
   /** The same bytes over raw TCP between the same processes. */
   List<RoundTimes> raw(ExchangeCase exchange) throws IOException, InterruptedException {
-    int port =
-        server.ask(task(ExchangeNode.SERVE_RAW, exchange), LIMIT_SECONDS).getInteger("port");
+    int port = server.ask(task(ExchangeNode.SERVE_RAW, exchange), LIMIT_SECONDS).getInteger("port");
     start(exchange.workers());
-    return collect(
-        task(ExchangeNode.WORK_RAW, exchange).put("port", port), exchange.workers());
+    return collect(task(ExchangeNode.WORK_RAW, exchange).put("port", port), exchange.workers());
   }
 
   /** What the server's process keeps in memory, see {@link HeapWatch#report()}. */

@@ -46,8 +46,7 @@ public final class MemoryBenchmark implements Benchmark {
             .formatted(PARAMETERS, 4L * PARAMETERS >> 20));
   }
 
-  private static BenchmarkRow row(
-      List<JsonObject> measured, String key, String name, int workers) {
+  private static BenchmarkRow row(List<JsonObject> measured, String key, String name, int workers) {
     List<Double> mebibytes = measured.stream().map(json -> json.getLong(key) / 0x1p20).toList();
     return BenchmarkRow.of(
         "%s, %d workers".formatted(name, workers), "MiB", Repetitions.of(mebibytes));

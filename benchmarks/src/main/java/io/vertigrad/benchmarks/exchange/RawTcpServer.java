@@ -31,8 +31,7 @@ final class RawTcpServer {
     this.everyone = new CyclicBarrier(exchange.workers());
     this.answer = ByteBuffer.allocateDirect((int) exchange.bytes());
     this.listener =
-        ServerSocketChannel.open()
-            .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
   }
 
   /** Starts to listen, and ends by itself once its workers have hung up; returns the port. */

@@ -32,8 +32,7 @@ public final class ShardServer implements Seat {
   static StrategyVerticle verticle(ExchangeCase exchange, Membership membership) {
     Shard shard = shard(exchange);
     shard.membershipChanged(membership);
-    return new StrategyVerticle(
-        exchange.job().addresses().shard(0, 0), new ShardServer(shard));
+    return new StrategyVerticle(exchange.job().addresses().shard(0, 0), new ShardServer(shard));
   }
 
   /** The shard by itself, with nobody taking part yet. */

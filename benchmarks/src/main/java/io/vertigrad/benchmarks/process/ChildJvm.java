@@ -89,8 +89,7 @@ public final class ChildJvm implements AutoCloseable {
           "%s gave no answer within %d s".formatted(name, limitSeconds));
     }
     if (line.isEmpty()) {
-      throw new IllegalStateException(
-          "%s ended with code %d".formatted(name, process.waitFor()));
+      throw new IllegalStateException("%s ended with code %d".formatted(name, process.waitFor()));
     }
     JsonObject answer = new JsonObject(line);
     if (answer.containsKey(ChildLoop.FAILED)) {

@@ -16,12 +16,7 @@ import java.util.OptionalDouble;
  * @param aim what the figure or the ratio should reach, in words; empty without an aim
  */
 public record BenchmarkRow(
-    String name,
-    String unit,
-    Repetitions measured,
-    OptionalDouble ratio,
-    String over,
-    String aim) {
+    String name, String unit, Repetitions measured, OptionalDouble ratio, String over, String aim) {
 
   /** A row that stands for itself. */
   public static BenchmarkRow of(String name, String unit, Repetitions measured) {

@@ -31,8 +31,7 @@ record Machine(
 
   /** Describes this machine, now. */
   static Machine here() {
-    OperatingSystemMXBean system =
-        ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
+    OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     return new Machine(
         cpuModel(),
         Runtime.getRuntime().availableProcessors(),

@@ -17,7 +17,9 @@ final class TrainCommandLine {
 
   private TrainCommandLine() {}
 
-  /** The samples per second that the run itself reports, from its first batch to its last update. */
+  /**
+   * The samples per second that the run itself reports, from its first batch to its last update.
+   */
   static double samplesPerSecond(TrainingCase training) throws IOException, InterruptedException {
     Path folder = Files.createTempDirectory("vertigrad-scaling-");
     try {

@@ -11,8 +11,7 @@ import io.vertx.core.json.JsonObject;
  * @param processes whether each role has a process of its own
  * @param samples training samples of the whole run, the same whatever the number of workers
  */
-record TrainingCase(
-    String model, String strategy, int workers, boolean processes, long samples) {
+record TrainingCase(String model, String strategy, int workers, boolean processes, long samples) {
 
   static final int BATCH = 128;
 
