@@ -84,7 +84,12 @@ final class TrainingRun {
     deployment =
         processes
             ? new ProcessDeployment(
-                vertx, job, directory, joinAddress, VertigradApplication.class.getName(), monitor::say)
+                vertx,
+                job,
+                directory,
+                joinAddress,
+                VertigradApplication.class.getName(),
+                monitor::say)
             : new EmbeddedDeployment(vertx, job);
     Await.result(deployment.start(), START_SECONDS, "starting the members");
   }
