@@ -11,7 +11,9 @@ import io.vertigrad.verticles.exchange.ModelPartitions;
 import io.vertigrad.verticles.exchange.PartitionVersions;
 import io.vertigrad.verticles.exchange.Round;
 import io.vertigrad.verticles.job.Partition;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.BooleanSupplier;
@@ -24,6 +26,7 @@ final class GradientRound implements Round {
   private final long step;
   private final int samples;
   private final BooleanSupplier stop;
+  private final Map<Partition, Long> offeredAt = new HashMap<>();
   private long bytesSent;
   private long bytesReceived;
   private int staleness = -1;
@@ -61,7 +64,7 @@ final class GradientRound implements Round {
     return new GradientPartition(
         replica.identity().exchange(epoch, step, partition.index()),
         replica.layout(),
-        replica.versions().of(partition),
+        offeredAt.computeIfAbsent(partition, replica.versions()::of),
         samples,
         partition.first(),
         gradient);
