@@ -22,6 +22,7 @@ import java.util.function.BooleanSupplier;
 final class GradientRound implements Round {
 
   private final Replica replica;
+  private final List<Partition> order;
   private final int epoch;
   private final long step;
   private final int samples;
@@ -33,11 +34,21 @@ final class GradientRound implements Round {
   private Refusal refusal;
 
   /**
+   * A round that has not begun.
+   *
+   * @param order the partitions to offer
    * @param epoch membership epoch of the requests
    * @param samples behind the gradient
    */
-  GradientRound(Replica replica, int epoch, long step, int samples, BooleanSupplier stop) {
+  GradientRound(
+      Replica replica,
+      List<Partition> order,
+      int epoch,
+      long step,
+      int samples,
+      BooleanSupplier stop) {
     this.replica = replica;
+    this.order = order;
     this.epoch = epoch;
     this.step = step;
     this.samples = samples;
@@ -54,7 +65,7 @@ final class GradientRound implements Round {
 
   @Override
   public List<Partition> order() {
-    return replica.versions().oldestFirst();
+    return order;
   }
 
   @Override
