@@ -56,7 +56,12 @@ class TrainCommandTest {
     assertTrue(result.out().contains("on the whole test set (500 samples)"), result.out());
     assertEquals(summary.getString("parametersHash"), hashOf(run.resolve("model.zip")));
     assertTrue(Files.readString(run.resolve("events.jsonl")).contains("\"type\":\"jobFinished\""));
-    assertEquals(40, new JsonObject(Files.readString(run.resolve("job.json"))).getInteger("steps"));
+    JsonObject ran = new JsonObject(Files.readString(run.resolve("job.json")));
+    assertEquals(40, ran.getInteger("steps"));
+    JsonObject workers = ran.getJsonObject("workers");
+    assertEquals(
+        40L * workers.getInteger("count") * workers.getInteger("batch"),
+        summary.getLong("samples"));
   }
 
   @Test

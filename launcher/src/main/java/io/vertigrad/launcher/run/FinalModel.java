@@ -78,9 +78,7 @@ public final class FinalModel {
   private ParameterSnapshot pull(Model model) {
     PartitionPlan plan =
         PartitionPlan.of(model.layout(), job.exchange().partitionElements(), job.servers().count());
-    BusExchange exchange =
-        new BusExchange(
-            vertx.eventBus(), job.addresses(), job.exchange(), plan.partitions().size());
+    BusExchange exchange = new BusExchange(vertx.eventBus(), job.addresses(), job.exchange());
     exchange.membershipChanged(membership);
     Identity reader = Identity.reader(job.addresses().jobHash());
     ModelPartitions partitions = new ModelPartitions(model, job.exchange().type());

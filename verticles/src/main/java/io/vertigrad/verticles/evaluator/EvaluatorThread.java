@@ -59,7 +59,7 @@ final class EvaluatorThread {
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
     try (Model model = Engine.named(job.engine()).model(job.modelOn(test))) {
       PartitionPlan partitions = PartitionPlan.of(job, model.layout());
-      BusExchange exchange = BusExchange.of(bus, job, partitions);
+      BusExchange exchange = BusExchange.of(bus, job);
       ParameterReader reader = ParameterReader.of(exchange, job, partitions, model);
       Evaluation evaluation = new Evaluation(model, test, job.evaluator().samples(), job.seed());
       EvaluationLoop loop = new EvaluationLoop(reader, evaluation, plan, events, exchange::wake);

@@ -69,7 +69,7 @@ final class WorkerThread {
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     try (Model model = Engine.named(job.engine()).model(job.modelOn(data))) {
       PartitionPlan partitions = PartitionPlan.of(job, model.layout());
-      BusExchange exchange = BusExchange.of(bus, job, partitions);
+      BusExchange exchange = BusExchange.of(bus, job);
       loop =
           new TrainingLoop(
               model,
