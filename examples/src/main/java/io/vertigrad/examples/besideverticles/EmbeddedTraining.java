@@ -21,7 +21,7 @@ public final class EmbeddedTraining {
     train(vertx, job())
         .onSuccess(end -> System.out.println(end.encodePrettily()))
         .onFailure(problem -> System.err.println(problem.getMessage()))
-        .eventually(vertx::close);
+        .onComplete(ended -> vertx.close());
   }
 
   static JsonObject job() {

@@ -42,10 +42,7 @@ final class GreetingVerticle extends VerticleBase {
   }
 
   private String greeting() {
-    return "hello; worker %s is at step %s, loss %s\n"
-        .formatted(
-            progress.getValue("rank", "-"),
-            progress.getValue("step", "-"),
-            progress.getValue("loss", "-"));
+    return "hello; worker %s is at step %s\n"
+        .formatted(progress.getValue("rank", "-"), progress.getValue("step", "-"));
   }
 }

@@ -33,7 +33,7 @@ public final class BadWorker {
         .map(JobConfig::json)
         .compose(job -> report(vertx, job, "sync").compose(next -> report(vertx, job, "trimmed-mean")))
         .onFailure(problem -> System.err.println(problem.getMessage()))
-        .eventually(vertx::close);
+        .onComplete(ended -> vertx.close());
   }
 
   private static Future<Void> report(Vertx vertx, JsonObject job, String strategy) {

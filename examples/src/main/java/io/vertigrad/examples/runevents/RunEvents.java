@@ -2,52 +2,55 @@ package io.vertigrad.examples.runevents;
 
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
-import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.DeploymentOptions;
-import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 
 /** Prints what a run does: one of its own, or one that listens elsewhere. */
 public final class RunEvents {
 
   private RunEvents() {}
 
-  /** Without arguments trains; with HOST:PORT and a job file follows that run. */
-  public static void main(String[] arguments) {
+  /** Without arguments trains; with HOST:PORT and a run's job.json follows that run. */
+  public static void main(String[] arguments) throws IOException {
     boolean elsewhere = arguments.length == 2;
-    Vertx reader = Vertx.vertx();
-    JobRequest request = new JobRequest(elsewhere ? arguments[1] : "conf/digits-async.json");
+    String file = elsewhere ? arguments[1] : "conf/digits-async.json";
+    JsonObject json = new JsonObject(Files.readString(Path.of(file)));
     if (elsewhere) {
-      request.option("--join", "cluster.members", new JsonArray().add(arguments[0]));
+      json.put("cluster", JsonObject.of("members", JsonArray.of(arguments[0])));
     }
-    request
-        .read(reader)
-        .eventually(reader::close)
-        .compose(job -> elsewhere ? follow(job) : train(job))
+    JobConfig job = JobConfig.read(file, json);
+    if (elsewhere) {
+      follow(job);
+    } else {
+      train(job);
+    }
+  }
+
+  private static void follow(JobConfig job) {
+    new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster())
+        .start()
+        .onSuccess(vertx -> print(vertx, job, vertx::close))
         .onFailure(problem -> System.err.println(problem.getMessage()));
   }
 
-  private static Future<Void> follow(JobConfig job) {
-    return new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster())
-        .start()
-        .onSuccess(vertx -> print(vertx, job, vertx::close))
-        .mapEmpty();
-  }
-
-  private static Future<Void> train(JobConfig job) {
+  private static void train(JobConfig job) {
     Vertx vertx = Vertx.vertx();
     print(vertx, job, () -> {});
     CoordinatorVerticle coordinator = new CoordinatorVerticle();
-    return vertx
+    vertx
         .deployVerticle(coordinator, new DeploymentOptions().setConfig(job.json()))
         .compose(id -> new EmbeddedDeployment(vertx, job).start())
         .compose(started -> coordinator.result())
         .eventually(() -> coordinator.stop("all is printed"))
-        .eventually(vertx::close)
-        .mapEmpty();
+        .onFailure(problem -> System.err.println(problem.getMessage()))
+        .onComplete(ended -> vertx.close());
   }
 
   private static void print(Vertx vertx, JobConfig job, Runnable end) {
