@@ -77,8 +77,7 @@ public final class FinalModel {
 
   private ParameterSnapshot pull(Model model) {
     PartitionPlan plan =
-        PartitionPlan.of(
-            model.layout(), job.exchange().partitionElements(), job.servers().count());
+        PartitionPlan.of(model.layout(), job.exchange().partitionElements(), job.servers().count());
     BusExchange exchange =
         new BusExchange(
             vertx.eventBus(), job.addresses(), job.exchange(), plan.partitions().size());

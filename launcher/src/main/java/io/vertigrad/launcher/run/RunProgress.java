@@ -113,7 +113,9 @@ public final class RunProgress {
   /** How many gradients were applied at which staleness, over all workers. */
   public Map<Integer, Long> staleness() {
     Map<Integer, Long> histogram = new TreeMap<>();
-    workers.values().forEach(w -> w.staleness().forEach((k, n) -> histogram.merge(k, n, Long::sum)));
+    workers
+        .values()
+        .forEach(w -> w.staleness().forEach((k, n) -> histogram.merge(k, n, Long::sum)));
     return histogram;
   }
 

@@ -26,7 +26,10 @@ final class EventText {
       return Optional.of(
           format(
               "training: %s, %d workers, %d server%s, %,d parameters",
-              start.strategy(), start.workers(), start.servers(), plural(start.servers()),
+              start.strategy(),
+              start.workers(),
+              start.servers(),
+              plural(start.servers()),
               start.parameters()));
     }
     if (event instanceof MemberJoined joined && joined.incarnation() > 0) {
@@ -44,8 +47,7 @@ final class EventText {
   /** Where the run stands, without the step. */
   static String progress(RunProgress progress) {
     StringBuilder text = new StringBuilder();
-    text.append(
-        format("epoch %d, %,.0f samples/s", progress.epoch(), progress.samplesPerSecond()));
+    text.append(format("epoch %d, %,.0f samples/s", progress.epoch(), progress.samplesPerSecond()));
     if (!Double.isNaN(progress.trainingLoss())) {
       text.append(format(", loss %.3f", progress.trainingLoss()));
     }
@@ -81,7 +83,10 @@ final class EventText {
   private static String evaluated(Evaluated tested) {
     return format(
         "version %,6d  accuracy %6.2f %%  loss %.4f  (%,d test samples%s)",
-        tested.version(), tested.accuracy(), tested.loss(), tested.samples(),
+        tested.version(),
+        tested.accuracy(),
+        tested.loss(),
+        tested.samples(),
         tested.wholeTestSet() ? ", all of them" : "");
   }
 

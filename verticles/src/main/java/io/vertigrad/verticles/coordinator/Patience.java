@@ -106,10 +106,10 @@ final class Patience {
         .forEach(a -> missing.add(a.admission() + " (starting)"));
     missing.removeIf(String::isEmpty);
     String present = attendance.all().map(Attendee::describe).collect(Collectors.joining("; "));
-    return "the job did not start within %s: missing %s; present: %s; start the missing ones, or raise"
-            .formatted(
-                start.seconds(), String.join(", ", missing), present.isEmpty() ? "nobody" : present)
-        + " workers.waitSeconds";
+    return ("the job did not start within %s: missing %s; present: %s; start the missing ones, or"
+            + " raise workers.waitSeconds")
+        .formatted(
+            start.seconds(), String.join(", ", missing), present.isEmpty() ? "nobody" : present);
   }
 
   private String shardMissing() {
