@@ -2,15 +2,15 @@ package io.vertigrad.examples.ownstrategy;
 
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
+import io.vertigrad.verticles.evaluator.EvaluatorVerticle;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.server.ParameterServerVerticle;
+import io.vertigrad.verticles.worker.WorkerVerticle;
 import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
-import io.vertigrad.verticles.evaluator.EvaluatorVerticle;
-import io.vertigrad.verticles.server.ParameterServerVerticle;
-import io.vertigrad.verticles.worker.WorkerVerticle;
 
 /** Trains with two good workers and one broken one, by plain mean and by trimmed mean. */
 public final class BadWorker {
@@ -31,7 +31,8 @@ public final class BadWorker {
     new JobRequest("examples/own-strategy/job.json")
         .read(vertx)
         .map(JobConfig::json)
-        .compose(job -> report(vertx, job, "sync").compose(next -> report(vertx, job, "trimmed-mean")))
+        .compose(
+            job -> report(vertx, job, "sync").compose(next -> report(vertx, job, "trimmed-mean")))
         .onFailure(problem -> System.err.println(problem.getMessage()))
         .onComplete(ended -> vertx.close());
   }
@@ -52,14 +53,14 @@ public final class BadWorker {
         .compose(
             id ->
                 Future.all(
-                    deploy(new ParameterServerVerticle(), job),
-                    deploy(new EvaluatorVerticle(), job),
-                    deploy(new WorkerVerticle(), job),
-                    deploy(new WorkerVerticle(), job),
-                    deploy(new WorkerVerticle(), broken))
-                .compose(all -> coordinator.result())
-                .eventually(() -> coordinator.stop("the comparison goes on"))
-                .eventually(() -> vertx.undeploy(id)));
+                        deploy(new ParameterServerVerticle(), job),
+                        deploy(new EvaluatorVerticle(), job),
+                        deploy(new WorkerVerticle(), job),
+                        deploy(new WorkerVerticle(), job),
+                        deploy(new WorkerVerticle(), broken))
+                    .compose(all -> coordinator.result())
+                    .eventually(() -> coordinator.stop("the comparison goes on"))
+                    .eventually(() -> vertx.undeploy(id)));
   }
 
   private Future<String> deploy(Deployable verticle, JsonObject config) {

@@ -45,8 +45,7 @@ final class TrimmedMean implements ExchangeStrategy {
   @Override
   public Future<Frame> exchange(GradientPartition update) {
     if (update.version() < context.store().version()) {
-      return Future.succeededFuture(
-          context.answers().parameters(update.id(), Outcome.LATE, 0));
+      return Future.succeededFuture(context.answers().parameters(update.id(), Outcome.LATE, 0));
     }
     if (!activeRanks().contains(update.id().worker())) {
       return Future.succeededFuture(new Refusal(update.id(), Reason.PROTOCOL, tooEarly(update)));

@@ -62,8 +62,7 @@ class SpiralsTest {
             SettingsException.class, () -> new SpiralsProvider().open(config, Split.TRAIN));
 
     assertEquals(
-        "data set 'spirals': arm is not a known key, did you mean \"arms\"?",
-        refused.getMessage());
+        "data set 'spirals': arm is not a known key, did you mean \"arms\"?", refused.getMessage());
   }
 
   @Test

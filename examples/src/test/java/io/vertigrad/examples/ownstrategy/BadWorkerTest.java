@@ -36,9 +36,7 @@ class BadWorkerTest {
   private double accuracy(String strategy) throws Exception {
     JsonObject job =
         new JsonObject(Files.readString(Path.of("own-strategy/job.json")))
-            .put("steps", 100)
             .put("strategy", JsonObject.of("name", strategy));
-    job.getJsonObject("data").put("train", 2_000);
     JsonObject end =
         new BadWorker(vertx, job)
             .train()
