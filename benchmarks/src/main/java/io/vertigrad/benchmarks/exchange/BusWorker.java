@@ -29,9 +29,7 @@ final class BusWorker {
     PartitionPlan partitions = exchange.plan();
     StrategyFactory strategy =
         StrategyProviders.configure(job.strategy(), BusWorker.class.getClassLoader());
-    BusExchange bus =
-        new BusExchange(
-            vertx.eventBus(), job.addresses(), job.exchange(), partitions.partitions().size());
+    BusExchange bus = BusExchange.of(vertx.eventBus(), job);
     bus.membershipChanged(membership);
     loop =
         new TrainingLoop(
