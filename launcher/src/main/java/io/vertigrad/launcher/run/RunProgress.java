@@ -83,10 +83,9 @@ public final class RunProgress {
     return workers.values().stream().mapToInt(WorkerProgress::epoch).max().orElse(0);
   }
 
-  /** Samples behind all gradients so far, counted by the workers. */
+  /** Samples applied: at the end as the servers counted them, until then as the workers did. */
   public long samples() {
-    long counted = sum(workers.values(), WorkerProgress::samples);
-    return finished == null ? counted : Math.max(counted, finished.samples());
+    return finished == null ? sum(workers.values(), WorkerProgress::samples) : finished.samples();
   }
 
   /** Seconds from the start to now, or until the last worker left a finished job. */
@@ -113,7 +112,9 @@ public final class RunProgress {
   /** How many gradients were applied at which staleness, over all workers. */
   public Map<Integer, Long> staleness() {
     Map<Integer, Long> histogram = new TreeMap<>();
-    workers.values().forEach(w -> w.staleness().forEach((k, n) -> histogram.merge(k, n, Long::sum)));
+    workers
+        .values()
+        .forEach(w -> w.staleness().forEach((k, n) -> histogram.merge(k, n, Long::sum)));
     return histogram;
   }
 

@@ -101,6 +101,11 @@ final class GradientRound implements Round {
     return stop.getAsBoolean();
   }
 
+  /** Training samples behind the gradient. */
+  int samples() {
+    return samples;
+  }
+
   /** Payload of gradients, retries not counted. */
   long bytesSent() {
     return bytesSent;

@@ -32,15 +32,18 @@ final class Tally {
     waitingNanos += nanos;
   }
 
-  void computed(Batch batch, double loss, long nanos) {
+  void computed(Batch batch, long nanos) {
     epoch = batch.epoch();
-    samples += batch.count();
-    lossSum += loss * batch.count();
     computingNanos += nanos;
   }
 
-  void exchanged(GradientRound round, long newest, long nanos) {
+  /** Of a gradient that was applied nowhere, being late or not finite, no samples count. */
+  void exchanged(GradientRound round, double loss, long newest, long nanos) {
     step++;
+    if (round.staleness().isPresent()) {
+      samples += round.samples();
+      lossSum += loss * round.samples();
+    }
     version = newest;
     exchangingNanos += nanos;
     bytesSent += round.bytesSent();

@@ -113,14 +113,14 @@ final class TrainingSession {
     double loss = model.gradient(batch);
     Optional<Partition> broken = replica.gradient().computed();
     long computed = nanoClock.getAsLong();
-    tally.computed(batch, loss, computed - ready);
+    tally.computed(batch, computed - ready);
     GradientRound round = round(broken, batch.count());
     Ending ending = exchange.run(round);
     step++;
     if (ending != Ending.COMPLETE) {
       return ending;
     }
-    tally.exchanged(round, versions.highest(), nanoClock.getAsLong() - computed);
+    tally.exchanged(round, loss, versions.highest(), nanoClock.getAsLong() - computed);
     watchDivergence(round, loss);
     return broken.isEmpty() || plan.lockstep() ? ending : pull();
   }

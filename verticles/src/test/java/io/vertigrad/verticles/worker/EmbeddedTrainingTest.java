@@ -109,6 +109,12 @@ class EmbeddedTrainingTest {
     JsonObject result = train();
 
     assertEquals(2L * STEPS, result.getLong("version"));
+    long samples =
+        List.of(0, 1).stream()
+            .map(rank -> last(WorkerProgress.class, progress -> progress.rank() == rank))
+            .mapToLong(WorkerProgress::samples)
+            .sum();
+    assertEquals(result.getLong("samples"), samples);
     long applied =
         List.of(0, 1).stream()
             .map(rank -> last(WorkerProgress.class, progress -> progress.rank() == rank))
