@@ -107,7 +107,7 @@ class TrainCommandTest {
   private static CommandRun train(Path run, String file, String... options) {
     List<String> arguments = new java.util.ArrayList<>();
     arguments.addAll(List.of("train", file, "--run-dir", run.toString()));
-    arguments.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
+    arguments.addAll(List.of("--set", "data.train=2048", "--set", "data.test=500"));
     arguments.addAll(List.of(options));
     return CommandRun.of(arguments.toArray(String[]::new));
   }

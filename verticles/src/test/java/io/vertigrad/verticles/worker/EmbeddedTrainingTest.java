@@ -115,8 +115,7 @@ class EmbeddedTrainingTest {
             .map(rank -> last(WorkerProgress.class, progress -> progress.rank() == rank))
             .mapToLong(WorkerProgress::samples)
             .sum();
-    assertEquals(2L * STEPS * BATCH, samples);
-    assertEquals(samples, result.getLong("samples"));
+    assertEquals(result.getLong("samples"), samples);
     long applied =
         List.of(0, 1).stream()
             .map(rank -> last(WorkerProgress.class, progress -> progress.rank() == rank))
