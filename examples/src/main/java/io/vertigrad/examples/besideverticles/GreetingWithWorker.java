@@ -21,6 +21,10 @@ public final class GreetingWithWorker {
 
   /** Takes the address to join and the run's job.json, as {@code train --listen} prints them. */
   public static void main(String[] arguments) throws IOException {
+    if (arguments.length != 2) {
+      System.err.println("expected HOST:PORT and a job file, as ./vertigrad train --listen prints");
+      System.exit(2);
+    }
     JsonObject file = new JsonObject(Files.readString(Path.of(arguments[1])));
     file.put("cluster", JsonObject.of("members", JsonArray.of(arguments[0])));
     JobConfig job = JobConfig.read(arguments[1], file);

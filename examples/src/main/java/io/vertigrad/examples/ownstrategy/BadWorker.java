@@ -44,7 +44,10 @@ public final class BadWorker {
         .mapEmpty();
   }
 
-  /** How the job ended, as {@link CoordinatorVerticle#result()} tells it. */
+  /**
+   * One after the other, so that ranks and so results repeat; how the job ended, as {@link
+   * CoordinatorVerticle#result()} tells it.
+   */
   Future<JsonObject> train() {
     JsonObject broken = job.copy();
     broken.getJsonObject("data").put("gain", BROKEN_GAIN);
@@ -52,13 +55,12 @@ public final class BadWorker {
     return deploy(coordinator, job)
         .compose(
             id ->
-                Future.all(
-                        deploy(new ParameterServerVerticle(), job),
-                        deploy(new EvaluatorVerticle(), job),
-                        deploy(new WorkerVerticle(), job),
-                        deploy(new WorkerVerticle(), job),
-                        deploy(new WorkerVerticle(), broken))
-                    .compose(all -> coordinator.result())
+                deploy(new ParameterServerVerticle(), job)
+                    .compose(server -> deploy(new EvaluatorVerticle(), job))
+                    .compose(evaluator -> deploy(new WorkerVerticle(), job))
+                    .compose(rank0 -> deploy(new WorkerVerticle(), job))
+                    .compose(rank1 -> deploy(new WorkerVerticle(), broken))
+                    .compose(rank2 -> coordinator.result())
                     .eventually(() -> coordinator.stop("the comparison goes on"))
                     .eventually(() -> vertx.undeploy(id)));
   }
