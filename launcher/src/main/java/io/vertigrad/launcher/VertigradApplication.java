@@ -24,8 +24,7 @@ import org.slf4j.LoggerFactory;
 public final class VertigradApplication extends VertxApplication implements VertxApplicationHooks {
 
   private static final Logger LOG = LoggerFactory.getLogger(VertigradApplication.class);
-  private static final Set<String> COMMANDS =
-      Set.of("train", "node", "doctor", "-h", "--help", "-V", "--version");
+  private static final Set<String> OPTIONS = Set.of("-h", "--help", "-V", "--version");
 
   private final List<String> arguments;
   private JobConfig job;
@@ -38,11 +37,16 @@ public final class VertigradApplication extends VertxApplication implements Vert
 
   /** The jar's entry. */
   public static void main(String[] arguments) {
-    if (arguments.length == 0 || COMMANDS.contains(arguments[0])) {
+    if (arguments.length == 0 || isCommand(arguments[0])) {
       VertigradCommand.main(arguments);
     } else {
       new VertigradApplication(arguments).launch();
     }
+  }
+
+  /** A plain word is one of our commands, or a misspelt one; verticles have dots or a prefix. */
+  private static boolean isCommand(String argument) {
+    return OPTIONS.contains(argument) || argument.matches("[A-Za-z]+");
   }
 
   /** Refuses a bad job file before anything is opened; the stock launcher would only warn. */
