@@ -6,8 +6,8 @@ import java.util.List;
 /**
  * How parameters follow gradients.
  *
- * <p>Momentum is Nesterov's as PyTorch computes it at a constant rate: {@code v = mu v + g; p -=
- * lr (g + mu v)}. The heavy ball ({@code p -= lr v}) is not on offer, because ND4J has none; nor is
+ * <p>Momentum is Nesterov's as PyTorch computes it at a constant rate: {@code v = mu v + g; p -= lr
+ * (g + mu v)}. The heavy ball ({@code p -= lr v}) is not on offer, because ND4J has none; nor is
  * Nadam, because ND4J's is wrong.
  *
  * @param name {@code sgd}, {@code nesterov}, {@code adam}, {@code adagrad} or {@code rmsprop}
@@ -52,6 +52,27 @@ public record OptimizerConfig(
   public static OptimizerConfig sgd(double learningRate) {
     return new OptimizerConfig(
         "sgd", learningRate, 0.9, 0.9, 0.999, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
+  }
+
+  /** The same with another base learning rate. */
+  public OptimizerConfig withLearningRate(double rate) {
+    return new OptimizerConfig(
+        name, rate, momentum, beta1, beta2, epsilon, l2, weightDecay, clipNorm, schedule);
+  }
+
+  /** The same with another coupled decay. */
+  public OptimizerConfig withL2(double decay) {
+    return new OptimizerConfig(
+        name,
+        learningRate,
+        momentum,
+        beta1,
+        beta2,
+        epsilon,
+        decay,
+        weightDecay,
+        clipNorm,
+        schedule);
   }
 
   /**
