@@ -47,7 +47,8 @@ final class FailureReport {
   private static boolean isInput(Throwable error) {
     return error instanceof InputException
         || error instanceof SettingsException
-        || error instanceof DataException;
+        || error instanceof DataException
+        || error.getClass() == IllegalArgumentException.class;
   }
 
   private static Stream<Throwable> causes(Throwable error) {

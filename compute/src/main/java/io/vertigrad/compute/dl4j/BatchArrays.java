@@ -8,7 +8,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** Native input arrays for batches of one size: features and one-hot labels, made once, refilled. */
+/**
+ * Native input arrays for batches of one size: features and one-hot labels, made once, refilled.
+ */
 final class BatchArrays {
 
   private final INDArray features;
@@ -61,6 +63,8 @@ final class BatchArrays {
       hot[i] = i * classes + label;
       target.put(hot[i], 1);
     }
+    NativeFloats.written(features);
+    NativeFloats.written(labels);
   }
 
   INDArray features() {

@@ -100,7 +100,9 @@ final class Dl4jModel implements Model {
     try (MemoryWorkspace workspace =
         Nd4j.getWorkspaceManager().getAndActivateWorkspace(OUTPUT_MEMORY, OUTPUT)) {
       INDArray output = network.output(filled.features(), workspace);
-      NativeFloats.of(output.ordering() == 'c' ? output : output.dup('c')).get(probabilities);
+      INDArray rows = NativeFloats.rows(output);
+      NativeFloats.fetch(rows);
+      NativeFloats.of(rows).get(probabilities);
     }
     return score(probabilities, batch.labels());
   }

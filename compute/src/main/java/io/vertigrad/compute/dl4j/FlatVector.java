@@ -36,6 +36,7 @@ final class FlatVector {
   void read(int first, FloatBuffer destination, float scale) {
     int count = destination.remaining();
     checkRange(first, count);
+    NativeFloats.fetch(array);
     for (SegmentTable.Segment segment : table.segments()) {
       int length = segment.overlap(first, count);
       if (length > 0) {
@@ -53,6 +54,7 @@ final class FlatVector {
   void write(int first, FloatBuffer source) {
     int count = source.remaining();
     checkRange(first, count);
+    NativeFloats.fetch(array);
     for (SegmentTable.Segment segment : table.segments()) {
       int length = segment.overlap(first, count);
       if (length > 0) {
@@ -61,6 +63,7 @@ final class FlatVector {
         source.position(source.position() + length);
       }
     }
+    NativeFloats.written(array);
   }
 
   /** Scales while the data is in the nearest cache, so that it crosses memory only once. */
@@ -78,7 +81,8 @@ final class FlatVector {
   private void checkRange(int first, int count) {
     if (first < 0 || first + (long) count > array.length()) {
       throw new IndexOutOfBoundsException(
-          "elements %d to %d: expected within 0 to %d".formatted(first, first + count, array.length()));
+          "elements %d to %d: expected within 0 to %d"
+              .formatted(first, first + count, array.length()));
     }
   }
 }

@@ -91,8 +91,7 @@ final class ModelLoader {
       if (graph.getNumInputArrays() != 1 || graph.getNumOutputArrays() != 1) {
         throw new IllegalArgumentException(
             "model %s: found %d inputs and %d outputs, expected 1 and 1"
-                .formatted(
-                    config.name(), graph.getNumInputArrays(), graph.getNumOutputArrays()));
+                .formatted(config.name(), graph.getNumInputArrays(), graph.getNumOutputArrays()));
       }
       return new GraphNetwork(graph);
     }

@@ -40,8 +40,10 @@ final class Nd4jRule implements UpdateRule {
   @Override
   public void toStep(float[] values, double learningRate, long iteration) {
     gradientMemory.put(0, values, 0, length);
+    NativeFloats.written(gradient);
     config.setLrAndSchedule(learningRate, null);
     updater.applyUpdater(gradient, Math.toIntExact(iteration), 0);
+    NativeFloats.fetch(gradient);
     gradientMemory.get(0, values, 0, length);
   }
 
@@ -52,11 +54,13 @@ final class Nd4jRule implements UpdateRule {
 
   @Override
   public void readState(FloatBuffer destination) {
+    NativeFloats.fetch(state);
     destination.put(stateMemory.duplicate());
   }
 
   @Override
   public void writeState(FloatBuffer source) {
     stateMemory.duplicate().put(source);
+    NativeFloats.written(state);
   }
 }

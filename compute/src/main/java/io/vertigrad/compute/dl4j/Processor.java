@@ -14,7 +14,8 @@ import java.util.Set;
 record Processor(Set<String> flags) {
 
   private static final Path LIST = Path.of("/proc/cpuinfo");
-  private static final List<String> SKYLAKE_X = List.of("avx512f", "avx512dq", "avx512bw", "avx512vl");
+  private static final List<String> SKYLAKE_X =
+      List.of("avx512f", "avx512dq", "avx512bw", "avx512vl");
 
   Processor {
     flags = Set.copyOf(flags);

@@ -39,7 +39,9 @@ final class SavedNetwork {
     } catch (IOException | RuntimeException e) {
       throw new IllegalArgumentException(
           "model %s: not a DL4J model (%s), expected a zip of ModelSerializer or a configuration"
-                  .formatted(file, e.getMessage() == null ? e : e.getMessage().lines().findFirst().orElse(""))
+                  .formatted(
+                      file,
+                      e.getMessage() == null ? e : e.getMessage().lines().findFirst().orElse(""))
               + " as .json",
           e);
     }
@@ -51,8 +53,7 @@ final class SavedNetwork {
       if (entry == null) {
         throw new ZipException("no " + CONFIGURATION + " in it");
       }
-      String json =
-          new String(zip.getInputStream(entry).readAllBytes(), StandardCharsets.UTF_8);
+      String json = new String(zip.getInputStream(entry).readAllBytes(), StandardCharsets.UTF_8);
       return isGraph(json)
           ? ModelSerializer.restoreComputationGraph(file.toFile(), false)
           : ModelSerializer.restoreMultiLayerNetwork(file.toFile(), false);

@@ -47,7 +47,8 @@ final class SegmentTable {
         network.arrays().stream()
             .sorted(Comparator.comparingLong(p -> NativeFloats.address(p.values())))
             .toList();
-    ParameterLayout layout = new ParameterLayout(inMemory.stream().map(SegmentTable::block).toList());
+    ParameterLayout layout =
+        new ParameterLayout(inMemory.stream().map(SegmentTable::block).toList());
     List<Segment> segments = new ArrayList<>();
     int exchange = 0;
     for (Block.Kind kind : List.of(Block.Kind.TRAINABLE, Block.Kind.STATISTIC)) {

@@ -11,7 +11,8 @@ public record CosineSchedule(double length, double least) implements LearningRat
 
   public CosineSchedule {
     if (!(length > 0)) {
-      throw new IllegalArgumentException("length is %s epochs, expected more than 0".formatted(length));
+      throw new IllegalArgumentException(
+          "length is %s epochs, expected more than 0".formatted(length));
     }
   }
 

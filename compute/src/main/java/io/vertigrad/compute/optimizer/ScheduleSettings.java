@@ -19,15 +19,13 @@ final class ScheduleSettings {
   }
 
   private static LearningRateSchedule named(Settings settings) {
-    String name =
-        settings.choice("name", "constant", "constant", "step", "exponential", "cosine");
+    String name = settings.choice("name", "constant", "constant", "step", "exponential", "cosine");
     return switch (name) {
       case "step" -> step(settings);
       case "exponential" -> new ExponentialSchedule(settings.number("gamma", 0.95, 1e-6, 1));
       case "cosine" ->
           new CosineSchedule(
-              settings.number("epochs", 1, 1e-6, MOST_EPOCHS),
-              settings.number("least", 0, 0, 1));
+              settings.number("epochs", 1, 1e-6, MOST_EPOCHS), settings.number("least", 0, 0, 1));
       default -> LearningRateSchedule.constant();
     };
   }
@@ -36,7 +34,8 @@ final class ScheduleSettings {
     List<Double> milestones = settings.numbers("milestones", List.of());
     double gamma = settings.number("gamma", 0.1, 1e-6, 1);
     if (milestones.isEmpty()) {
-      throw settings.refuse("milestones", "is missing, expected a list of epochs such as [80, 120]");
+      throw settings.refuse(
+          "milestones", "is missing, expected a list of epochs such as [80, 120]");
     }
     try {
       return new StepSchedule(milestones, gamma);

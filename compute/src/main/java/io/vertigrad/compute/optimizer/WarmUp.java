@@ -13,7 +13,8 @@ public record WarmUp(long length, double start, LearningRateSchedule next)
 
   public WarmUp {
     if (length < 1) {
-      throw new IllegalArgumentException("length is %d updates, expected 1 or more".formatted(length));
+      throw new IllegalArgumentException(
+          "length is %d updates, expected 1 or more".formatted(length));
     }
   }
 

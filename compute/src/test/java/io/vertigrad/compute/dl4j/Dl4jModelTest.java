@@ -37,8 +37,7 @@ class Dl4jModelTest {
     Batch batch = Samples.batch(7, SMALL, 10, 2);
     float[] parameters = Samples.parameters(model);
 
-    float[] expected =
-        ReferenceNetworks.gradient(ReferenceNetworks::convNet, parameters, batch);
+    float[] expected = ReferenceNetworks.gradient(ReferenceNetworks::convNet, parameters, batch);
 
     assertTrue(Samples.distance(expected, Samples.gradient(model, batch)) < TO_REFERENCE);
   }
@@ -50,8 +49,7 @@ class Dl4jModelTest {
     float[] parameters = Samples.parameters(model);
 
     float[] expected =
-        ReferenceNetworks.gradient(
-            (p, b) -> ReferenceNetworks.mlp(p, b, 8), parameters, batch);
+        ReferenceNetworks.gradient((p, b) -> ReferenceNetworks.mlp(p, b, 8), parameters, batch);
 
     assertTrue(Samples.distance(expected, Samples.gradient(model, batch)) < TO_REFERENCE);
   }
@@ -80,8 +78,7 @@ class Dl4jModelTest {
     Batch whole = Samples.batch(64, DIGIT, 10, 4);
     float[] mean = new float[model.layout().length()];
     for (int part = 0; part < 4; part++) {
-      float[] gradient =
-          Samples.gradient(model, Samples.part(whole, part * 16, part * 16 + 16));
+      float[] gradient = Samples.gradient(model, Samples.part(whole, part * 16, part * 16 + 16));
       for (int i = 0; i < mean.length; i++) {
         mean[i] += gradient[i] / 4;
       }
@@ -115,8 +112,7 @@ class Dl4jModelTest {
 
     assertArrayEquals(new float[] {before[24], 1, 2, 3, before[28]}, range, 0);
     assertThrows(
-        IndexOutOfBoundsException.class,
-        () -> model.readParameters(1959, FloatBuffer.allocate(2)));
+        IndexOutOfBoundsException.class, () -> model.readParameters(1959, FloatBuffer.allocate(2)));
   }
 
   @Test
@@ -190,8 +186,7 @@ class Dl4jModelTest {
         assertThrows(IllegalArgumentException.class, () -> model.gradient(label)).getMessage());
     assertEquals(
         "batch of 1 samples with 783 values, expected 784",
-        assertThrows(IllegalArgumentException.class, () -> model.gradient(features))
-            .getMessage());
+        assertThrows(IllegalArgumentException.class, () -> model.gradient(features)).getMessage());
   }
 
   @Test
@@ -199,7 +194,8 @@ class Dl4jModelTest {
     Model model = Samples.model("convnet", Map.of(), DIGIT, 1);
     Batch batch = Samples.batch(1, DIGIT, 10, 6);
 
-    CompletableFuture<Double> elsewhere = CompletableFuture.supplyAsync(() -> model.gradient(batch));
+    CompletableFuture<Double> elsewhere =
+        CompletableFuture.supplyAsync(() -> model.gradient(batch));
 
     assertThrows(Exception.class, () -> elsewhere.get(60, TimeUnit.SECONDS));
   }

@@ -64,8 +64,7 @@ class ModelLoaderTest {
     assertEquals(
         "model nowhere/model.zip: no such file, expected a DL4J .zip or configuration .json",
         refused("nowhere/model.zip", Map.of(), DIGIT));
-    assertTrue(
-        refused(text.toString(), Map.of(), DIGIT).contains("model.zip: not a DL4J model"));
+    assertTrue(refused(text.toString(), Map.of(), DIGIT).contains("model.zip: not a DL4J model"));
   }
 
   @Test
@@ -81,8 +80,7 @@ class ModelLoaderTest {
             .contains("mlp.zip: does not take samples of shape [1, 8, 8]"));
     ModelConfig classes = new ModelConfig(file.toString(), Map.of(), DIGIT, 3, 1, 1);
     assertTrue(
-        assertThrows(
-                IllegalArgumentException.class, () -> Engine.named("dl4j").model(classes))
+        assertThrows(IllegalArgumentException.class, () -> Engine.named("dl4j").model(classes))
             .getMessage()
             .contains("its output is [1, 10] for one sample, expected [1, 3] for the 3 classes"));
   }

@@ -52,7 +52,6 @@ class LearningRateScheduleTest {
 
   @Test
   void shouldRefuseWhenMilestonesDoNotRise() {
-    assertThrows(
-        IllegalArgumentException.class, () -> new StepSchedule(List.of(120.0, 80.0), 0.1));
+    assertThrows(IllegalArgumentException.class, () -> new StepSchedule(List.of(120.0, 80.0), 0.1));
   }
 }

@@ -56,8 +56,7 @@ class OptimizerConfigTest {
     assertThrows(SettingsException.class, () -> read("{\"momentum\":1}"));
     assertEquals(
         "job.json: schedule.milestones is missing, expected a list of epochs such as [80, 120]",
-        assertThrows(
-                SettingsException.class, () -> read("{\"schedule\":{\"name\":\"step\"}}"))
+        assertThrows(SettingsException.class, () -> read("{\"schedule\":{\"name\":\"step\"}}"))
             .getMessage());
   }
 

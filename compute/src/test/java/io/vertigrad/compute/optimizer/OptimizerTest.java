@@ -17,7 +17,8 @@ class OptimizerTest {
 
     optimizer.step(parameters, new float[] {1, 1}, 0, 0);
 
-    assertArrayEquals(new float[] {2 - 0.1f * (1 + 1), -4 - 0.1f * (1 - 2)}, parameters, EXACT_ENOUGH);
+    assertArrayEquals(
+        new float[] {2 - 0.1f * (1 + 1), -4 - 0.1f * (1 - 2)}, parameters, EXACT_ENOUGH);
   }
 
   @Test
@@ -55,8 +56,7 @@ class OptimizerTest {
     Optimizer optimizer = new Optimizer(config(0.1, 0, 0, 1), new PlainRule(2), 2);
 
     assertThrows(
-        IllegalArgumentException.class,
-        () -> optimizer.step(new float[2], new float[3], 0, 0));
+        IllegalArgumentException.class, () -> optimizer.step(new float[2], new float[3], 0, 0));
   }
 
   private static OptimizerConfig config(double rate, double l2, double decay, double factor) {

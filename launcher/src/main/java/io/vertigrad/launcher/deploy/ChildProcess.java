@@ -16,6 +16,10 @@ final class ChildProcess {
   /** Told to a child so that it ends when its parent does, which closes its standard input. */
   static final String WITH_PARENT = "--with-parent";
 
+  /** Options that no two JVMs of one machine can share. */
+  private static final List<String> ONLY_ONCE =
+      List.of("-agentlib:jdwp", "-XX:ArchiveClassesAtExit");
+
   private static final int LAST_LINES = 5;
   private static final long STOP_SECONDS = 5;
 
@@ -35,7 +39,7 @@ final class ChildProcess {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-    command.removeIf(argument -> argument.startsWith("-agentlib:jdwp"));
+    command.removeIf(argument -> ONLY_ONCE.stream().anyMatch(argument::startsWith));
     command.add("-cp");
     command.add(System.getProperty("java.class.path"));
     command.add(mainClass);

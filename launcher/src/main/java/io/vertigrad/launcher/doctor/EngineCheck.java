@@ -3,7 +3,6 @@ package io.vertigrad.launcher.doctor;
 import io.vertigrad.compute.Engine;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /** The compute engine loads, and says what it runs on. */
 final class EngineCheck implements Check {
@@ -32,7 +31,7 @@ final class EngineCheck implements Check {
 
   private Finding judge(String key, String value) {
     String text = key + ": " + value;
-    boolean bad = value.toLowerCase(Locale.ROOT).startsWith("missing");
+    boolean bad = key.equals("missing") && !value.equals("nothing");
     return bad
         ? Finding.warn(engine, text, "start with ./vertigrad, which sets the environment")
         : Finding.ok(engine, text);

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.job;
 
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -44,11 +45,11 @@ public final class JobRequest {
   }
 
   private JobConfig resolve(JobFile file) {
-    if (assignments.isEmpty()) {
-      return JobConfig.read(file.origin(), file.json());
-    }
     JsonObject changed = file.json().copy();
     assignments.forEach(assignment -> assignment.applyTo(changed));
-    return JobConfig.read(file.origin() + " with " + String.join(" ", words), changed);
+    String changes = words.isEmpty() ? "" : " with " + String.join(" ", words);
+    JobConfig job = JobConfig.read(file.origin() + changes, changed);
+    StrategyProviders.configure(job.strategy(), getClass().getClassLoader());
+    return job;
   }
 }

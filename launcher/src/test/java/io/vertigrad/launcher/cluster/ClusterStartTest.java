@@ -10,8 +10,8 @@ import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.verticles.job.ClusterConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.http.ClientAuth;
 import java.io.IOException;
 import java.io.InputStream;
@@ -126,6 +126,7 @@ class ClusterStartTest {
     Object answer = await(two.eventBus().<String>request("echo", "hello")).body();
 
     assertEquals("hello", answer);
+    assertFalse(hangsUp(busPort(first)), "without TLS the bus listens to anyone");
   }
 
   @Test
@@ -184,7 +185,7 @@ class ClusterStartTest {
   /** Sends what the bus would understand without TLS; true when the other end closes. */
   private static boolean hangsUp(int port) throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-      socket.setSoTimeout(5_000);
+      socket.setSoTimeout(2_000);
       OutputStream out = socket.getOutputStream();
       out.write(new byte[] {0, 0, 0, 5, 1, 0, 0, 0, 0});
       out.flush();

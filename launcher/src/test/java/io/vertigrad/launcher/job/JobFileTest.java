@@ -76,7 +76,7 @@ class JobFileTest {
 
     assertEquals(
         file
-            + ": line 3, column 12: not valid JSON: Unexpected character ('5' (code 53)): was"
+            + ": line 3, column 11: not valid JSON: Unexpected character ('5' (code 53)): was"
             + " expecting a colon to separate field name and value",
         failure(JobFile.read(vertx, file)));
   }

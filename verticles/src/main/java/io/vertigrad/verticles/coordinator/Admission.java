@@ -1,7 +1,10 @@
 package io.vertigrad.verticles.coordinator;
 
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.Membership.Member;
 import io.vertx.core.json.JsonObject;
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * The coordinator's yes to a join, and from then on the member's identity.
@@ -26,6 +29,14 @@ public record Admission(Role role, int rank, int incarnation) {
         Role.valueOf(json.getString("role").toUpperCase(Locale.ROOT)),
         json.getInteger("rank"),
         json.getInteger("incarnation"));
+  }
+
+  /** True when this very incarnation takes part; an evaluator watches any membership. */
+  public boolean isPartOf(Membership membership) {
+    Optional<Member> found =
+        role == Role.SERVER ? membership.server(rank) : membership.worker(rank);
+    return role == Role.EVALUATOR
+        || found.filter(member -> member.incarnation() == incarnation).isPresent();
   }
 
   /** For people: {@code worker 1}, or {@code worker 1 (incarnation 2)} from the second on. */

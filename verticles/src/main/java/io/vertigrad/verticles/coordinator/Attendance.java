@@ -34,8 +34,11 @@ final class Attendance {
   /** Gives out the lowest free rank under its next incarnation. */
   Attendee admit(JoinRequest request, long nowMillis) {
     TreeMap<Integer, Attendee> members = present.get(request.role());
-    int rank = IntStream.iterate(0, r -> r + 1).filter(r -> !members.containsKey(r)).findFirst()
-        .getAsInt();
+    int rank =
+        IntStream.iterate(0, r -> r + 1)
+            .filter(r -> !members.containsKey(r))
+            .findFirst()
+            .getAsInt();
     int incarnation = incarnations.merge(key(request.role(), rank), 1, Integer::sum) - 1;
     Admission admission = new Admission(request.role(), rank, incarnation);
     Attendee attendee = new Attendee(admission, request, nowMillis);

@@ -8,7 +8,6 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
-import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.UUID;
@@ -30,7 +29,7 @@ public final class CoordinatorClient {
   private final Role role;
   private final MemberHandler handler;
   private MessageConsumer<JsonObject> control;
-  private MessageConsumer<JsonObject> own;
+  private MemberDesk own;
   private Admission admission;
   private volatile Promise<Membership> started = Promise.promise();
   private Pulse pulse;
@@ -132,8 +131,8 @@ public final class CoordinatorClient {
       send(admitted, "left while it joined");
       return Future.failedFuture(new JoinException("left while it joined: " + over));
     }
-    own = vertx.eventBus().consumer(address(admitted), this::hearOwn);
-    return own.completion()
+    own = new MemberDesk(vertx, address(admitted), handler);
+    return own.open()
         .map(
             listening -> {
               admission = admitted;
@@ -173,44 +172,9 @@ public final class CoordinatorClient {
     }
     membership = now;
     handler.membershipChanged(now);
-    if (includes(now)) {
+    if (admission != null && admission.isPartOf(now)) {
       started.tryComplete(now);
     }
-  }
-
-  private boolean includes(Membership now) {
-    Admission mine = admission;
-    return mine != null
-        && switch (role) {
-          case SERVER ->
-              now.server(mine.rank()).filter(m -> m.incarnation() == mine.incarnation()).isPresent();
-          case WORKER ->
-              now.worker(mine.rank()).filter(m -> m.incarnation() == mine.incarnation()).isPresent();
-          case EVALUATOR -> true;
-        };
-  }
-
-  private void hearOwn(Message<JsonObject> message) {
-    JsonObject body = message.body();
-    if (body.containsKey("propose")) {
-      propose(message, Membership.fromJson(body.getJsonObject("propose")));
-      return;
-    }
-    handler
-        .command(body)
-        .onSuccess(message::reply)
-        .onFailure(failure -> message.fail(1, failure.getMessage()));
-  }
-
-  private void propose(Message<JsonObject> message, Membership next) {
-    JsonObject answer = new JsonObject();
-    try {
-      handler.proposed(next).ifPresent(version -> answer.put("version", version));
-    } catch (IllegalStateException notReady) {
-      message.fail(1, notReady.getMessage());
-      return;
-    }
-    message.reply(answer);
   }
 
   private void lost(long silentMillis) {
@@ -247,7 +211,7 @@ public final class CoordinatorClient {
       pulse = null;
     }
     if (own != null) {
-      own.unregister();
+      own.close();
       own = null;
     }
     admission = null;

@@ -95,7 +95,7 @@ public final class CoordinatorVerticle extends VerticleBase {
                     ? Future.succeededFuture()
                     : Future.failedFuture(
                         "another coordinator answers on %s: give this job another name (key"
-                            .formatted(address)
+                                .formatted(address)
                             + " \"job\"), or let that one finish"));
   }
 

@@ -1,27 +1,23 @@
 package io.vertigrad.verticles.coordinator;
 
-import io.vertigrad.verticles.coordinator.Decision.Announce;
 import io.vertigrad.verticles.coordinator.Decision.Complete;
 import io.vertigrad.verticles.coordinator.Decision.Conclude;
 import io.vertigrad.verticles.coordinator.Decision.Stop;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 
 /** How a job ends: evaluated, failed or stopped; its result is decided once. */
 final class Ending {
 
   private final Consumer<Decision> decisions;
-  private final LongSupplier wallMillis;
+  private final RosterNews news;
   private String reason = "";
   private boolean complete;
 
-  Ending(Consumer<Decision> decisions, LongSupplier wallMillis) {
+  Ending(Consumer<Decision> decisions, RosterNews news) {
     this.decisions = decisions;
-    this.wallMillis = wallMillis;
+    this.news = news;
   }
 
   /** Why it ended; empty before. */
@@ -39,9 +35,7 @@ final class Ending {
 
   void finished(Progress progress, Optional<JsonObject> evaluation) {
     reason = Roster.FINISHED;
-    decisions.accept(
-        new Announce(
-            new JobFinished(wallMillis.getAsLong(), progress.version(), progress.samples())));
+    news.finished(progress);
     JsonObject result = result(RosterState.FINISHED, progress);
     evaluation.ifPresent(found -> result.put("evaluation", found));
     complete(result);
@@ -49,7 +43,7 @@ final class Ending {
 
   void failed(Progress progress, String why) {
     reason = why;
-    decisions.accept(new Announce(new JobFailed(wallMillis.getAsLong(), why)));
+    news.failed(why);
     complete(result(RosterState.FAILED, progress).put("failure", why));
     decisions.accept(new Stop(why));
   }

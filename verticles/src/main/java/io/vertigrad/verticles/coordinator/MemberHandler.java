@@ -25,7 +25,9 @@ public interface MemberHandler {
     return Future.failedFuture("unknown command " + command.encode());
   }
 
-  /** This member was taken for dead: everything under the old incarnation is refused from now on. */
+  /**
+   * This member was taken for dead: everything under the old incarnation is refused from now on.
+   */
   void evicted(String why);
 
   /** The job is over, or failed; let go of everything. */

@@ -36,8 +36,7 @@ final class Patience {
   /** True when the job can start: all servers and workers, and the evaluator or a short wait. */
   boolean quorate(long now) {
     boolean complete =
-        attendance.readyServers().size() == config.servers()
-            && readyWorkers() >= config.workers();
+        attendance.readyServers().size() == config.servers() && readyWorkers() >= config.workers();
     boolean waited = evaluator.exceeded(complete, now);
     return complete && (waited || attendance.count(Role.EVALUATOR) >= config.evaluators());
   }
@@ -90,11 +89,7 @@ final class Patience {
                 ("shard %d was lost at version %d (%s) and its replacement at %s found no usable"
                         + " checkpoint; set servers.checkpointEvery and a checkpointDirectory that"
                         + " the replacement can read")
-                    .formatted(
-                        server.rank(),
-                        version,
-                        attendance.departures(),
-                        server.node()));
+                    .formatted(server.rank(), version, attendance.departures(), server.node()));
   }
 
   private long readyWorkers() {
@@ -105,13 +100,16 @@ final class Patience {
     List<String> missing = new ArrayList<>();
     missing.add(attendance.missing(Role.SERVER, config.servers()));
     missing.add(attendance.missing(Role.WORKER, config.workers()));
-    attendance.all().filter(a -> !a.ready()).forEach(a -> missing.add(a.admission() + " (starting)"));
+    attendance
+        .all()
+        .filter(a -> !a.ready())
+        .forEach(a -> missing.add(a.admission() + " (starting)"));
     missing.removeIf(String::isEmpty);
-    String present =
-        attendance.all().map(Attendee::describe).collect(Collectors.joining("; "));
-    return "the job did not start within %s: missing %s; present: %s; start the missing ones, or raise"
-            .formatted(start.seconds(), String.join(", ", missing), present.isEmpty() ? "nobody" : present)
-        + " workers.waitSeconds";
+    String present = attendance.all().map(Attendee::describe).collect(Collectors.joining("; "));
+    return ("the job did not start within %s: missing %s; present: %s; start the missing ones, or"
+            + " raise workers.waitSeconds")
+        .formatted(
+            start.seconds(), String.join(", ", missing), present.isEmpty() ? "nobody" : present);
   }
 
   private String shardMissing() {

@@ -1,13 +1,7 @@
 package io.vertigrad.verticles.coordinator;
 
-import io.vertigrad.verticles.coordinator.Decision.Announce;
 import io.vertigrad.verticles.coordinator.Decision.Propose;
 import io.vertigrad.verticles.coordinator.Decision.Publish;
-import io.vertigrad.verticles.metrics.TrainingEvent;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
@@ -27,18 +21,18 @@ final class Roster {
 
   private final RosterConfig config;
   private final LongSupplier clockMillis;
-  private final LongSupplier wallMillis;
   private final Consumer<Decision> decisions;
   private final Attendance attendance = new Attendance();
   private final Gate gate;
   private final Agreement agreement;
   private final Progress progress = new Progress();
   private final Patience patience;
+  private final Watch watch;
+  private final RosterNews news;
   private final Ending ending;
   private RosterState state = RosterState.WAITING;
   private Membership membership = Membership.NONE;
   private boolean changed;
-  private long tickedMillis;
 
   /**
    * A roster with nobody on it.
@@ -54,13 +48,13 @@ final class Roster {
       Consumer<Decision> decisions) {
     this.config = config;
     this.clockMillis = clockMillis;
-    this.wallMillis = wallMillis;
     this.decisions = decisions;
     gate = new Gate(config);
     agreement = new Agreement(config.lockstep(), config.lastVersion());
     patience = new Patience(config, attendance, agreement);
-    ending = new Ending(decisions, wallMillis);
-    tickedMillis = clockMillis.getAsLong();
+    news = new RosterNews(decisions, wallMillis);
+    ending = new Ending(decisions, news);
+    watch = new Watch(config, attendance, news, clockMillis.getAsLong());
   }
 
   RosterState state() {
@@ -99,17 +93,11 @@ final class Roster {
       throw new JoinException("the job has reached its last version, " + config.lastVersion());
     }
     gate.check(request, attendance);
-    Admission admission = attendance.admit(request, clockMillis.getAsLong()).admission();
-    announce(
-        new MemberJoined(
-            wallMillis.getAsLong(),
-            admission.role().lower(),
-            admission.rank(),
-            admission.incarnation(),
-            request.node()));
+    Attendee newcomer = attendance.admit(request, clockMillis.getAsLong());
+    news.joined(newcomer);
     changed = true;
     settle();
-    return admission;
+    return newcomer.admission();
   }
 
   /** Takes a sign of life; false when this member is not, or no longer, part of the job. */
@@ -183,11 +171,7 @@ final class Roster {
   /** Looks at the clock: suspects, evicts, gives up waiting. Called a few times a second. */
   void tick() {
     long now = clockMillis.getAsLong();
-    if (now - tickedMillis >= config.suspectMillis()) {
-      attendance.all().forEach(attendee -> attendee.forgive(now));
-    }
-    tickedMillis = now;
-    attendance.all().forEach(attendee -> watch(attendee, now));
+    watch.overdue(now).forEach(silent -> remove(silent, silent.silence(now)));
     patience.unresponsive(now).forEach(server -> remove(server, "it answered no proposal"));
     settle();
     patience.exhausted(state, progress.anyFinished(), now).ifPresent(this::fail);
@@ -201,28 +185,10 @@ final class Roster {
     return attendance.all().findAny().isEmpty();
   }
 
-  private void watch(Attendee attendee, long now) {
-    Admission who = attendee.admission();
-    long silent = attendee.silentMillis(now);
-    if (silent >= config.evictMillis()) {
-      remove(attendee, attendee.silence(now));
-    } else if (attendee.becomesSuspect(config.suspectMillis(), now)) {
-      announce(
-          new MemberSuspected(
-              wallMillis.getAsLong(),
-              who.role().lower(),
-              who.rank(),
-              who.incarnation(),
-              silent));
-    }
-  }
-
   private void remove(Attendee attendee, String why) {
     Admission who = attendee.admission();
     attendance.remove(attendee, why);
-    announce(
-        new MemberLeft(
-            wallMillis.getAsLong(), who.role().lower(), who.rank(), who.incarnation(), why));
+    news.left(who, why);
     if (who.role() == Role.WORKER && why.equals(FINISHED)) {
       progress.workerFinished();
     }
@@ -234,7 +200,9 @@ final class Roster {
       state = RosterState.RUNNING;
       changed = true;
     }
-    if (state == RosterState.RUNNING && progress.anyFinished() && workersLeft() == 0) {
+    if (state == RosterState.RUNNING
+        && progress.anyFinished()
+        && attendance.count(Role.WORKER) == 0) {
       state = RosterState.FINISHING;
       ending.conclude(attendance, progress);
     }
@@ -242,10 +210,6 @@ final class Roster {
       changed = false;
       patience.unrestored(progress.version()).ifPresentOrElse(this::fail, this::propose);
     }
-  }
-
-  private long workersLeft() {
-    return attendance.count(Role.WORKER);
   }
 
   private void propose() {
@@ -267,15 +231,7 @@ final class Roster {
     membership = agreement.close();
     attendance.published(membership);
     if (first) {
-      announce(
-          new JobStarted(
-              wallMillis.getAsLong(),
-              config.strategy(),
-              membership.workers().size(),
-              membership.servers().size(),
-              gate.parameters(),
-              config.steps(),
-              config.lastVersion()));
+      news.started(config, membership, gate.parameters());
     }
     decisions.accept(new Publish(membership));
   }
@@ -289,9 +245,5 @@ final class Roster {
       state = RosterState.FAILED;
       ending.failed(progress, reason);
     }
-  }
-
-  private void announce(TrainingEvent event) {
-    decisions.accept(new Announce(event));
   }
 }

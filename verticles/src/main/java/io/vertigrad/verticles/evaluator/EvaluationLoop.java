@@ -58,16 +58,14 @@ final class EvaluationLoop {
 
   /** Tests until it is stopped, also after the last version: someone may still ask. */
   void run() throws InterruptedException {
-    while (!stopping) {
-      boolean over = tested >= plan.lastVersion();
-      Promise<JsonObject> command = commands.poll(over ? IDLE_MILLIS : 0, TimeUnit.MILLISECONDS);
-      if (command != null) {
-        obey(command);
-      } else if (!over) {
-        testNext();
+    try {
+      while (!stopping) {
+        work();
       }
+    } finally {
+      stopping = true;
+      refuseCommands();
     }
-    refuseCommands();
   }
 
   void stop() {
@@ -84,6 +82,16 @@ final class EvaluationLoop {
     }
     wake.run();
     return command.future();
+  }
+
+  private void work() throws InterruptedException {
+    boolean over = tested >= plan.lastVersion();
+    Promise<JsonObject> command = commands.poll(over ? IDLE_MILLIS : 0, TimeUnit.MILLISECONDS);
+    if (command != null) {
+      obey(command);
+    } else if (!over) {
+      testNext();
+    }
   }
 
   private void testNext() {

@@ -143,16 +143,8 @@ final class Flight {
       request.heard("an answer of the former server", now, request.nextAttemptNanos());
       return;
     }
-    if (answer.id().partition() != partition.index()
-        || answer.firstElement() != partition.first()
-        || answer.parameters().length() != partition.length()) {
-      String found =
-          "elements %d to %d of partition %d"
-              .formatted(
-                  answer.firstElement(),
-                  answer.firstElement() + answer.parameters().length(),
-                  answer.id().partition());
-      misunderstand(request, found, now);
+    if (!fits(partition, answer)) {
+      misunderstand(request, describe(answer), now);
       return;
     }
     request.settle();
@@ -160,6 +152,18 @@ final class Flight {
     unansweredBytes -= bytes(partition);
     exchange.heard(partition.index(), answer.server());
     round.answered(partition, answer);
+  }
+
+  private static boolean fits(Partition partition, ParameterPartition answer) {
+    return answer.id().partition() == partition.index()
+        && answer.firstElement() == partition.first()
+        && answer.parameters().length() == partition.length();
+  }
+
+  private static String describe(ParameterPartition answer) {
+    long first = answer.firstElement();
+    return "elements %d to %d of partition %d"
+        .formatted(first, first + answer.parameters().length() - 1, answer.id().partition());
   }
 
   private void refuse(PendingRequest request, Refusal refusal, long now) {

@@ -13,12 +13,12 @@ import java.util.concurrent.TimeUnit;
 /**
  * A job's training events as a flow, for terminals, dashboards and anyone's own code.
  *
- * <p>Back-pressure: a subscriber that is slower than the job misses progress, never a landmark. What
- * it has not asked for yet waits in an {@link EventBacklog}: when {@value EventBacklog#CAPACITY}
- * events wait, the oldest progress or refusal is dropped for the next; evaluations, joins, leaves,
- * checkpoints, start and end are kept. A subscriber that lets that many landmarks wait is cut off
- * with a {@code MissingBackpressureException}. Counters in progress events are totals, so that a
- * dropped one costs resolution and nothing else.
+ * <p>Back-pressure: a subscriber that is slower than the job misses progress, never a landmark.
+ * What it has not asked for yet waits in an {@link EventBacklog}: when {@value
+ * EventBacklog#CAPACITY} events wait, the oldest progress or refusal is dropped for the next;
+ * evaluations, joins, leaves, checkpoints, start and end are kept. A subscriber that lets that many
+ * landmarks wait is cut off with a {@code MissingBackpressureException}. Counters in progress
+ * events are totals, so that a dropped one costs resolution and nothing else.
  */
 public final class TrainingEvents {
 
@@ -35,11 +35,14 @@ public final class TrainingEvents {
    */
   public static Flowable<TrainingEvent> of(Vertx vertx, String job) {
     String address = new Addresses(job).events();
-    return of(Flowable.create(emitter -> {
-      MessageConsumer<JsonObject> consumer =
-          vertx.eventBus().consumer(address, message -> emitter.onNext(message.body()));
-      emitter.setCancellable(consumer::unregister);
-    }, BackpressureStrategy.MISSING));
+    return of(
+        Flowable.create(
+            emitter -> {
+              MessageConsumer<JsonObject> consumer =
+                  vertx.eventBus().consumer(address, message -> emitter.onNext(message.body()));
+              emitter.setCancellable(consumer::unregister);
+            },
+            BackpressureStrategy.MISSING));
   }
 
   /** The same for Vert.x's RxJava binding. */

@@ -8,9 +8,9 @@ import io.vertx.core.VerticleBase;
 /**
  * One parameter server of a job; its configuration is the job file.
  *
- * <p>Deployed when it was admitted and its shard takes frames: a missing data file, an unknown model
- * or a coordinator's no fails the deployment with its message. Undeploying writes a last checkpoint,
- * where the job file asks for checkpoints, and leaves.
+ * <p>Deployed when it was admitted and its shard takes frames: a missing data file, an unknown
+ * model or a coordinator's no fails the deployment with its message. Undeploying writes a last
+ * checkpoint, where the job file asks for checkpoints, and leaves.
  */
 public final class ParameterServerVerticle extends VerticleBase {
 

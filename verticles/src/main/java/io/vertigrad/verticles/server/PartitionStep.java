@@ -1,28 +1,23 @@
 package io.vertigrad.verticles.server;
 
 import io.vertigrad.compute.Block;
-import io.vertigrad.compute.optimizer.LearningRateSchedule;
-import io.vertigrad.compute.optimizer.OptimizerConfig;
-import io.vertigrad.compute.optimizer.UpdateRule;
+import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.verticles.job.Partition;
 import java.nio.FloatBuffer;
+import java.util.Optional;
 
-/** How one partition follows a reduced gradient: the optimizer, or for statistics a subtraction. */
-final class PartitionStep {
-
-  private final OptimizerConfig optimizer;
-  private final UpdateRule rule;
-
-  private PartitionStep(OptimizerConfig optimizer, UpdateRule rule) {
-    this.optimizer = optimizer;
-    this.rule = rule;
-  }
+/**
+ * How one partition follows a reduced gradient: the optimizer, or for statistics {@code p -= g}.
+ *
+ * @param optimizer empty for statistics
+ */
+record PartitionStep(Optional<Optimizer> optimizer) {
 
   static PartitionStep of(Partition partition, StoreConfig config) {
     return partition.kind() == Block.Kind.STATISTIC
-        ? new PartitionStep(null, null)
+        ? new PartitionStep(Optional.empty())
         : new PartitionStep(
-            config.optimizer(), config.engine().updateRule(config.optimizer(), partition.length()));
+            Optional.of(Optimizer.of(config.engine(), config.optimizer(), partition.length())));
   }
 
   /**
@@ -33,49 +28,31 @@ final class PartitionStep {
    * @param epochs samples applied so far over the size of the training set
    */
   void step(float[] parameters, float[] gradient, long updates, double epochs) {
-    float decay = 0;
-    if (rule != null) {
-      LearningRateSchedule schedule = optimizer.schedule();
-      double rate = optimizer.learningRate() * schedule.factor(updates, epochs);
-      decay = (float) (rate * optimizer.weightDecay());
-      addL2(parameters, gradient);
-      rule.toStep(gradient, rate, updates);
+    if (optimizer.isPresent()) {
+      optimizer.get().step(parameters, gradient, updates, epochs);
+      return;
     }
     for (int i = 0; i < parameters.length; i++) {
       parameters[i] -= gradient[i];
     }
-    if (decay != 0) {
-      for (int i = 0; i < parameters.length; i++) {
-        parameters[i] -= decay * parameters[i];
-      }
-    }
   }
 
   int stateLength() {
-    return rule == null ? 0 : rule.stateLength();
+    return optimizer.map(Optimizer::stateLength).orElse(0);
   }
 
-  /** A copy of the state. */
+  /** A copy of the optimizer's state. */
   float[] state() {
     float[] state = new float[stateLength()];
     if (state.length > 0) {
-      rule.readState(FloatBuffer.wrap(state));
+      optimizer.orElseThrow().readState(FloatBuffer.wrap(state));
     }
     return state;
   }
 
   void restore(float[] state) {
     if (state.length > 0) {
-      rule.writeState(FloatBuffer.wrap(state));
-    }
-  }
-
-  private void addL2(float[] parameters, float[] gradient) {
-    float l2 = (float) optimizer.l2();
-    if (l2 != 0) {
-      for (int i = 0; i < parameters.length; i++) {
-        gradient[i] += l2 * parameters[i];
-      }
+      optimizer.orElseThrow().writeState(FloatBuffer.wrap(state));
     }
   }
 }

@@ -67,8 +67,7 @@ final class PendingPulls {
 
   void close(String why) {
     take(pull -> true)
-        .forEach(
-            pull -> pull.promise().complete(refusal(pull.request(), Reason.UNAVAILABLE, why)));
+        .forEach(pull -> pull.promise().complete(refusal(pull.request(), Reason.UNAVAILABLE, why)));
   }
 
   private boolean isReached(PullRequest request) {

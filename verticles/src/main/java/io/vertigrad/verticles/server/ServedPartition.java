@@ -19,7 +19,10 @@ final class ServedPartition {
   private final PendingPulls pulls;
 
   ServedPartition(
-      StoredPartition store, StrategyContext context, Fence fence, DuplicateWindow window,
+      StoredPartition store,
+      StrategyContext context,
+      Fence fence,
+      DuplicateWindow window,
       long pullDeadlineMillis) {
     this.store = store;
     this.window = window;

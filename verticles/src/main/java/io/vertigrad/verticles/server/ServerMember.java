@@ -48,9 +48,7 @@ final class ServerMember implements MemberHandler {
         .executeBlocking(() -> InitialModel.of(job, ServerMember.class.getClassLoader()))
         .compose(
             model ->
-                coordinator
-                    .join(model.layout())
-                    .compose(admission -> takeOver(model, admission)));
+                coordinator.join(model.layout()).compose(admission -> takeOver(model, admission)));
   }
 
   /** Lets go in good order; completes when the last checkpoint is on the disk. */
@@ -84,6 +82,9 @@ final class ServerMember implements MemberHandler {
   public void evicted(String why) {
     LOG.warn("this server was evicted ({}), joins again", why);
     service.ifPresent(serving -> serving.abandon(context, "evicted: " + why));
+    if (leaving) {
+      return;
+    }
     enrol()
         .onFailure(
             refused -> {
@@ -118,8 +119,6 @@ final class ServerMember implements MemberHandler {
   }
 
   private Future<Void> close(String why) {
-    return service
-        .map(serving -> serving.close(context, why))
-        .orElseGet(Future::succeededFuture);
+    return service.map(serving -> serving.close(context, why)).orElseGet(Future::succeededFuture);
   }
 }

@@ -19,7 +19,6 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyObserver;
 import io.vertx.core.Future;
 import java.util.Collection;
-import java.util.List;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -125,8 +124,7 @@ public final class Shard {
 
   /** What was done so far. */
   public ShardCounters counters() {
-    long samples =
-        partitions.values().stream().mapToLong(ServedPartition::samples).min().orElse(0);
+    long samples = partitions.values().stream().mapToLong(ServedPartition::samples).min().orElse(0);
     return outcomes.counters(version(), samples);
   }
 
@@ -172,8 +170,7 @@ public final class Shard {
   }
 
   private StrategyContext context(StoredPartition stored, LongSupplier nanoClock) {
-    Answers answers =
-        new Answers(store.layout(), config.incarnation(), stored.partition(), stored);
+    Answers answers = new Answers(store.layout(), config.incarnation(), stored.partition(), stored);
     return new StrategyContext(
         stored.partition(), stored, answers, membership, config.lastVersion(), nanoClock);
   }

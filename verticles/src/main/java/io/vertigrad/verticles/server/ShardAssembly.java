@@ -56,8 +56,7 @@ final class ShardAssembly {
                 .map(shard -> service(model, admission, shard, checkpoints)));
   }
 
-  private Shard shard(
-      InitialModel model, Admission admission, Optional<ShardSnapshot> snapshot) {
+  private Shard shard(InitialModel model, Admission admission, Optional<ShardSnapshot> snapshot) {
     Shard shard =
         new Shard(
             new ShardConfig(

@@ -18,7 +18,8 @@ import io.vertx.core.Future;
 public interface ExchangeStrategy {
 
   /**
-   * Takes one worker's gradient and answers with its next parameters, at once or when the rule says.
+   * Takes one worker's gradient and answers with its next parameters, at once or when the rule
+   * says.
    *
    * @return completes with a {@link io.vertigrad.codecs.ParameterPartition} or a {@link
    *     io.vertigrad.codecs.Refusal}; fails only on a defect

@@ -160,7 +160,7 @@ public final class Fence implements ExchangeStrategy {
         new Refusal(
             id,
             Reason.PROTOCOL,
-            "partition %d: found step %d of worker %d while its step %d still waits; send that again"
+            "partition %d: found step %d of worker %d while its step %d still waits; repeat that"
                 .formatted(id.partition(), id.step(), id.worker(), before)));
   }
 
@@ -168,7 +168,7 @@ public final class Fence implements ExchangeStrategy {
     return new Refusal(
         update.id(),
         Reason.PROTOCOL,
-        "partition %d: found a gradient of worker %d at version %d, expected at most %d; pull again"
+        "partition %d: found a gradient of worker %d at version %d, expected at most %d; pull"
             .formatted(
                 update.id().partition(),
                 update.id().worker(),

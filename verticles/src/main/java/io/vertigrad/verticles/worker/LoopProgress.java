@@ -1,5 +1,6 @@
 package io.vertigrad.verticles.worker;
 
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import java.util.Map;
 
 /**
@@ -51,5 +52,24 @@ public record LoopProgress(
     long count = same ? samples - earlier.samples : samples;
     double sum = same ? lossSum - earlier.lossSum : lossSum;
     return count == 0 ? 0 : sum / count;
+  }
+
+  /** As an event; its loss is that since an earlier one. */
+  WorkerProgress toEvent(long timeMillis, LoopProgress earlier) {
+    return new WorkerProgress(
+        timeMillis,
+        rank,
+        incarnation,
+        step,
+        version,
+        epoch,
+        samples,
+        lossSince(earlier),
+        secondsComputing,
+        secondsExchanging,
+        secondsWaitingForData,
+        bytesSent,
+        bytesReceived,
+        staleness);
   }
 }

@@ -3,6 +3,7 @@ package io.vertigrad.verticles.worker;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.verticles.exchange.ExchangeException;
+import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.PartitionExchange;
 import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
 import io.vertigrad.verticles.strategy.Membership;
@@ -28,7 +29,7 @@ public final class TrainingLoop {
   private final IntFunction<BatchSource> data;
   private final LongSupplier nanoClock;
   private volatile boolean stopping;
-  private volatile boolean evicted;
+  private volatile Identity evicted;
   private volatile LoopProgress progress = LoopProgress.NONE;
   private long snapshotNanos;
   private int rankOfBatches = -1;
@@ -63,13 +64,11 @@ public final class TrainingLoop {
     try {
       int fruitless = 0;
       while (!stopping) {
-        evicted = false;
         Optional<Membership.Member> member = enrolment.join();
         if (member.isEmpty()) {
           return false;
         }
-        TrainingSession session =
-            new TrainingSession(model, plan, exchange, member.get(), nanoClock, this::interrupted);
+        TrainingSession session = session(member.get());
         if (train(session, member.get().rank())) {
           return true;
         }
@@ -88,9 +87,9 @@ public final class TrainingLoop {
     exchange.wake();
   }
 
-  /** Makes {@link #run()} join again: its incarnation is not welcome any more. */
-  public void evicted() {
-    evicted = true;
+  /** Makes {@link #run()} join again if this is what it works as: it is not welcome any more. */
+  public void evicted(int rank, int incarnation) {
+    evicted = new Identity(plan.job(), rank, incarnation);
     exchange.wake();
   }
 
@@ -103,7 +102,7 @@ public final class TrainingLoop {
     snapshotNanos = nanoClock.getAsLong();
     try {
       Ending ending = session.pull();
-      while (ending == Ending.COMPLETE && !interrupted()) {
+      while (ending == Ending.COMPLETE && !session.interrupted()) {
         if (session.finished()) {
           return true;
         }
@@ -120,8 +119,16 @@ public final class TrainingLoop {
     }
   }
 
-  private boolean interrupted() {
-    return stopping || evicted;
+  private TrainingSession session(Membership.Member member) {
+    Identity identity = new Identity(plan.job(), member.rank(), member.incarnation());
+    return new TrainingSession(
+        model,
+        plan,
+        exchange,
+        identity,
+        plan.lockstep() ? member.activeFrom() : 0,
+        nanoClock,
+        () -> stopping || identity.equals(evicted));
   }
 
   private void refuseEndlessJoining(int fruitless, Membership.Member member) {

@@ -10,7 +10,6 @@ import io.vertigrad.verticles.exchange.PartitionExchange;
 import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
 import io.vertigrad.verticles.exchange.PartitionVersions;
 import io.vertigrad.verticles.exchange.PullRound;
-import io.vertigrad.verticles.strategy.Membership;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
@@ -22,7 +21,7 @@ final class TrainingSession {
   private final Model model;
   private final TrainingPlan plan;
   private final PartitionExchange exchange;
-  private final Membership.Member member;
+  private final long firstVersion;
   private final LongSupplier nanoClock;
   private final BooleanSupplier stop;
   private final ModelPartitions parameters;
@@ -32,22 +31,26 @@ final class TrainingSession {
   private long step;
   private int refusalsInARow;
 
+  /**
+   * @param firstVersion version to start from, when every partition has reached it
+   * @param stop becomes true when this incarnation is to end
+   */
   TrainingSession(
       Model model,
       TrainingPlan plan,
       PartitionExchange exchange,
-      Membership.Member member,
+      Identity identity,
+      long firstVersion,
       LongSupplier nanoClock,
       BooleanSupplier stop) {
     this.model = model;
     this.plan = plan;
     this.exchange = exchange;
-    this.member = member;
+    this.firstVersion = firstVersion;
     this.nanoClock = nanoClock;
     this.stop = stop;
     this.parameters = new ModelPartitions(model, plan.type());
     this.versions = new PartitionVersions(plan.partitions());
-    Identity identity = new Identity(plan.job(), member.rank(), member.incarnation());
     this.replica =
         new GradientRound.Replica(
             identity,
@@ -60,7 +63,6 @@ final class TrainingSession {
 
   /** Fetches the parameters to start from, in lockstep those of the first round to take part in. */
   Ending pull() {
-    long minimumVersion = plan.lockstep() ? member.activeFrom() : 0;
     Ending ending =
         exchange.run(
             new PullRound(
@@ -70,10 +72,14 @@ final class TrainingSession {
                 replica.identity(),
                 exchange.epoch(),
                 step,
-                minimumVersion,
+                firstVersion,
                 stop));
     tally.pulled(versions.highest());
     return ending;
+  }
+
+  boolean interrupted() {
+    return stop.getAsBoolean();
   }
 
   boolean finished() {
@@ -116,7 +122,11 @@ final class TrainingSession {
           ("worker %d: training diverged: %d gradients in a row were refused, the last at step %d"
                   + " (loss %s): %s. Lower optimizer.learningRate or set optimizer.clipNorm")
               .formatted(
-                  member.rank(), refusalsInARow, step, loss, round.refusal().get().message()));
+                  replica.identity().rank(),
+                  refusalsInARow,
+                  step,
+                  loss,
+                  round.refusal().get().message()));
     }
   }
 }

@@ -28,6 +28,8 @@ final class WorkerMember implements MemberHandler, Enrolment {
   private final CoordinatorClient coordinator;
   private final Promise<Admission> admitted = Promise.promise();
   private volatile Duties duties;
+  private volatile Admission current;
+  private volatile Admission lost;
   private volatile boolean stopping;
 
   private record Duties(ParameterLayout layout, BusExchange exchange, TrainingLoop loop) {}
@@ -58,25 +60,34 @@ final class WorkerMember implements MemberHandler, Enrolment {
   @Override
   public Optional<Membership.Member> join() {
     Duties mine = duties;
-    // A refused incarnation may not have been evicted yet: give it up before asking for the next.
-    Future<Admission> joining =
-        admitted.future().isComplete()
-            ? coordinator.leave("joins again").transform(left -> coordinator.join(mine.layout()))
-            : coordinator.join(mine.layout());
-    Optional<Admission> admission = Rendezvous.await(joining, () -> stopping);
-    if (admission.isEmpty()) {
-      return Optional.empty();
+    while (!stopping) {
+      Optional<Admission> admission = Rendezvous.await(admission(mine.layout()), () -> stopping);
+      Optional<Membership> running = admission.flatMap(this::awaitStart);
+      if (running.isPresent()) {
+        mine.exchange().membershipChanged(running.get());
+        return running.get().worker(admission.get().rank());
+      }
     }
-    LOG.info("{} admitted", admission.get());
-    admitted.tryComplete(admission.get());
-    return Rendezvous.await(coordinator.started(), () -> stopping)
-        .flatMap(membership -> takePart(mine, membership, admission.get()));
+    return Optional.empty();
   }
 
-  private Optional<Membership.Member> takePart(
-      Duties mine, Membership membership, Admission admission) {
-    mine.exchange().membershipChanged(membership);
-    return membership.worker(admission.rank());
+  /** Asks the coordinator; an incarnation that was refused is given up before the next. */
+  private Future<Admission> admission(ParameterLayout layout) {
+    Future<?> before =
+        current == null ? Future.succeededFuture() : coordinator.leave("joins again");
+    return before
+        .transform(left -> coordinator.join(layout))
+        .onSuccess(
+            admission -> {
+              current = admission;
+              LOG.info("{} admitted", admission);
+              admitted.tryComplete(admission);
+            });
+  }
+
+  /** Empty when this admission was taken back before the job ran, or the worker is to stop. */
+  private Optional<Membership> awaitStart(Admission admission) {
+    return Rendezvous.await(coordinator.started(), () -> stopping || admission.equals(lost));
   }
 
   /** Tells the loop to end, whatever it waits for. */
@@ -107,8 +118,10 @@ final class WorkerMember implements MemberHandler, Enrolment {
 
   @Override
   public void evicted(String why) {
-    LOG.warn("worker evicted, joins again: {}", why);
-    duties.loop().evicted();
+    Admission gone = current;
+    LOG.warn("{} evicted, joins again: {}", gone, why);
+    lost = gone;
+    duties.loop().evicted(gone.rank(), gone.incarnation());
   }
 
   @Override

@@ -5,7 +5,6 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.EventPublisher;
-import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
@@ -82,22 +81,7 @@ public final class WorkerVerticle extends VerticleBase {
     if (now.step() == reported.step() && now.incarnation() == reported.incarnation()) {
       return;
     }
-    events.publish(
-        new WorkerProgress(
-            System.currentTimeMillis(),
-            now.rank(),
-            now.incarnation(),
-            now.step(),
-            now.version(),
-            now.epoch(),
-            now.samples(),
-            now.lossSince(reported),
-            now.secondsComputing(),
-            now.secondsExchanging(),
-            now.secondsWaitingForData(),
-            now.bytesSent(),
-            now.bytesReceived(),
-            now.staleness()));
+    events.publish(now.toEvent(System.currentTimeMillis(), reported));
     reported = now;
   }
 }

@@ -1,7 +1,6 @@
 package io.vertigrad.verticles.coordinator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Block;
@@ -10,53 +9,13 @@ import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
-import io.vertx.core.Vertx;
-import io.vertx.core.VertxOptions;
-import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-/** The coordinator with members that talk to it over a real, local event bus. */
-@Timeout(20)
-final class CoordinationTest {
-
-  private final List<TrainingEvent> events = new CopyOnWriteArrayList<>();
-  private final JsonObject job =
-      new JsonObject()
-          .put("job", "coordination")
-          .put("steps", 1_000)
-          .put("strategy", new JsonObject().put("name", "rounds"))
-          .put("workers", new JsonObject().put("count", 1).put("waitSeconds", 1))
-          .put("evaluator", new JsonObject().put("count", 0))
-          .put("exchange", new JsonObject().put("suspectMillis", 100).put("evictMillis", 300));
-  private Vertx vertx;
-  private CoordinatorVerticle coordinator;
-
-  @BeforeEach
-  void startVertx() {
-    vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(8));
-    vertx
-        .eventBus()
-        .<JsonObject>consumer(
-            "vertigrad.coordination.events", m -> events.add(TrainingEvent.fromJson(m.body())));
-  }
-
-  @AfterEach
-  void closeVertx() {
-    await(vertx.close());
-  }
+/** How members join, start, are refused and finish. */
+final class CoordinationTest extends JobOnTheBus {
 
   @Test
   void shouldStartEveryoneWhenServersAndWorkersAreThere() {
@@ -106,45 +65,6 @@ final class CoordinationTest {
     assertEquals(40 + 8, membership.worker(1).orElseThrow().activeFrom());
     assertEquals(0, membership.worker(0).orElseThrow().activeFrom());
     assertEquals(List.of(4L, 48L), rounds(server.proposals, 1));
-  }
-
-  @Test
-  void shouldEvictAFrozenWorkerAndLetItBackUnderAHigherIncarnation() {
-    deploy();
-    FakeMember server = member(Role.SERVER);
-    FakeMember worker = member(Role.WORKER);
-    running(server, worker);
-    CountDownLatch evicted = new CountDownLatch(1);
-    worker.freezeUntil(evicted);
-
-    TrainingEvent.MemberLeft left = event(TrainingEvent.MemberLeft.class);
-    evicted.countDown();
-    String why = await(worker.evicted.future());
-    Admission again = await(worker.join());
-    Membership membership = await(worker.client.started());
-
-    assertEquals(0, event(TrainingEvent.MemberSuspected.class).rank());
-    assertTrue(left.reason().matches("silent for [3-9]\\d\\d ms"), left.reason());
-    assertEquals(left.reason(), why);
-    assertEquals(new Admission(Role.WORKER, 0, 1), again);
-    assertEquals(1, membership.worker(0).orElseThrow().incarnation());
-  }
-
-  @Test
-  void shouldReplaceAFrozenServerUnderItsRankWhenAnotherOneKnocks() {
-    deploy();
-    FakeMember server = member(Role.SERVER);
-    FakeMember worker = member(Role.WORKER);
-    running(server, worker);
-    CountDownLatch over = new CountDownLatch(1);
-    server.freezeUntil(over);
-
-    Admission replacement = await(member(Role.SERVER).join());
-    Awaitility.await().until(() -> incarnationOfServer(worker) == 1);
-    over.countDown();
-
-    assertEquals(new Admission(Role.SERVER, 0, 1), replacement);
-    assertTrue(await(server.evicted.future()).startsWith("silent for "));
   }
 
   @Test
@@ -211,108 +131,14 @@ final class CoordinationTest {
   }
 
   @Test
-  void shouldTellItsMembersWhenTheCoordinatorIsGone() {
-    job.getJsonObject("exchange").put("suspectMillis", 100).put("evictMillis", 200);
-    String deployment = deploy();
-    FakeMember server = member(Role.SERVER);
-    await(server.join());
-    await(vertx.undeploy(deployment));
-
-    assertEquals("the coordinator was undeployed", await(server.stopped.future()));
-  }
-
-  @Test
-  void shouldTellItsMemberWhenTheCoordinatorAnswersNoMore() {
-    job.getJsonObject("exchange").put("evictMillis", 200);
-    Admission admission = new Admission(Role.SERVER, 0, 0);
-    MessageConsumer<JsonObject> fake =
-        vertx.eventBus().consumer("vertigrad.coordination.coordinator");
-    fake.handler(m -> m.reply(new JsonObject().put("admitted", admission.toJson())));
-    FakeMember server = member(Role.SERVER);
-    await(server.join());
-    await(fake.unregister());
-
-    String why = await(server.stopped.future());
-
-    assertTrue(why.contains("has not answered on vertigrad.coordination.coordinator for "), why);
-  }
-
-  @Test
-  void shouldGiveItsPlaceBackWhenAMemberLeavesWhileItJoins() {
-    deploy();
-    FakeMember worker = member(Role.WORKER);
-    Future<Admission> joining = worker.join();
-
-    await(worker.client.leave("changed its mind"));
-
-    assertTrue(refusal(joining).startsWith("left while it joined"), joining::toString);
-    assertEquals(0, event(TrainingEvent.MemberLeft.class).rank());
-  }
-
-  @Test
   void shouldRefuseASecondCoordinatorOfTheSameJob() {
     deploy();
 
     Future<String> second =
-        vertx.deployVerticle(
-            new CoordinatorVerticle(), new DeploymentOptions().setConfig(job));
+        vertx.deployVerticle(new CoordinatorVerticle(), new DeploymentOptions().setConfig(job));
 
     String message = refusal(second);
-    assertTrue(message.startsWith("another coordinator answers on vertigrad.coordination"), message);
-  }
-
-  private String deploy() {
-    coordinator = new CoordinatorVerticle();
-    return await(
-        vertx.deployVerticle(coordinator, new DeploymentOptions().setConfig(job.copy())));
-  }
-
-  private FakeMember member(Role role) {
-    FakeMember member = new FakeMember(job.copy(), role);
-    await(vertx.deployVerticle(member));
-    return member;
-  }
-
-  private static void running(FakeMember server, FakeMember worker) {
-    await(server.join());
-    await(worker.join());
-    await(worker.client.started());
-  }
-
-  private static long firstRound(Membership membership, int rank) {
-    return membership.worker(rank).map(Membership.Member::activeFrom).orElse(Long.MAX_VALUE);
-  }
-
-  private static List<Long> rounds(List<Membership> proposals, int rank) {
-    return proposals.stream()
-        .filter(proposal -> proposal.worker(rank).isPresent())
-        .map(proposal -> firstRound(proposal, rank))
-        .toList();
-  }
-
-  private static int incarnationOfServer(FakeMember member) {
-    return member.client.membership().server(0).map(Membership.Member::incarnation).orElse(-1);
-  }
-
-  private <E extends TrainingEvent> E event(Class<E> type) {
-    return Awaitility.await()
-        .until(
-            () -> events.stream().filter(type::isInstance).map(type::cast).findFirst(),
-            Optional::isPresent)
-        .orElseThrow();
-  }
-
-  private static String refusal(Future<?> refused) {
-    return assertThrows(RuntimeException.class, () -> await(refused)).getMessage();
-  }
-
-  private static <T> T await(Future<T> future) {
-    try {
-      return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
-    } catch (ExecutionException e) {
-      throw new IllegalStateException(e.getCause().getMessage(), e.getCause());
-    } catch (InterruptedException | TimeoutException e) {
-      throw new IllegalStateException("no answer in time", e);
-    }
+    assertTrue(
+        message.startsWith("another coordinator answers on vertigrad.coordination"), message);
   }
 }

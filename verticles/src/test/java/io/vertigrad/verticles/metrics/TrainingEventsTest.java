@@ -113,8 +113,7 @@ final class TrainingEventsTest {
     book.enter(List.of(progress(0, 100, 1_000)));
     WorkerProgress again = progress(0, 5, 2_000);
     WorkerProgress reborn =
-        new WorkerProgress(
-            2_000, 0, 1, 5, 5, 0, again.samples(), 1, 0.05, 0, 0, 0, 0, Map.of());
+        new WorkerProgress(2_000, 0, 1, 5, 5, 0, again.samples(), 1, 0.05, 0, 0, 0, 0, Map.of());
 
     Throughput.WorkerRate rate = book.enter(List.of(reborn)).workers().get(0);
 

@@ -51,7 +51,7 @@ final class NetworkSimulator {
       Supplier<DuplicateWindow> windows) {
     this.weather = weather;
     this.workers = workers;
-    this.slots = new UpdateSlots(workers);
+    this.slots = new UpdateSlots(workers, 1 + weather.deaths());
     int length = slots.length();
     this.job =
         new TestJob(
@@ -215,8 +215,6 @@ final class NetworkSimulator {
     restarted.restore(snapshots[index]);
     shards.set(index, restarted);
     coordinator.restarted(restarted);
-    alive
-        .values()
-        .forEach(w -> network.after(network.random(500), () -> w.serverRestarted(index)));
+    alive.values().forEach(w -> network.after(network.random(500), () -> w.serverRestarted(index)));
   }
 }

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class NetworkSimulatorTest {
 
   /** For a soak test: {@code -Dvertigrad.seeds=100000}. */
-  private static final long SEEDS = Long.getLong("vertigrad.seeds", 300);
+  private static final long SEEDS = Long.getLong("vertigrad.seeds", 200);
 
   private static final int WORKERS = 3;
   private static final String SYNC = "{\"name\": \"sync\", \"reduction\": \"sum\"}";

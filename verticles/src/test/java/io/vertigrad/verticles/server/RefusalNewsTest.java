@@ -28,7 +28,6 @@ final class RefusalNewsTest {
 
     UpdateRefused last = (UpdateRefused) events.get(events.size() - 1);
     assertEquals("holds NaN (5 refusals before it not shown)", last.reason());
-    assertEquals(
-        new UpdateRefused(last.timeMillis(), 3, 1, 56, 2, last.reason()), last);
+    assertEquals(new UpdateRefused(last.timeMillis(), 3, 1, 56, 2, last.reason()), last);
   }
 }

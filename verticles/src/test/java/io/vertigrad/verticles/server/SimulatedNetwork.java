@@ -48,8 +48,7 @@ final class SimulatedNetwork {
       Event next = events.remove();
       clock.advanceMillis(next.millis() - clock.millis());
       if (clock.millis() > limitMillis) {
-        throw new AssertionError(
-            "not done after " + limitMillis + " simulated ms: " + state.get());
+        throw new AssertionError("not done after " + limitMillis + " simulated ms: " + state.get());
       }
       next.action().run();
     }

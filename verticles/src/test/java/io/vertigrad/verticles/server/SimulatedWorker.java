@@ -52,8 +52,8 @@ final class SimulatedWorker {
   }
 
   /**
-   * Offers this step's gradients again to a server that fell back: it may have lost them, and others
-   * wait for them there.
+   * Offers this step's gradients again to a server that fell back: it may have lost them, and
+   * others wait for them there.
    */
   void serverRestarted(int shard) {
     for (int part = 0; part < partitions && step >= 0 && !dead; part++) {
@@ -150,8 +150,6 @@ final class SimulatedWorker {
   }
 
   private static ExchangeId idOf(Frame frame) {
-    return frame instanceof PullRequest pull
-        ? pull.id()
-        : ((GradientPartition) frame).id();
+    return frame instanceof PullRequest pull ? pull.id() : ((GradientPartition) frame).id();
   }
 }

@@ -128,7 +128,8 @@ public final class TestJob {
         epoch, Arrays.stream(ranks).mapToObj(r -> new Member(r, 0, 0)).toList(), List.of());
   }
 
-  public GradientPartition gradient(int worker, long step, int part, long version, float... values) {
+  public GradientPartition gradient(
+      int worker, long step, int part, long version, float... values) {
     return gradient(new ExchangeId(JOB, worker, 0, 1, step, part), version, 10, values);
   }
 

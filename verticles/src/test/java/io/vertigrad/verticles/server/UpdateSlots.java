@@ -12,24 +12,26 @@ final class UpdateSlots {
   static final int DENSE = 4;
 
   private static final int STEPS = 32;
-  private static final int INCARNATIONS = 6;
   private final int workers;
+  private final int incarnations;
 
-  UpdateSlots(int workers) {
+  /** Slots for workers that are admitted at most this often each. */
+  UpdateSlots(int workers, int incarnations) {
     this.workers = workers;
+    this.incarnations = incarnations;
   }
 
   /** Elements of a partition. */
   int length() {
-    return DENSE + workers * INCARNATIONS * STEPS;
+    return DENSE + workers * incarnations * STEPS;
   }
 
   /** The element of this update. */
   int of(ExchangeId id) {
-    if (id.step() >= STEPS || id.incarnation() >= INCARNATIONS) {
+    if (id.step() >= STEPS || id.incarnation() >= incarnations) {
       throw new AssertionError("no slot for " + id);
     }
-    int lives = id.worker() * INCARNATIONS + id.incarnation();
+    int lives = id.worker() * incarnations + id.incarnation();
     return DENSE + lives * STEPS + (int) id.step();
   }
 

@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.verticles.coordinator.Admission;
 import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
+import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.evaluator.EvaluatorVerticle;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
@@ -133,6 +135,27 @@ class EmbeddedTrainingTest {
     List<String> reasons = of(MemberLeft.class).stream().map(MemberLeft::reason).toList();
     assertTrue(reasons.contains("stopped"), reasons.toString());
     assertTrue(result.getJsonObject("evaluation").getDouble("accuracy") > 80, result.encode());
+  }
+
+  @Test
+  void shouldJoinAgainWhenTheCoordinatorStruckItOff() throws Exception {
+    job.put("steps", 400);
+    start();
+    awaitStep(20);
+
+    JsonObject strikeOff =
+        new Admission(Role.WORKER, 1, 0)
+            .toJson()
+            .put("request", "leave")
+            .put("reason", "taken for dead")
+            .put("status", new JsonObject());
+    vertx.eventBus().send("vertigrad.embedded.coordinator", strikeOff);
+    JsonObject result = get(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    WorkerProgress rejoined = last(WorkerProgress.class, progress -> progress.rank() == 1);
+    assertEquals(1, rejoined.incarnation());
+    assertEquals(400, rejoined.version());
   }
 
   @Test

@@ -85,8 +85,7 @@ final class BatchNorm extends BatchNormalization {
     INDArray dx =
         memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
     ChannelPlanes planes = ChannelPlanes.of(x, scratch);
-    double[][] sums =
-        planes.gradientSums(NativeFloats.of(x), NativeFloats.of(dy), moments.means());
+    double[][] sums = planes.gradientSums(NativeFloats.of(x), NativeFloats.of(dy), moments.means());
     float[] gamma = values(BatchNormalizationParamInitializer.GAMMA);
     float[] dGamma = new float[gamma.length];
     float[] dBeta = new float[gamma.length];

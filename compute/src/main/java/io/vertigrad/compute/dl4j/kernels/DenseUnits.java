@@ -47,8 +47,7 @@ final class DenseUnits extends DenseLayer {
   static DenseUnits of(Layer stock, boolean first, Scratch scratch) {
     boolean same =
         stock.getClass() == DenseLayer.class
-            && stock.conf().getLayer()
-                instanceof org.deeplearning4j.nn.conf.layers.DenseLayer layer
+            && stock.conf().getLayer() instanceof org.deeplearning4j.nn.conf.layers.DenseLayer layer
             && isKnown(layer.getActivationFn())
             && layer.hasBias()
             && !layer.hasLayerNorm()
@@ -105,12 +104,14 @@ final class DenseUnits extends DenseLayer {
     }
     INDArray x = NativeFloats.rows(input);
     INDArray dy = NativeFloats.rows(epsilon);
-    INDArray dz = memory.createUninitialized(ArrayType.BP_WORKING_MEM, DataType.FLOAT, dy.shape(), 'c');
+    INDArray dz =
+        memory.createUninitialized(ArrayType.BP_WORKING_MEM, DataType.FLOAT, dy.shape(), 'c');
     INDArray db = gradientViews.get(DefaultParamInitializer.BIAS_KEY);
     INDArray dw = gradientViews.get(DefaultParamInitializer.WEIGHT_KEY);
     outputGradient(dy, dz, db);
     Gemm.weightGradient(x, dz, dw);
-    INDArray dx = memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
+    INDArray dx =
+        memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
     if (!first) {
       Gemm.inputGradient(dz, getParam(DefaultParamInitializer.WEIGHT_KEY), dx);
     }

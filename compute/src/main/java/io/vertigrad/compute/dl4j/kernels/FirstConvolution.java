@@ -52,9 +52,7 @@ final class FirstConvolution extends ConvolutionLayer {
     INDArray y = memory.createUninitialized(ArrayType.ACTIVATIONS, DataType.FLOAT, shape, 'c');
     float[] weights = values(ConvolutionParamInitializer.WEIGHT_KEY);
     float[] bias =
-        hasBias()
-            ? values(ConvolutionParamInitializer.BIAS_KEY)
-            : new float[size.channelsOut()];
+        hasBias() ? values(ConvolutionParamInitializer.BIAS_KEY) : new float[size.channelsOut()];
     fitting.convolve((int) x.size(0), NativeFloats.of(x), weights, bias, NativeFloats.of(y));
     return y;
   }

@@ -6,8 +6,8 @@ import org.nd4j.linalg.factory.Nd4j;
 /**
  * The matrix products of a dense layer without the copies that ND4J makes for row-major results.
  *
- * <p>Samples are rows ({@code [n, in]}, {@code [n, out]}, row-major); weights are {@code [in, out]},
- * column-major. BLAS is column-major, so every product is computed transposed.
+ * <p>Samples are rows ({@code [n, in]}, {@code [n, out]}, row-major); weights are {@code [in,
+ * out]}, column-major. BLAS is column-major, so every product is computed transposed.
  */
 final class Gemm {
 

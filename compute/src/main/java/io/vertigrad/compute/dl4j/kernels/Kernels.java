@@ -7,8 +7,12 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.nd4j.linalg.factory.Nd4j;
 
-/** Puts the fast layers in place of the stock ones wherever they compute the same. */
+/**
+ * Puts the fast layers in place of the stock ones wherever they compute the same; on the processor
+ * only, a GPU has its own.
+ */
 public final class Kernels {
 
   private Kernels() {}
@@ -40,6 +44,9 @@ public final class Kernels {
   }
 
   private static Layer fast(Layer stock, boolean first, Scratch scratch) {
+    if (!Nd4j.getEnvironment().isCPU()) {
+      return stock;
+    }
     Layer fast = Rectifier.of(stock, scratch);
     fast = fast != null ? fast : MaxPooling.of(stock, scratch);
     fast = fast != null ? fast : BatchNorm.of(stock, scratch);

@@ -7,8 +7,10 @@ import java.nio.IntBuffer;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.concurrency.AffinityManager;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.shape.Shape;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * Buffers that lie directly over an array's native memory, for copies at memory speed.
@@ -22,6 +24,16 @@ public final class NativeFloats {
   private static final long LARGEST = Integer.MAX_VALUE / Float.BYTES;
 
   private NativeFloats() {}
+
+  /** Brings an array that was computed on a GPU back to the memory that these buffers cover. */
+  public static void fetch(INDArray array) {
+    Nd4j.getAffinityManager().ensureLocation(array, AffinityManager.Location.HOST);
+  }
+
+  /** Says that an array was written through a buffer, so that a GPU takes its new values. */
+  public static void written(INDArray array) {
+    Nd4j.getAffinityManager().tagLocation(array, AffinityManager.Location.HOST);
+  }
 
   /** The elements of a contiguous float array, in the order of its memory. */
   public static FloatBuffer of(INDArray array) {
@@ -46,7 +58,7 @@ public final class NativeFloats {
   }
 
   /** The array itself if its memory is contiguous and row by row, otherwise a copy that is. */
-  static INDArray rows(INDArray array) {
+  public static INDArray rows(INDArray array) {
     boolean rows = array.ordering() == 'c' && Shape.hasDefaultStridesForShape(array);
     return rows ? array : array.dup('c');
   }

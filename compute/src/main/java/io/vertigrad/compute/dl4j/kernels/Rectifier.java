@@ -40,8 +40,7 @@ final class Rectifier extends ActivationLayer {
   @Override
   public INDArray activate(boolean training, LayerWorkspaceMgr memory) {
     INDArray x = NativeFloats.rows(input);
-    INDArray y =
-        memory.createUninitialized(ArrayType.ACTIVATIONS, DataType.FLOAT, x.shape(), 'c');
+    INDArray y = memory.createUninitialized(ArrayType.ACTIVATIONS, DataType.FLOAT, x.shape(), 'c');
     FloatBuffer from = NativeFloats.of(x);
     FloatBuffer to = NativeFloats.of(y);
     float[] tile = scratch.floats(0, Scratch.TILE);

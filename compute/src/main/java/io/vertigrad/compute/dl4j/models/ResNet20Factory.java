@@ -11,12 +11,12 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 
 /**
  * {@code resnet20}: the residual network for CIFAR-10 of He, Zhang, Ren and Sun, "Deep Residual
- * Learning for Image Recognition" (2016), section 4.2: three stages of three blocks with 16, 32
- * and 64 channels.
+ * Learning for Image Recognition" (2016), section 4.2: three stages of three blocks with 16, 32 and
+ * 64 channels.
  *
  * <p>Option {@code shortcut}: where the width changes, {@code B} (default) projects with a 1 x 1
- * convolution and batch norm (272,474 trainable parameters), {@code A} takes every second pixel
- * and pads with zero channels (269,722), as the paper does on CIFAR-10.
+ * convolution and batch norm (272,474 trainable parameters), {@code A} takes every second pixel and
+ * pads with zero channels (269,722), as the paper does on CIFAR-10.
  */
 public final class ResNet20Factory implements ModelFactory {
 
@@ -49,7 +49,9 @@ public final class ResNet20Factory implements ModelFactory {
       }
     }
     graph.addLayer("gap", new GlobalPoolingLayer.Builder(PoolingType.AVG).build(), last);
-    graph.addLayer("fc", Layers.softmax("fc", config.classes(), CHANNELS[2]), "gap").setOutputs("fc");
+    graph
+        .addLayer("fc", Layers.softmax("fc", config.classes(), CHANNELS[2]), "gap")
+        .setOutputs("fc");
     ComputationGraph network = new ComputationGraph(graph.build());
     network.init();
     TorchInitialization.apply(network.paramTable(), config.seed());

@@ -43,9 +43,11 @@ final class TorchInitialization {
   }
 
   private static void fill(INDArray array, double bound, SplittableRandom random) {
+    NativeFloats.fetch(array);
     FloatBuffer values = NativeFloats.of(array);
     for (int i = 0; i < values.capacity(); i++) {
       values.put(i, (float) ((2 * random.nextDouble() - 1) * bound));
     }
+    NativeFloats.written(array);
   }
 }

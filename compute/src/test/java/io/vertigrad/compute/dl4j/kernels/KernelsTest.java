@@ -108,8 +108,7 @@ class KernelsTest {
     assertEquals(kernel, fast.getLayer(index).getClass());
     assertNotEquals(kernel, stock.getLayer(index).getClass());
     Batch batch = Samples.batch(SAMPLES, List.of(2, 9, 9), 4, 7);
-    INDArray features =
-        Nd4j.createFromArray(batch.features()).reshape('c', SAMPLES, 2, 9, 9);
+    INDArray features = Nd4j.createFromArray(batch.features()).reshape('c', SAMPLES, 2, 9, 9);
     INDArray labels = Nd4j.zeros(SAMPLES, 4);
     for (int i = 0; i < SAMPLES; i++) {
       labels.putScalar(i, batch.labels()[i], 1);

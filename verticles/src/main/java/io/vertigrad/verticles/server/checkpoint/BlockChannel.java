@@ -8,15 +8,14 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.zip.CRC32C;
 
-/** Moves float arrays between memory and a file through one buffer of 1 MiB, with checksums. */
+/** Moves float arrays between memory and a file, with checksums, through at most 1 MiB. */
 final class BlockChannel {
 
   private static final int BUFFER_BYTES = 1 << 20;
 
   private final Path file;
   private final FileChannel channel;
-  private final ByteBuffer buffer =
-      ByteBuffer.allocateDirect(BUFFER_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+  private ByteBuffer buffer = ByteBuffer.allocate(0);
 
   BlockChannel(Path file, FileChannel channel) {
     this.file = file;
@@ -34,7 +33,7 @@ final class BlockChannel {
     int perBuffer = BUFFER_BYTES / Float.BYTES;
     for (int first = 0; first < values.length; first += perBuffer) {
       int count = Math.min(perBuffer, values.length - first);
-      buffer.clear().limit(count * Float.BYTES);
+      provide(count * Float.BYTES);
       buffer.asFloatBuffer().put(values, first, count);
       crc.update(buffer.duplicate());
       writeAll(buffer);
@@ -52,7 +51,7 @@ final class BlockChannel {
     int perBuffer = BUFFER_BYTES / Float.BYTES;
     for (int first = 0; first < values.length; first += perBuffer) {
       int count = Math.min(perBuffer, values.length - first);
-      buffer.clear().limit(count * Float.BYTES);
+      provide(count * Float.BYTES);
       readAll(buffer, block.offset() + (long) first * Float.BYTES);
       crc.update(buffer.duplicate());
       buffer.asFloatBuffer().get(values, first, count);
@@ -69,6 +68,14 @@ final class BlockChannel {
     ByteBuffer bytes = CheckpointFile.littleEndian(count);
     readAll(bytes, offset);
     return bytes;
+  }
+
+  /** Makes the buffer ready for this many bytes; larger ones are kept. */
+  private void provide(int bytes) {
+    if (buffer.capacity() < bytes) {
+      buffer = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    }
+    buffer.clear().limit(bytes);
   }
 
   void writeAll(ByteBuffer bytes) throws IOException {

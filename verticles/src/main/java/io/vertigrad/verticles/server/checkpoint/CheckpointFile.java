@@ -40,11 +40,7 @@ final class CheckpointFile {
       }
       Manifest manifest =
           new Manifest(
-              snapshot.job(),
-              snapshot.shard(),
-              snapshot.incarnation(),
-              snapshot.layout(),
-              entries);
+              snapshot.job(), snapshot.shard(), snapshot.incarnation(), snapshot.layout(), entries);
       blocks.writeAll(trailer(manifest.toJson().toBuffer().getBytes()));
       channel.force(true);
     }

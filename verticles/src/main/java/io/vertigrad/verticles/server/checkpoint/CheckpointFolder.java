@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 /**
  * A folder with the last few checkpoints of any number of shards.
  *
- * <p>A checkpoint appears under its name only when it is whole and on the disk. Blocks: call it on a
- * worker thread, for example from {@code vertx.executeBlocking}, one call per shard at a time.
+ * <p>A checkpoint appears under its name only when it is whole and on the disk. Blocks: call it on
+ * a worker thread, for example from {@code vertx.executeBlocking}, one call per shard at a time.
  */
 public final class CheckpointFolder {
 
@@ -59,8 +59,7 @@ public final class CheckpointFolder {
     int sequence = before.isEmpty() ? 0 : before.get(0).sequence() + 1;
     String name =
         "shard-%d-%06d-incarnation-%d-version-%d.checkpoint"
-            .formatted(
-                snapshot.shard(), sequence, snapshot.incarnation(), snapshot.version());
+            .formatted(snapshot.shard(), sequence, snapshot.incarnation(), snapshot.version());
     Path file = folder.resolve(name);
     publish(snapshot, file);
     for (Found old : before.subList(Math.min(keep - 1, before.size()), before.size())) {
@@ -74,8 +73,7 @@ public final class CheckpointFolder {
    *
    * @param torn is told about each newer one that is not, in words that name the file
    */
-  public Optional<ShardSnapshot> newestValid(int shard, Consumer<String> torn)
-      throws IOException {
+  public Optional<ShardSnapshot> newestValid(int shard, Consumer<String> torn) throws IOException {
     for (Found found : newestFirst(shard)) {
       try {
         return Optional.of(CheckpointFile.read(found.file()));
@@ -130,8 +128,7 @@ public final class CheckpointFolder {
     Matcher name = NAME.matcher(file.getFileName().toString());
     return name.matches() && Integer.parseInt(name.group(1)) == shard
         ? Optional.of(
-            new Found(
-                file, Integer.parseInt(name.group(2)), Integer.parseInt(name.group(3))))
+            new Found(file, Integer.parseInt(name.group(2)), Integer.parseInt(name.group(3))))
         : Optional.empty();
   }
 }

@@ -68,9 +68,7 @@ record Manifest(long job, int shard, int incarnation, long layout, List<Entry> e
 
   private static JsonObject json(Entry entry) {
     JsonArray window = new JsonArray();
-    entry
-        .window()
-        .forEach(w -> window.add(JsonArray.of(w.worker(), w.incarnation(), w.step())));
+    entry.window().forEach(w -> window.add(JsonArray.of(w.worker(), w.incarnation(), w.step())));
     return new JsonObject()
         .put("index", entry.index())
         .put("first", entry.first())

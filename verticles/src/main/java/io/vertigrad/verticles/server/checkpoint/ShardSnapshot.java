@@ -7,7 +7,8 @@ import java.util.List;
  *
  * @param job hash of the job's name
  * @param shard the shard
- * @param incarnation of the server that took it; a restarted server of the same run has a higher one
+ * @param incarnation of the server that took it; a restarted server of the same run has a higher
+ *     one
  * @param layout hash of the parameter layout
  * @param partitions all its partitions, by index
  */

@@ -47,8 +47,7 @@ final class SyncGather implements ExchangeStrategy {
     this.context = context;
     this.membership = context.membership();
     boolean mean =
-        config.reduction() == Reduction.MEAN
-            || context.partition().kind() == Block.Kind.STATISTIC;
+        config.reduction() == Reduction.MEAN || context.partition().kind() == Block.Kind.STATISTIC;
     this.round = new GatherRound(mean, context.partition().length());
   }
 

@@ -86,7 +86,6 @@ class AsyncFirstComeTest extends StrategyContract {
             SettingsException.class,
             () -> new TestJob("{\"name\": \"async\", \"dampin\": 1}", 4, 0, 1, 1));
 
-    assertEquals(
-        "test.json: dampin is not a known key, did you mean \"damping\"?", e.getMessage());
+    assertEquals("test.json: dampin is not a known key, did you mean \"damping\"?", e.getMessage());
   }
 }

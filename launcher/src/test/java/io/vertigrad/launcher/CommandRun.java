@@ -1,0 +1,35 @@
+package io.vertigrad.launcher;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * What a command did when run inside the test's JVM.
+ *
+ * @param exit its exit code
+ * @param out what it printed
+ * @param err what it complained about
+ */
+record CommandRun(int exit, String out, String err) {
+
+  static CommandRun of(String... arguments) {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    ByteArrayOutputStream err = new ByteArrayOutputStream();
+    PrintStream formerOut = System.out;
+    PrintStream formerErr = System.err;
+    System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
+    System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+    try {
+      int exit = VertigradCommand.execute(arguments);
+      return new CommandRun(exit, text(out), text(err));
+    } finally {
+      System.setOut(formerOut);
+      System.setErr(formerErr);
+    }
+  }
+
+  private static String text(ByteArrayOutputStream bytes) {
+    return bytes.toString(StandardCharsets.UTF_8);
+  }
+}

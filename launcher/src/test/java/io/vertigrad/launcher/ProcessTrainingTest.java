@@ -1,0 +1,152 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Whole jobs, every role in its own JVM. */
+@Tag("slow")
+class ProcessTrainingTest {
+
+  private static final Duration LIMIT = Duration.ofSeconds(120);
+
+  @TempDir private Path folder;
+
+  @AfterEach
+  void nobodyIsLeftBehind() {
+    children().forEach(ProcessHandle::destroyForcibly);
+  }
+
+  @Test
+  void shouldEndAtTheSameBitsWhenSyncRunsInOneOrFourProcesses() throws IOException {
+    CommandRun embedded = CommandRun.of(arguments("digits-sync", "embedded", "--steps", "30"));
+    CommandRun processes =
+        CommandRun.of(arguments("digits-sync", "processes", "--steps", "30", "--processes"));
+
+    assertEquals(0, embedded.exit(), embedded.err());
+    assertEquals(0, processes.exit(), processes.err());
+    assertEquals(
+        summary("embedded").getString("parametersHash"),
+        summary("processes").getString("parametersHash"));
+    assertEquals(summary("embedded").getDouble("accuracy"), summary("processes").getDouble("accuracy"));
+    for (String role : List.of("server-0", "worker-0", "worker-1", "evaluator-0")) {
+      assertTrue(Files.exists(folder.resolve("processes/logs/" + role + ".log")), role);
+    }
+    assertEquals(List.of(), children());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"digits-sync", "digits-async"})
+  void shouldFinishWhenWorkerIsKilledAndReplaced(String job) throws Exception {
+    CompletableFuture<CommandRun> run =
+        CompletableFuture.supplyAsync(
+            () ->
+                CommandRun.of(
+                    arguments(
+                        job, "run", "--processes", "--steps", "300", "--set", "workers.batch=512",
+                        "--set", "exchange.suspectMillis=500", "--set", "exchange.evictMillis=1500",
+                        "--set", "cluster.port=17701")));
+    await(run, () -> events().contains("\"type\":\"evaluated\""));
+
+    firstWorker().destroyForcibly();
+    await(run, () -> happened("memberLeft", 0));
+    Process replacement = replacement();
+    CommandRun ended = run.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+
+    assertEquals(0, ended.exit(), ended.err());
+    assertTrue(ended.out().contains("ended with exit code 137"), ended.out());
+    assertTrue(happened("memberJoined", 1), ended.out());
+    long last = job.equals("digits-sync") ? 300 : 600;
+    assertEquals(last, summary("run").getLong("version"));
+    assertTrue(summary("run").getDouble("accuracy") > 60, summary("run").encode());
+    assertTrue(replacement.waitFor(20, TimeUnit.SECONDS), "the replacement did not end");
+    assertEquals(0, replacement.exitValue());
+  }
+
+  private String[] arguments(String job, String run, String... options) {
+    List<String> arguments = new ArrayList<>();
+    arguments.addAll(List.of("train", "conf/" + job + ".json"));
+    arguments.addAll(List.of("--run-dir", folder.resolve(run).toString()));
+    arguments.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
+    arguments.addAll(List.of(options));
+    return arguments.toArray(String[]::new);
+  }
+
+  private Process replacement() throws IOException {
+    return new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-cp",
+            System.getProperty("java.class.path"),
+            VertigradApplication.class.getName(),
+            "node",
+            "--role",
+            "worker",
+            "--join",
+            "127.0.0.1:17701",
+            folder.resolve("run/job.json").toString())
+        .redirectErrorStream(true)
+        .redirectOutput(folder.resolve("replacement.log").toFile())
+        .start();
+  }
+
+  private static void await(
+      CompletableFuture<CommandRun> run, Callable<Boolean> condition) {
+    Awaitility.await()
+        .atMost(LIMIT)
+        .pollInterval(Duration.ofMillis(50))
+        .until(() -> run.isDone() || condition.call());
+  }
+
+  private ProcessHandle firstWorker() throws IOException {
+    return events()
+        .lines()
+        .map(JsonObject::new)
+        .filter(event -> event.getString("type").equals("memberJoined"))
+        .filter(event -> event.getString("role").equals("worker"))
+        .map(event -> Long.parseLong(event.getString("node").replaceAll(".* pid ", "")))
+        .flatMap(pid -> ProcessHandle.of(pid).stream())
+        .findFirst()
+        .orElseThrow(() -> new AssertionError("no worker process runs"));
+  }
+
+  private static List<ProcessHandle> children() {
+    return ProcessHandle.current().children().filter(ProcessHandle::isAlive).toList();
+  }
+
+  private String events() throws IOException {
+    Path file = folder.resolve("run/events.jsonl");
+    return Files.exists(file) ? Files.readString(file) : "";
+  }
+
+  private boolean happened(String type, int incarnation) throws IOException {
+    return events()
+        .lines()
+        .map(JsonObject::new)
+        .anyMatch(
+            event ->
+                event.getString("type").equals(type)
+                    && event.getString("role").equals("worker")
+                    && event.getInteger("incarnation") == incarnation);
+  }
+
+  private JsonObject summary(String run) throws IOException {
+    return new JsonObject(Files.readString(folder.resolve(run).resolve("summary.json")));
+  }
+}

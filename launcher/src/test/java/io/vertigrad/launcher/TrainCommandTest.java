@@ -1,0 +1,109 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.verticles.exchange.ParameterHash;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Tag("slow")
+class TrainCommandTest {
+
+  private static final List<String> TOP_LEVEL =
+      List.of(
+          "strategy", "workers", "steps", "samples", "samplesPerSecond", "secondsComputing",
+          "secondsExchanging", "staleness", "accuracy", "loss", "seed", "versions", "gitRevision",
+          "parametersHash");
+
+  @TempDir private Path folder;
+
+  @ParameterizedTest
+  @ValueSource(strings = {"digits-sync", "digits-async", "digits-ssp"})
+  void shouldTrainAndKeepTheRunWhenJobIsSmall(String job) throws IOException {
+    Path run = folder.resolve(job);
+
+    CommandRun result = train(run, "conf/" + job + ".json", "--steps", "40");
+
+    assertEquals(0, result.exit(), result.err());
+    JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
+    TOP_LEVEL.forEach(key -> assertTrue(summary.containsKey(key), key + " in " + summary));
+    assertTrue(summary.getDouble("accuracy") > 30, "ten classes, 10 % is chance: " + summary);
+    assertEquals(500, summary.getInteger("testSamples"));
+    assertTrue(result.out().contains("on the whole test set (500 samples)"), result.out());
+    assertEquals(summary.getString("parametersHash"), hashOf(run.resolve("model.zip")));
+    assertTrue(
+        Files.readString(run.resolve("events.jsonl")).contains("\"type\":\"jobFinished\""));
+    assertEquals(
+        40, new JsonObject(Files.readString(run.resolve("job.json"))).getInteger("steps"));
+  }
+
+  @Test
+  void shouldTestTheModelItselfWhenThereIsNoEvaluator() throws IOException {
+    Path run = folder.resolve("run");
+
+    CommandRun result =
+        train(run, "conf/digits-sync.json", "--steps", "5", "--set", "evaluator.count=0");
+
+    assertEquals(0, result.exit(), result.err());
+    JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
+    assertEquals(500, summary.getInteger("testSamples"));
+  }
+
+  @Test
+  void shouldEndAtTheSameBitsWhenSyncIsRepeated() throws IOException {
+    train(folder.resolve("a"), "conf/digits-sync.json", "--steps", "20");
+    train(folder.resolve("b"), "conf/digits-sync.json", "--steps", "20");
+
+    assertEquals(
+        hashOf(folder.resolve("a/model.zip")), hashOf(folder.resolve("b/model.zip")));
+  }
+
+  @Test
+  void shouldPrintOnlyJsonWhenAskedTo() {
+    CommandRun result =
+        train(folder.resolve("run"), "conf/digits-sync.json", "--steps", "5", "--json");
+
+    List<String> types =
+        result.out().lines().map(line -> new JsonObject(line).getString("type")).toList();
+    assertTrue(types.contains("jobStarted") && types.contains("jobFinished"), types.toString());
+    assertEquals("summary", types.get(types.size() - 1));
+  }
+
+  @Test
+  void shouldPrintOnlyTheResultWhenQuiet() {
+    CommandRun result =
+        train(folder.resolve("run"), "conf/digits-sync.json", "--steps", "5", "--quiet");
+
+    assertTrue(result.out().startsWith("accuracy "), result.out());
+    assertEquals(4, result.out().lines().count(), result.out());
+  }
+
+  private static CommandRun train(Path run, String file, String... options) {
+    List<String> arguments = new java.util.ArrayList<>();
+    arguments.addAll(List.of("train", file, "--run-dir", run.toString()));
+    arguments.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
+    arguments.addAll(List.of(options));
+    return CommandRun.of(arguments.toArray(String[]::new));
+  }
+
+  private static String hashOf(Path model) {
+    ModelConfig config =
+        new ModelConfig(model.toString(), Map.of(), List.of(1, 28, 28), 10, 0, 1);
+    try (Model restored = Engine.named("dl4j").model(config)) {
+      return ParameterHash.of(restored);
+    }
+  }
+}

@@ -1,0 +1,173 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class VertigradCommandTest {
+
+  @TempDir private Path folder;
+
+  @Test
+  void shouldPrintHelpWhenNoCommandIsGiven() {
+    CommandRun run = CommandRun.of();
+
+    assertEquals(0, run.exit());
+    assertTrue(run.out().contains("vertigrad train --processes"), run.out());
+    assertTrue(run.out().contains("Exit codes: 0 all went well, 1 the job failed"), run.out());
+  }
+
+  @Test
+  void shouldNameEveryVersionWhenAskedForIt() {
+    CommandRun run = CommandRun.of("--version");
+
+    assertEquals(0, run.exit());
+    for (String name : new String[] {"dl4j", "hazelcast", "java", "vertigrad", "vertx"}) {
+      assertTrue(run.out().matches("(?s).*\n  " + name + " \\S+.*"), run.out());
+    }
+  }
+
+  @Test
+  void shouldSuggestOptionWhenItIsMisspelt() {
+    assertRefused(
+        "vertigrad: Unknown option: '--stpes', did you mean --steps?;"
+            + " see vertigrad train --help",
+        "train",
+        "--stpes");
+  }
+
+  @Test
+  void shouldSuggestCommandWhenItIsMisspelt() {
+    assertRefused(
+        "vertigrad: Unmatched argument at index 0: 'trian', did you mean train?;"
+            + " see vertigrad --help",
+        "trian");
+  }
+
+  @Test
+  void shouldExpectANumberWhenStepsIsNone() {
+    assertRefused(
+        "vertigrad: Invalid value for option '--steps': 'many' is not a long;"
+            + " see vertigrad train --help",
+        "train",
+        "--steps",
+        "many");
+  }
+
+  @Test
+  void shouldNameMissingOptionsWhenNodeGetsNone() {
+    assertRefused(
+        "vertigrad: Missing required options: '--role=ROLE', '--join=HOST[:PORT]';"
+            + " see vertigrad node --help",
+        "node");
+  }
+
+  @Test
+  void shouldListRolesWhenRoleIsUnknown() {
+    assertRefused(
+        "vertigrad: Invalid value for option '--role': expected one of [SERVER, WORKER, EVALUATOR]"
+            + " (case-insensitive) but was 'boss'; see vertigrad node --help",
+        "node",
+        "--role",
+        "boss",
+        "--join",
+        "127.0.0.1");
+  }
+
+  @Test
+  void shouldSayWhereToStartWhenNobodyIsThereToJoin() {
+    assertRefused(
+        "vertigrad: nothing answers at 127.0.0.1:1; start the job there first, with ./vertigrad"
+            + " train --listen FILE",
+        "node",
+        "--role",
+        "worker",
+        "--join",
+        "127.0.0.1:1");
+  }
+
+  @Test
+  void shouldNameTheKeyWhenAssignmentIsUnknown() {
+    assertRefused(
+        "vertigrad: conf/digits-sync.json with --set workers.cout=3: workers.cout is not a known"
+            + " key, did you mean \"count\"?",
+        "train",
+        "--set",
+        "workers.cout=3");
+  }
+
+  @Test
+  void shouldRefuseForeignAddressWhenTlsIsOff() {
+    CommandRun run = CommandRun.of("train", "--listen", "--host", "0.0.0.0");
+
+    assertEquals(2, run.exit());
+    assertTrue(
+        run.err().startsWith("vertigrad: cluster.host 0.0.0.0 can be reached from other machines"),
+        run.err());
+  }
+
+  @Test
+  void shouldKeepHandsOffWhenRunFolderIsInUse() throws IOException {
+    Files.createFile(folder.resolve("precious"));
+
+    assertRefused(
+        "vertigrad: --run-dir %s: there is something in it already, expected a new or empty folder"
+            .formatted(folder),
+        "train",
+        "--run-dir",
+        folder.toString());
+  }
+
+  @Test
+  void shouldNameTheMissingFolderWhenDataIsNotThere() {
+    Path missing = folder.resolve("nothing");
+
+    CommandRun run = train("--data", missing.toString(), "--set", "data.name=mnist");
+
+    assertEquals(2, run.exit());
+    assertTrue(run.err().startsWith("vertigrad: " + missing), run.err());
+    assertEquals(1, run.err().lines().count(), run.err());
+  }
+
+  @Test
+  void shouldNameTheModelsWhenItIsUnknown() {
+    CommandRun run = train("--set", "model.name=covnet");
+
+    assertEquals(2, run.exit());
+    assertTrue(run.err().startsWith("vertigrad: model 'covnet' is not known"), run.err());
+    assertEquals(1, run.err().lines().count(), run.err());
+  }
+
+  @Test
+  void shouldNameTheStrategiesWhenItIsUnknown() {
+    assertRefused(
+        "vertigrad: conf/digits-sync.json with --set strategy.name=snyc: strategy.name is \"snyc\","
+            + " expected one of async, ssp, sync",
+        "train",
+        "--set",
+        "strategy.name=snyc",
+        "--run-dir",
+        folder.resolve("run").toString());
+  }
+
+  private CommandRun train(String... options) {
+    String[] arguments = new String[options.length + 3];
+    arguments[0] = "train";
+    arguments[1] = "--run-dir";
+    arguments[2] = folder.resolve("run").toString();
+    System.arraycopy(options, 0, arguments, 3, options.length);
+    return CommandRun.of(arguments);
+  }
+
+  private static void assertRefused(String line, String... arguments) {
+    CommandRun run = CommandRun.of(arguments);
+
+    assertEquals(line, run.err().strip());
+    assertEquals(2, run.exit());
+  }
+}

@@ -1,0 +1,74 @@
+package io.vertigrad.verticles.coordinator;
+
+import io.vertigrad.verticles.coordinator.Decision.Announce;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
+import io.vertigrad.verticles.strategy.Membership;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+
+/** What the world is told about a roster. */
+final class RosterNews {
+
+  private final Consumer<Decision> decisions;
+  private final LongSupplier wallMillis;
+
+  /**
+   * News on their way to the world.
+   *
+   * @param wallMillis milliseconds since 1970
+   */
+  RosterNews(Consumer<Decision> decisions, LongSupplier wallMillis) {
+    this.decisions = decisions;
+    this.wallMillis = wallMillis;
+  }
+
+  void joined(Attendee who) {
+    Admission is = who.admission();
+    decisions.accept(
+        new Announce(
+            new MemberJoined(now(), is.role().lower(), is.rank(), is.incarnation(), who.node())));
+  }
+
+  void suspected(Admission who, long silentMillis) {
+    decisions.accept(
+        new Announce(
+            new MemberSuspected(
+                now(), who.role().lower(), who.rank(), who.incarnation(), silentMillis)));
+  }
+
+  void left(Admission who, String why) {
+    decisions.accept(
+        new Announce(
+            new MemberLeft(now(), who.role().lower(), who.rank(), who.incarnation(), why)));
+  }
+
+  void started(RosterConfig config, Membership first, long parameters) {
+    decisions.accept(
+        new Announce(
+            new JobStarted(
+                now(),
+                config.strategy(),
+                first.workers().size(),
+                first.servers().size(),
+                parameters,
+                config.steps(),
+                config.lastVersion())));
+  }
+
+  void finished(Progress progress) {
+    decisions.accept(new Announce(new JobFinished(now(), progress.version(), progress.samples())));
+  }
+
+  void failed(String why) {
+    decisions.accept(new Announce(new JobFailed(now(), why)));
+  }
+
+  private long now() {
+    return wallMillis.getAsLong();
+  }
+}

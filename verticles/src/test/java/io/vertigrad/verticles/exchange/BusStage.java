@@ -1,0 +1,85 @@
+package io.vertigrad.verticles.exchange;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.verticles.fixture.FakeShard;
+import io.vertigrad.verticles.fixture.QuadraticModel;
+import io.vertigrad.verticles.job.ExchangeConfig;
+import io.vertigrad.verticles.job.PartitionPlan;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.Handler;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.Message;
+import io.vertx.core.eventbus.MessageConsumer;
+import java.util.List;
+
+/** An event bus with a fake shard on it, for as many incarnations as a test needs. */
+final class BusStage {
+
+  static final int ELEMENTS = 10;
+  static final int LENGTH = 100;
+  static final Addresses ADDRESSES = new Addresses("exchange-test");
+  static final PartitionPlan PLAN = PartitionPlan.of(QuadraticModel.layout(LENGTH, 0), ELEMENTS, 1);
+
+  private final FakeShard shard = new FakeShard(PLAN, LENGTH, 1);
+  private final Vertx vertx;
+
+  BusStage(Vertx vertx) {
+    this.vertx = vertx;
+    FrameCodecs.register(vertx.eventBus());
+  }
+
+  Vertx vertx() {
+    return vertx;
+  }
+
+  FakeShard shard() {
+    return shard;
+  }
+
+  void serve(int incarnation) {
+    consume(incarnation, message -> message.reply(shard.answer(message.body())));
+  }
+
+  void consume(int incarnation, Handler<Message<Frame>> handler) {
+    MessageConsumer<Frame> consumer =
+        vertx.eventBus().consumer(ADDRESSES.shard(0, incarnation), handler);
+    assertTrue(consumer.isRegistered());
+  }
+
+  BusExchange exchange(ExchangeConfig config, int server) {
+    BusExchange exchange =
+        new BusExchange(vertx.eventBus(), ADDRESSES, config, PLAN.partitions().size());
+    exchange.membershipChanged(membership(1, server));
+    return exchange;
+  }
+
+  static Membership membership(int epoch, int server) {
+    return new Membership(epoch, List.of(), List.of(new Membership.Member(0, server, 0)));
+  }
+
+  static ExchangeConfig config(int windowBytes, long retryMillis, long deadlineMillis) {
+    return new ExchangeConfig(
+        DataType.FLOAT32, ELEMENTS, windowBytes, retryMillis, deadlineMillis, 3_000, 10_000);
+  }
+
+  static Refusal refusal(Frame frame, Reason reason, String message) {
+    return new Refusal(((GradientPartition) frame).id(), reason, message);
+  }
+
+  /** Gradient element i is i; the learning rate is 1. */
+  static float[] expectedAfterOneStep() {
+    float[] expected = new float[LENGTH];
+    for (int i = 0; i < LENGTH; i++) {
+      expected[i] -= i;
+    }
+    return expected;
+  }
+}

@@ -1,0 +1,59 @@
+package io.vertigrad.verticles.exchange;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.verticles.job.Partition;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Offers the gradient {@code 0, 1, 2, ...} and keeps what comes back. */
+final class RecordingRound implements Round {
+
+  final List<ParameterPartition> answers = new ArrayList<>();
+  final List<Integer> dropped = new ArrayList<>();
+  volatile boolean abandoned;
+
+  Outcome outcomeOf(int partition) {
+    return answers.stream()
+        .filter(answer -> answer.id().partition() == partition)
+        .findFirst()
+        .orElseThrow()
+        .outcome();
+  }
+
+  @Override
+  public List<Partition> order() {
+    return BusStage.PLAN.partitions();
+  }
+
+  @Override
+  public Frame request(Partition partition) {
+    float[] gradient = new float[partition.length()];
+    for (int i = 0; i < gradient.length; i++) {
+      gradient[i] = partition.first() + i;
+    }
+    ExchangeId id = new ExchangeId(BusStage.ADDRESSES.jobHash(), 1, 4, 1, 7, partition.index());
+    return new GradientPartition(
+        id, BusStage.PLAN.layout(), 0, 2, partition.first(), Tensor.ofFloats(gradient));
+  }
+
+  @Override
+  public void answered(Partition partition, ParameterPartition answer) {
+    answers.add(answer);
+  }
+
+  @Override
+  public void dropped(Partition partition, Refusal why) {
+    dropped.add(partition.index());
+  }
+
+  @Override
+  public boolean abandoned() {
+    return abandoned;
+  }
+}

@@ -1,0 +1,53 @@
+package io.vertigrad.verticles.strategy;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.codecs.settings.SettingsException;
+import io.vertigrad.verticles.job.NamedConfig;
+import io.vertx.core.json.JsonObject;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class StrategyProvidersTest {
+
+  private static final ClassLoader LOADER = StrategyProvidersTest.class.getClassLoader();
+
+  @ParameterizedTest
+  @CsvSource({"sync, true, 200", "async, false, 400", "ssp, false, 400"})
+  void shouldFindAStrategyByItsName(String name, boolean lockstep, long last) {
+    StrategyFactory factory = StrategyProviders.configure(config(name), LOADER);
+
+    assertEquals(lockstep, factory.lockstep());
+    assertEquals(last, factory.lastVersion(200, 2));
+  }
+
+  @Test
+  void shouldListTheKnownNamesWhenThereIsNoSuchStrategy() {
+    SettingsException e =
+        assertThrows(
+            SettingsException.class, () -> StrategyProviders.configure(config("snyc"), LOADER));
+
+    String start = "conf/x.json: strategy.name is \"snyc\", expected one of async, ";
+    assertTrue(e.getMessage().startsWith(start), e.getMessage());
+    assertTrue(e.getMessage().contains("ssp, sync"), e.getMessage());
+  }
+
+  @Test
+  void shouldListTheKnownNamesWhenAskedWithoutAFile() {
+    Exception e =
+        assertThrows(IllegalArgumentException.class, () -> StrategyProviders.named("snyc", LOADER));
+
+    assertTrue(e.getMessage().startsWith("strategy is \"snyc\", expected one of async"));
+  }
+
+  private static NamedConfig config(String name) {
+    Settings job =
+        Settings.of("conf/x.json", JsonObject.of("strategy", JsonObject.of("name", name)));
+    Settings section = job.section("strategy");
+    return new NamedConfig(section.string("name", ""), section);
+  }
+}
