@@ -49,6 +49,15 @@ final class Tally {
     round.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
   }
 
+  /** A step without servers; bytes are those of the whole session. */
+  void exchanged(long newest, long nanos, long allSent, long allReceived) {
+    step++;
+    version = newest;
+    exchangingNanos += nanos;
+    bytesSent = allSent;
+    bytesReceived = allReceived;
+  }
+
   void pulled(long newest) {
     version = newest;
   }

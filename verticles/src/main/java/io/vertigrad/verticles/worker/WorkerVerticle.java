@@ -35,7 +35,7 @@ public final class WorkerVerticle extends VerticleBase {
     FrameCodecs.register(vertx.eventBus());
     events = new EventPublisher(vertx, job.addresses());
     member = new WorkerMember(vertx, job);
-    thread = new WorkerThread(vertx.eventBus(), job, member);
+    thread = new WorkerThread(vertx, job, member);
     reportTimer = vertx.setPeriodic(REPORT_MILLIS, timer -> report("trains"));
     Promise<Boolean> ended = Promise.promise();
     thread
@@ -82,6 +82,7 @@ public final class WorkerVerticle extends VerticleBase {
       return;
     }
     events.publish(now.toEvent(System.currentTimeMillis(), reported));
+    thread.news().forEach(events::publish);
     reported = now;
   }
 }

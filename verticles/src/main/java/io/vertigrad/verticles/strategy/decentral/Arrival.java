@@ -26,7 +26,8 @@ final class Arrival {
     RollCall call = RollCall.hold(context.peers(), group, 0, mine);
     if (call.allFresh()) {
       float[] parameters = replica.parameters().clone();
-      new RingBroadcast(context.peers(), group, context.pieceElements()).from(0, 1, 0, parameters);
+      new RingBroadcast(context.peers(), group, context.pieceElements())
+          .from(call.furthest(), 1, 0, parameters);
       replica.become(parameters);
     } else if (call.newcomers() > 0) {
       average(fresh, group.size() - call.newcomers());

@@ -15,7 +15,7 @@ import java.util.Set;
  * the newest round taken is enough to know a duplicate. Messages of older epochs are dropped, those
  * of newer ones kept. Bounded by what the others can send before they need an answer. Any thread.
  */
-final class PeerInbox {
+public final class PeerInbox {
 
   private final Map<Key, Arrived> waiting = new HashMap<>();
   private final Map<Integer, Taken> taken = new HashMap<>();
@@ -33,7 +33,8 @@ final class PeerInbox {
    *
    * @return false when it is not wanted: of an older epoch, or here before
    */
-  synchronized boolean accept(int from, int sentEpoch, Tag tag, Tensor tensor, long nowNanos) {
+  public synchronized boolean accept(
+      int from, int sentEpoch, Tag tag, Tensor tensor, long nowNanos) {
     if (sentEpoch < epoch || sentEpoch == epoch && wasTaken(from, tag)) {
       return false;
     }
@@ -42,14 +43,14 @@ final class PeerInbox {
   }
 
   /** Moves on to an epoch. */
-  synchronized void adopt(int newEpoch) {
+  public synchronized void adopt(int newEpoch) {
     epoch = newEpoch;
     taken.clear();
     waiting.keySet().removeIf(key -> key.epoch() < newEpoch);
   }
 
   /** Hands a message of the adopted epoch out. */
-  synchronized Optional<Tensor> take(int from, Tag tag) {
+  public synchronized Optional<Tensor> take(int from, Tag tag) {
     Arrived arrived = waiting.remove(new Key(from, epoch, tag));
     if (arrived == null) {
       return Optional.empty();
@@ -64,13 +65,18 @@ final class PeerInbox {
     return Optional.of(arrived.tensor());
   }
 
+  /** True when a message of the adopted epoch is here. */
+  public synchronized boolean has(int from, Tag tag) {
+    return waiting.containsKey(new Key(from, epoch, tag));
+  }
+
   /** When the message handed out last had come. */
-  synchronized long arrivedNanos() {
+  public synchronized long arrivedNanos() {
     return arrivedNanos;
   }
 
   /** Messages that nobody has asked for yet. */
-  synchronized int size() {
+  public synchronized int size() {
     return waiting.size();
   }
 

@@ -26,4 +26,9 @@ public interface PeerStrategyFactory extends StrategyFactory {
   default boolean lockstep() {
     return true;
   }
+
+  @Override
+  default int servers(int wanted) {
+    return 0;
+  }
 }
