@@ -3,6 +3,7 @@ package io.vertigrad.launcher.run;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -20,6 +21,7 @@ public final class RunMonitor implements AutoCloseable {
 
   private final RunProgress progress = new RunProgress(System::nanoTime);
   private final RunRecorder recorder;
+  private final EpochLog epochs;
   private final Display display;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile Membership membership = Membership.NONE;
@@ -27,6 +29,7 @@ public final class RunMonitor implements AutoCloseable {
 
   public RunMonitor(RunDirectory directory, Display display) {
     this.recorder = new RunRecorder(directory.events());
+    this.epochs = new EpochLog(directory.epochs());
     this.display = display;
   }
 
@@ -60,6 +63,9 @@ public final class RunMonitor implements AutoCloseable {
         () -> {
           progress.apply(event);
           recorder.record(event);
+          if (event instanceof Evaluated tested && progress.replicas().present()) {
+            epochs.record(tested, progress);
+          }
           display.show(event, progress);
         });
   }

@@ -8,6 +8,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
+import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.verticles.metrics.TrainingEvent.UpdateRefused;
 import java.util.Locale;
 import java.util.Optional;
@@ -25,8 +26,12 @@ final class EventText {
     if (event instanceof JobStarted start) {
       return Optional.of(
           format(
-              "training: %s, %d workers, %d server%s, %,d parameters",
-              start.strategy(), start.workers(), start.servers(), plural(start.servers()),
+              "training: %s, %d worker%s, %s server%s, %,d parameters",
+              start.strategy(),
+              start.workers(),
+              plural(start.workers()),
+              start.servers() == 0 ? "no" : start.servers(),
+              plural(start.servers()),
               start.parameters()));
     }
     if (event instanceof MemberJoined joined && joined.incarnation() > 0) {
@@ -44,15 +49,19 @@ final class EventText {
   /** Where the run stands, without the step. */
   static String progress(RunProgress progress) {
     StringBuilder text = new StringBuilder();
-    text.append(
-        format("epoch %d, %,.0f samples/s", progress.epoch(), progress.samplesPerSecond()));
+    text.append(format("epoch %d, %,.0f samples/s", progress.epoch(), progress.samplesPerSecond()));
     if (!Double.isNaN(progress.trainingLoss())) {
       text.append(format(", loss %.3f", progress.trainingLoss()));
     }
     progress
         .evaluated()
         .ifPresent(tested -> text.append(format(", accuracy %.1f %%", tested.accuracy())));
-    return text.append(format(", staleness %.1f", progress.meanStaleness())).toString();
+    Optional<ReplicasAveraged> averaged = progress.replicas().averaged();
+    return progress.replicas().present()
+        ? text.append(
+                format(", consensus %.2g", averaged.map(a -> a.consensusDistance()).orElse(0.0)))
+            .toString()
+        : text.append(format(", staleness %.1f", progress.meanStaleness())).toString();
   }
 
   static String format(String pattern, Object... values) {
@@ -81,7 +90,10 @@ final class EventText {
   private static String evaluated(Evaluated tested) {
     return format(
         "version %,6d  accuracy %6.2f %%  loss %.4f  (%,d test samples%s)",
-        tested.version(), tested.accuracy(), tested.loss(), tested.samples(),
+        tested.version(),
+        tested.accuracy(),
+        tested.loss(),
+        tested.samples(),
         tested.wholeTestSet() ? ", all of them" : "");
   }
 

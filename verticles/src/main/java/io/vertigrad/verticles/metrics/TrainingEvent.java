@@ -100,6 +100,7 @@ public sealed interface TrainingEvent {
   /**
    * What one worker's exchange with the others has cost since it was admitted.
    *
+   * @param epochs passes of all workers together over the training set
    * @param secondsExchanging from the start of each exchange until its last message had arrived
    * @param secondsWaited of these, not beside a gradient
    * @param hiddenShare the rest of them, 0 to 1
@@ -111,6 +112,7 @@ public sealed interface TrainingEvent {
       int rank,
       int incarnation,
       long version,
+      double epochs,
       double secondsExchanging,
       double secondsWaited,
       double hiddenShare,

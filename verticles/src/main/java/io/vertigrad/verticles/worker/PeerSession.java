@@ -119,6 +119,7 @@ final class PeerSession {
         identity.rank(),
         identity.incarnation(),
         replica.vector().updates(),
+        replica.vector().epochs(),
         timing.exchangeNanos() / 1e9,
         timing.waitedNanos() / 1e9,
         timing.hiddenShare(),
