@@ -16,8 +16,9 @@ public record Block(String name, List<Integer> shape, Kind kind) {
     /** Stepped by the optimizer. */
     TRAINABLE,
     /**
-     * A running statistic such as a batch-norm mean. Its gradient is a plain difference to subtract:
-     * no learning rate, momentum, decay, clipping or compression, and averaged, never summed.
+     * A running statistic such as a batch-norm mean. Its gradient is a plain difference to
+     * subtract: no learning rate, momentum, decay, clipping or compression, and averaged, never
+     * summed.
      */
     STATISTIC
   }

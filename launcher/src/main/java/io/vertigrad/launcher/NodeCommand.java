@@ -60,7 +60,8 @@ final class NodeCommand implements Callable<Integer> {
       ParentWatch.start();
     }
     JobConfig config = read();
-    ClusterStart start = new ClusterStart("vertigrad-" + config.addresses().job(), config.cluster());
+    ClusterStart start =
+        new ClusterStart("vertigrad-" + config.addresses().job(), config.cluster());
     Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
     Thread closing = new Thread(() -> close(vertx), "stop-node");
     Runtime.getRuntime().addShutdownHook(closing);

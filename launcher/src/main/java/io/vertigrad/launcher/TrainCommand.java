@@ -72,10 +72,7 @@ final class TrainCommand implements Callable<Integer> {
     JobConfig kept = directory.keepCheckpoints(asked);
     Display display =
         Display.of(
-            Display.Style.chosen(json, quiet),
-            System.out,
-            kept.addresses().job(),
-            kept.steps());
+            Display.Style.chosen(json, quiet), System.out, kept.addresses().job(), kept.steps());
     boolean joins = !kept.cluster().members().isEmpty();
     return new TrainingRun(kept, directory, display).call(processes, listen || joins);
   }

@@ -10,7 +10,6 @@ import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.run.FinalModel;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
-import io.vertigrad.launcher.run.RunMonitor;
 import io.vertigrad.launcher.run.RunSummary;
 import io.vertigrad.launcher.run.Versions;
 import io.vertigrad.launcher.terminal.Display;
@@ -85,7 +84,12 @@ final class TrainingRun {
     deployment =
         processes
             ? new ProcessDeployment(
-                vertx, job, directory, joinAddress, VertigradApplication.class.getName(), monitor::say)
+                vertx,
+                job,
+                directory,
+                joinAddress,
+                VertigradApplication.class.getName(),
+                monitor::say)
             : new EmbeddedDeployment(vertx, job);
     Await.result(deployment.start(), START_SECONDS, "starting the members");
   }

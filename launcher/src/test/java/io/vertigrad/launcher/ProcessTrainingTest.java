@@ -45,7 +45,8 @@ class ProcessTrainingTest {
     assertEquals(
         summary("embedded").getString("parametersHash"),
         summary("processes").getString("parametersHash"));
-    assertEquals(summary("embedded").getDouble("accuracy"), summary("processes").getDouble("accuracy"));
+    assertEquals(
+        summary("embedded").getDouble("accuracy"), summary("processes").getDouble("accuracy"));
     for (String role : List.of("server-0", "worker-0", "worker-1", "evaluator-0")) {
       assertTrue(Files.exists(folder.resolve("processes/logs/" + role + ".log")), role);
     }
@@ -60,9 +61,19 @@ class ProcessTrainingTest {
             () ->
                 CommandRun.of(
                     arguments(
-                        job, "run", "--processes", "--steps", "300", "--set", "workers.batch=512",
-                        "--set", "exchange.suspectMillis=500", "--set", "exchange.evictMillis=1500",
-                        "--set", "cluster.port=17701")));
+                        job,
+                        "run",
+                        "--processes",
+                        "--steps",
+                        "300",
+                        "--set",
+                        "workers.batch=512",
+                        "--set",
+                        "exchange.suspectMillis=500",
+                        "--set",
+                        "exchange.evictMillis=1500",
+                        "--set",
+                        "cluster.port=17701")));
     await(run, () -> events().contains("\"type\":\"evaluated\""));
 
     firstWorker().destroyForcibly();
@@ -106,8 +117,7 @@ class ProcessTrainingTest {
         .start();
   }
 
-  private static void await(
-      CompletableFuture<CommandRun> run, Callable<Boolean> condition) {
+  private static void await(CompletableFuture<CommandRun> run, Callable<Boolean> condition) {
     Awaitility.await()
         .atMost(LIMIT)
         .pollInterval(Duration.ofMillis(50))

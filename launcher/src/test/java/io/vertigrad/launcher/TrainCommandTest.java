@@ -24,8 +24,19 @@ class TrainCommandTest {
 
   private static final List<String> TOP_LEVEL =
       List.of(
-          "strategy", "workers", "steps", "samples", "samplesPerSecond", "secondsComputing",
-          "secondsExchanging", "staleness", "accuracy", "loss", "seed", "versions", "gitRevision",
+          "strategy",
+          "workers",
+          "steps",
+          "samples",
+          "samplesPerSecond",
+          "secondsComputing",
+          "secondsExchanging",
+          "staleness",
+          "accuracy",
+          "loss",
+          "seed",
+          "versions",
+          "gitRevision",
           "parametersHash");
 
   @TempDir private Path folder;
@@ -44,10 +55,8 @@ class TrainCommandTest {
     assertEquals(500, summary.getInteger("testSamples"));
     assertTrue(result.out().contains("on the whole test set (500 samples)"), result.out());
     assertEquals(summary.getString("parametersHash"), hashOf(run.resolve("model.zip")));
-    assertTrue(
-        Files.readString(run.resolve("events.jsonl")).contains("\"type\":\"jobFinished\""));
-    assertEquals(
-        40, new JsonObject(Files.readString(run.resolve("job.json"))).getInteger("steps"));
+    assertTrue(Files.readString(run.resolve("events.jsonl")).contains("\"type\":\"jobFinished\""));
+    assertEquals(40, new JsonObject(Files.readString(run.resolve("job.json"))).getInteger("steps"));
   }
 
   @Test
@@ -67,8 +76,7 @@ class TrainCommandTest {
     train(folder.resolve("a"), "conf/digits-sync.json", "--steps", "20");
     train(folder.resolve("b"), "conf/digits-sync.json", "--steps", "20");
 
-    assertEquals(
-        hashOf(folder.resolve("a/model.zip")), hashOf(folder.resolve("b/model.zip")));
+    assertEquals(hashOf(folder.resolve("a/model.zip")), hashOf(folder.resolve("b/model.zip")));
   }
 
   @Test
@@ -100,8 +108,7 @@ class TrainCommandTest {
   }
 
   private static String hashOf(Path model) {
-    ModelConfig config =
-        new ModelConfig(model.toString(), Map.of(), List.of(1, 28, 28), 10, 0, 1);
+    ModelConfig config = new ModelConfig(model.toString(), Map.of(), List.of(1, 28, 28), 10, 0, 1);
     try (Model restored = Engine.named("dl4j").model(config)) {
       return ParameterHash.of(restored);
     }

@@ -17,6 +17,11 @@ public interface Dataset {
   /** Writes sample {@code index}, normalised, at {@code features[offset...]}. */
   void read(int index, float[] features, int offset);
 
+  /** What a raw zero of this channel becomes when it is read: black, for padding images. */
+  default float black(int channel) {
+    return 0;
+  }
+
   /** Class of sample {@code index}, from 0. */
   int label(int index);
 }

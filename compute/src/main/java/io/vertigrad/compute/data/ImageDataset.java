@@ -75,6 +75,11 @@ public final class ImageDataset implements Dataset {
   }
 
   @Override
+  public float black(int channel) {
+    return tables[channel][0];
+  }
+
+  @Override
   public int label(int index) {
     return labels[checked(index)] & 0xFF;
   }

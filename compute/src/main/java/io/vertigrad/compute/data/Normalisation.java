@@ -1,5 +1,7 @@
 package io.vertigrad.compute.data;
 
+import java.util.List;
+
 /**
  * How one channel's bytes become network inputs: {@code (v / 255 - mean) / deviation}.
  *
@@ -10,6 +12,13 @@ public record Normalisation(float mean, float deviation) {
 
   /** The values everyone uses for MNIST. */
   public static final Normalisation MNIST = new Normalisation(0.1307f, 0.3081f);
+
+  /** The values published programs use for CIFAR-10: red, green, blue. */
+  public static final List<Normalisation> CIFAR10 =
+      List.of(
+          new Normalisation(0.4914f, 0.2023f),
+          new Normalisation(0.4822f, 0.1994f),
+          new Normalisation(0.4465f, 0.2010f));
 
   public Normalisation {
     if (!(deviation > 0) || !Float.isFinite(mean)) {

@@ -28,7 +28,8 @@ class DatasetProviderTest {
             .getMessage();
 
     assertEquals(
-        "data set 'emnist' is not known, expected one of: digits, mnist, cifar10, csv", message);
+        "data set 'emnist' is not known, expected one of: digits, shapes, mnist, cifar10, csv",
+        message);
   }
 
   private static DataConfig named(String name, Map<String, Object> options) {

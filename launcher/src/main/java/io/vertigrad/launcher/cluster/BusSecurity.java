@@ -27,7 +27,8 @@ final class BusSecurity {
     if (!given.isEmpty() && !config.mutualTls()) {
       throw new InputException(
           "cluster: %s given, expected certificate, key and authority together; see %s"
-              .formatted(String.join(" and ", given) + (given.size() == 1 ? " is" : " are"),
+              .formatted(
+                  String.join(" and ", given) + (given.size() == 1 ? " is" : " are"),
                   "docs/operations.md"));
     }
     config.certificate().ifPresent(file -> readable("certificate", file));

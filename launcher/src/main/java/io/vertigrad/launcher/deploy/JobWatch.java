@@ -53,7 +53,8 @@ public final class JobWatch {
     DeliveryOptions limit = new DeliveryOptions().setSendTimeout(ASK_MILLIS);
     vertx
         .eventBus()
-        .<JsonObject>request(job.addresses().coordinator(), new JsonObject().put("request", STATE), limit)
+        .<JsonObject>request(
+            job.addresses().coordinator(), new JsonObject().put("request", STATE), limit)
         .onSuccess(answer -> answered(answer.body()))
         .onFailure(silence -> unanswered());
   }

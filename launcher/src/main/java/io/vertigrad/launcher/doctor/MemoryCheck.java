@@ -27,8 +27,9 @@ final class MemoryCheck implements Check {
 
   @Override
   public List<Finding> run() {
-    String found = "%,d MiB for this machine or container, heap at most %,d MiB".formatted(
-        machineMib, heapMib);
+    String found =
+        "%,d MiB for this machine or container, heap at most %,d MiB"
+            .formatted(machineMib, heapMib);
     if (machineMib < LEAST_MIB) {
       return List.of(
           Finding.warn("memory", found, "give it 2 GiB or more, or train with fewer workers"));

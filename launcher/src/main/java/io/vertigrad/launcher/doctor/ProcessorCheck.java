@@ -17,8 +17,7 @@ final class ProcessorCheck implements Check {
   public List<Finding> run() {
     int cores = Runtime.getRuntime().availableProcessors();
     Set<String> flags = flags();
-    String vectors =
-        OF_INTEREST.stream().filter(flags::contains).collect(Collectors.joining(", "));
+    String vectors = OF_INTEREST.stream().filter(flags::contains).collect(Collectors.joining(", "));
     String found = "%d core%s, %s".formatted(cores, cores == 1 ? "" : "s", vectors);
     if (!flags.isEmpty() && !flags.contains("avx2")) {
       return List.of(

@@ -21,18 +21,52 @@ final class Certificates {
   /** Writes {@code NAME.key} and {@code NAME.pem}, self-signed. */
   void authority(String name) throws IOException, InterruptedException {
     openssl(
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
-        "2", "-subj", "/CN=" + name, "-keyout", name + ".key", "-out", name + ".pem");
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=" + name,
+        "-keyout",
+        name + ".key",
+        "-out",
+        name + ".pem");
   }
 
   /** Writes {@code NAME.key} and {@code NAME.pem}, signed by {@code authority}. */
   void node(String name, String authority) throws IOException, InterruptedException {
     openssl(
-        "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
-        "/CN=" + name, "-keyout", name + ".key", "-out", name + ".csr");
+        "req",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-subj",
+        "/CN=" + name,
+        "-keyout",
+        name + ".key",
+        "-out",
+        name + ".csr");
     openssl(
-        "x509", "-req", "-in", name + ".csr", "-CA", authority + ".pem", "-CAkey",
-        authority + ".key", "-CAcreateserial", "-days", "2", "-out", name + ".pem");
+        "x509",
+        "-req",
+        "-in",
+        name + ".csr",
+        "-CA",
+        authority + ".pem",
+        "-CAkey",
+        authority + ".key",
+        "-CAcreateserial",
+        "-days",
+        "2",
+        "-out",
+        name + ".pem");
   }
 
   private void openssl(String... arguments) throws IOException, InterruptedException {

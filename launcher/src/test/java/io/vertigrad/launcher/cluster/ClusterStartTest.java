@@ -63,7 +63,12 @@ class ClusterStartTest {
   void shouldExpectAllThreeFilesWhenOneIsGiven() {
     ClusterConfig config =
         new ClusterConfig(
-            "127.0.0.1", 15_701, List.of(), false, Optional.of("a.pem"), Optional.empty(),
+            "127.0.0.1",
+            15_701,
+            List.of(),
+            false,
+            Optional.of("a.pem"),
+            Optional.empty(),
             Optional.empty());
 
     assertEquals(
@@ -117,11 +122,8 @@ class ClusterStartTest {
     ClusterStart first = new ClusterStart("test", config("127.0.0.1", List.of(), false));
     Vertx one = started(first);
     Vertx two =
-        started(
-            new ClusterStart(
-                "test", config("127.0.0.1", List.of(first.joinAddress()), false)));
-    await(
-        one.eventBus().<String>consumer("echo", m -> m.reply(m.body())).completion());
+        started(new ClusterStart("test", config("127.0.0.1", List.of(first.joinAddress()), false)));
+    await(one.eventBus().<String>consumer("echo", m -> m.reply(m.body())).completion());
 
     Object answer = await(two.eventBus().<String>request("echo", "hello")).body();
 
@@ -172,8 +174,7 @@ class ClusterStartTest {
         assertThrows(InputException.class, () -> NodeCertificate.of(wrongKey)).getMessage());
     String authority =
         assertThrows(InputException.class, () -> NodeCertificate.of(wrongAuthority)).getMessage();
-    assertTrue(
-        authority.contains("is not valid, or cluster.authority did not sign it"), authority);
+    assertTrue(authority.contains("is not valid, or cluster.authority did not sign it"), authority);
   }
 
   private static int busPort(ClusterStart start) {

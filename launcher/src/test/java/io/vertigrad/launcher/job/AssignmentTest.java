@@ -57,8 +57,7 @@ class AssignmentTest {
 
   @Test
   void shouldSayWhatIsExpectedWhenEqualsSignIsMissing() {
-    assertEquals(
-        "--set steps: expected KEY=VALUE, such as workers.count=4", refusal("steps"));
+    assertEquals("--set steps: expected KEY=VALUE, such as workers.count=4", refusal("steps"));
   }
 
   @Test

@@ -43,7 +43,8 @@ class JobFileTest {
 
   @Test
   void shouldFindBuiltInJobWhenNoSuchFileExists() throws Exception {
-    assertEquals("digits-sync", await(JobFile.read(vertx, JobFile.DEFAULT)).json().getString("job"));
+    assertEquals(
+        "digits-sync", await(JobFile.read(vertx, JobFile.DEFAULT)).json().getString("job"));
   }
 
   @Test

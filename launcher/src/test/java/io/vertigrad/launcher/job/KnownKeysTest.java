@@ -37,8 +37,16 @@ class KnownKeysTest {
   private static final Pattern DOCUMENTED = Pattern.compile("(?m)^\\| `([\\w.]+)` \\|");
   private static final Set<String> SECTIONS =
       Set.of(
-          "workers", "servers", "evaluator", "exchange", "cluster", "optimizer", "data", "model",
-          "strategy", "schedule");
+          "workers",
+          "servers",
+          "evaluator",
+          "exchange",
+          "cluster",
+          "optimizer",
+          "data",
+          "model",
+          "strategy",
+          "schedule");
 
   @Test
   void shouldDocumentExactlyTheKeysTheCodeKnows() throws IOException {
@@ -87,8 +95,7 @@ class KnownKeysTest {
       return new JsonObject(Files.readString(file));
     }
     return new JsonObject(
-        new org.yaml.snakeyaml.Yaml().<Map<String, Object>>load(
-            Files.readString(file)));
+        new org.yaml.snakeyaml.Yaml().<Map<String, Object>>load(Files.readString(file)));
   }
 
   private static void strategy(JobConfig job) {
@@ -115,8 +122,7 @@ class KnownKeysTest {
       JsonObject section = new JsonObject().put("name", provider.name()).put(ABSURD, 1);
       JobConfig job = JobConfig.read("test", new JsonObject().put("strategy", section));
       String refusal =
-          assertThrows(
-                  RuntimeException.class, () -> provider.configure(job.strategy().settings()))
+          assertThrows(RuntimeException.class, () -> provider.configure(job.strategy().settings()))
               .getMessage();
       add(known, "strategy.", refusal);
     }
@@ -137,8 +143,7 @@ class KnownKeysTest {
   private static void addModels(Set<String> known) {
     known.add("model.name");
     for (String name : List.of("mlp", "resnet20")) {
-      ModelConfig config =
-          new ModelConfig(name, Map.of(ABSURD, 1), List.of(1, 28, 28), 10, 0, 1);
+      ModelConfig config = new ModelConfig(name, Map.of(ABSURD, 1), List.of(1, 28, 28), 10, 0, 1);
       String refusal =
           assertThrows(RuntimeException.class, () -> Engine.named("dl4j").model(config))
               .getMessage();

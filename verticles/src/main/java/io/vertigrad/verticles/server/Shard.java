@@ -96,13 +96,15 @@ public final class Shard {
   }
 
   /**
-   * Takes over a membership if no newcomer's first round has closed here yet.
+   * Takes over a membership if no newcomer's first round has closed here yet. A shard that knows
+   * nobody, at the start or after a restart, takes any.
    *
    * @return empty if it did; otherwise the highest version of any partition
    */
   public OptionalLong propose(Membership next) {
     long highest = versions().stream().max(Long::compare).orElse(0L);
-    if (lockstep && next.workers().stream().anyMatch(m -> isNew(m) && m.activeFrom() < highest)) {
+    boolean choosy = lockstep && !membership.equals(Membership.NONE);
+    if (choosy && next.workers().stream().anyMatch(m -> isNew(m) && m.activeFrom() < highest)) {
       return OptionalLong.of(highest);
     }
     membershipChanged(next);

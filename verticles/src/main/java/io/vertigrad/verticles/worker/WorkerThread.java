@@ -2,7 +2,7 @@ package io.vertigrad.verticles.worker;
 
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
-import io.vertigrad.compute.data.Augmentation;
+import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.BatchConfig;
 import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.compute.data.Dataset;
@@ -112,7 +112,7 @@ final class WorkerThread {
         data,
         sampler(data, rank),
         BatchConfig.of(job.workers().batch(), job.seed() + rank),
-        Augmentation.none());
+        Augmentations.of(job.data(), data));
   }
 
   private Sampler sampler(Dataset data, int rank) {

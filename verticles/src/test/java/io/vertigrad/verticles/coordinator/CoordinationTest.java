@@ -37,6 +37,7 @@ final class CoordinationTest extends JobOnTheBus {
 
   @Test
   void shouldNameWhoIsMissingWhenTheJobDoesNotStartInTime() {
+    waitSeconds(1);
     deploy();
     FakeMember worker = member(Role.WORKER);
     await(worker.join());
@@ -95,6 +96,7 @@ final class CoordinationTest extends JobOnTheBus {
 
   @Test
   void shouldSayWhatToCheckWhenNoCoordinatorAnswers() {
+    waitSeconds(1);
     String message = refusal(member(Role.WORKER).join());
 
     assertTrue(

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 
 /** A coordinator and members that talk to it over a real, local event bus. */
-@Timeout(20)
+@Timeout(60)
 abstract class JobOnTheBus {
 
   final List<TrainingEvent> events = new CopyOnWriteArrayList<>();
@@ -30,9 +30,9 @@ abstract class JobOnTheBus {
           .put("job", "coordination")
           .put("steps", 1_000)
           .put("strategy", new JsonObject().put("name", "rounds"))
-          .put("workers", new JsonObject().put("count", 1).put("waitSeconds", 1))
+          .put("workers", new JsonObject().put("count", 1).put("waitSeconds", 30))
           .put("evaluator", new JsonObject().put("count", 0))
-          .put("exchange", new JsonObject().put("suspectMillis", 100).put("evictMillis", 300));
+          .put("exchange", new JsonObject().put("suspectMillis", 300).put("evictMillis", 900));
   Vertx vertx;
   CoordinatorVerticle coordinator;
 
@@ -48,6 +48,11 @@ abstract class JobOnTheBus {
   @AfterEach
   void closeVertx() {
     await(vertx.close());
+  }
+
+  /** Makes the wait for members short, where running out of it is what is tested. */
+  void waitSeconds(int seconds) {
+    job.getJsonObject("workers").put("waitSeconds", seconds);
   }
 
   String deploy() {
@@ -96,7 +101,7 @@ abstract class JobOnTheBus {
 
   static <T> T await(Future<T> future) {
     try {
-      return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+      return future.toCompletionStage().toCompletableFuture().get(30, TimeUnit.SECONDS);
     } catch (ExecutionException e) {
       throw new IllegalStateException(e.getCause().getMessage(), e.getCause());
     } catch (InterruptedException | TimeoutException e) {

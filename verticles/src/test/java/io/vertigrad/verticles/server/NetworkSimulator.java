@@ -214,7 +214,7 @@ final class NetworkSimulator {
     Shard restarted = job.shard(index, incarnations[index]);
     restarted.restore(snapshots[index]);
     shards.set(index, restarted);
-    coordinator.restarted(restarted);
+    coordinator.serverRestarted();
     alive.values().forEach(w -> network.after(network.random(500), () -> w.serverRestarted(index)));
   }
 }

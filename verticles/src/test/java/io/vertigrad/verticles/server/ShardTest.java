@@ -20,6 +20,7 @@ import io.vertigrad.verticles.strategy.Membership.Member;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class ShardTest {
@@ -152,6 +153,18 @@ class ShardTest {
     assertEquals(Outcome.LATE, late.outcome());
     assertEquals(6, late.version());
     assertEquals(7, assertInstanceOf(ParameterPartition.class, ahead.result()).version());
+  }
+
+  @Test
+  void shouldTakeAnyProposalWhenRestored() {
+    ShardSnapshot snapshot = trained(job, job.shard(), 0, 3).snapshot();
+    Shard restored = job.shard(0, 1);
+    restored.restore(snapshot);
+
+    OptionalLong refusal = restored.propose(TestJob.workers(1));
+
+    assertTrue(refusal.isEmpty());
+    assertTrue(restored.handle(job.gradient(0, 3, 0, 3, 1, 1, 1, 1)).succeeded());
   }
 
   @Test

@@ -51,8 +51,7 @@ final class SimulatedCoordinator {
   }
 
   /** A restarted server knows nobody. */
-  void restarted(Shard shard) {
-    shard.membershipChanged(published);
+  void serverRestarted() {
     propose();
   }
 

@@ -1,13 +1,13 @@
 package io.vertigrad.compute.data.files;
 
 import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.ImageDataset;
 import io.vertigrad.compute.data.Normalisation;
-import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
  *
  * <p>A record is one label byte and 3072 pixel bytes, the red plane, then green, then blue
  * (Krizhevsky: "Learning multiple layers of features from tiny images", 2009). Options: {@code
- * train} and {@code test}, to use only the first so many samples.
+ * train} and {@code test}, to use only the first so many samples; {@code augmentation} (none).
  */
 public final class Cifar10Provider implements DatasetProvider {
 
@@ -31,14 +31,9 @@ public final class Cifar10Provider implements DatasetProvider {
   private static final int TRAINING_FILES = 5;
   private static final List<String> SUBFOLDERS =
       List.of("cifar10", "cifar-10-batches-bin", "cifar10-small");
-  private static final List<Normalisation> NORMALISATION =
-      List.of(
-          new Normalisation(0.4914f, 0.2023f),
-          new Normalisation(0.4822f, 0.1994f),
-          new Normalisation(0.4465f, 0.2010f));
   private static final String ADVICE =
       "name the folder of the CIFAR-10 binary version with --data DIR, "
-          + "or train on the generated data set 'digits'";
+          + "or train on the generated data set 'shapes'";
 
   @Override
   public String name() {
@@ -47,9 +42,10 @@ public final class Cifar10Provider implements DatasetProvider {
 
   @Override
   public Dataset open(DataConfig config, Split split) {
-    Settings options = Settings.of("data set 'cifar10'", new JsonObject(config.options()));
+    Settings options = config.settings();
     int train = options.integer("train", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
     int test = options.integer("test", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
+    Augmentations.check(options);
     options.refuseUnknown();
     DataFolder folder = DataFolder.of(config, SUBFOLDERS, ADVICE);
     List<Path> files =
@@ -81,7 +77,8 @@ public final class Cifar10Provider implements DatasetProvider {
         labels[sample++] = records[at];
       }
     }
-    return new ImageDataset(pixels, labels, Math.min(most, size), SHAPE, CLASSES, NORMALISATION);
+    return new ImageDataset(
+        pixels, labels, Math.min(most, size), SHAPE, CLASSES, Normalisation.CIFAR10);
   }
 
   private static byte[] records(Path path) {

@@ -1,10 +1,10 @@
 package io.vertigrad.compute.data.files;
 
 import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
-import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -13,7 +13,7 @@ import java.util.List;
  *
  * <p>Options: {@code label} (column of the class, counted from 1; 1), {@code classes} (10), {@code
  * scale} (factor on every value; 1), {@code shape} (such as {@code [1, 28, 28]}; flat), {@code
- * header} (whether line 1 holds names; false).
+ * header} (whether line 1 holds names; false), {@code augmentation} (none; others need a shape).
  */
 public final class CsvProvider implements DatasetProvider {
 
@@ -29,7 +29,7 @@ public final class CsvProvider implements DatasetProvider {
 
   @Override
   public Dataset open(DataConfig config, Split split) {
-    Settings options = Settings.of("data set 'csv'", new JsonObject(config.options()));
+    Settings options = config.settings();
     CsvFormat format =
         new CsvFormat(
             options.integer("label", 1, 1, MOST_COLUMNS) - 1,
@@ -37,6 +37,7 @@ public final class CsvProvider implements DatasetProvider {
             (float) options.number("scale", 1, -Float.MAX_VALUE, Float.MAX_VALUE),
             shape(options),
             options.flag("header", false));
+    Augmentations.check(options);
     options.refuseUnknown();
     DataFolder folder = DataFolder.of(config, List.of("csv"), ADVICE);
     return new CsvReader(folder.require(split == Split.TRAIN ? "train.csv" : "test.csv"), format)

@@ -1,13 +1,13 @@
 package io.vertigrad.compute.data.files;
 
 import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.ImageDataset;
 import io.vertigrad.compute.data.Normalisation;
-import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
@@ -18,8 +18,8 @@ import java.util.Optional;
  *
  * <p>With a download address, missing files are fetched into {@code mnist/} first; the folder is
  * then {@code data} unless one was named. Options: {@code train} and {@code test}, to use only the
- * first so many samples. Sets with the same file names and ten classes (Fashion-MNIST, KMNIST) open
- * as well.
+ * first so many samples; {@code augmentation} (none). Sets with the same file names and ten classes
+ * (Fashion-MNIST, KMNIST) open as well.
  */
 public final class MnistProvider implements DatasetProvider {
 
@@ -37,9 +37,10 @@ public final class MnistProvider implements DatasetProvider {
 
   @Override
   public Dataset open(DataConfig config, Split split) {
-    Settings options = Settings.of("data set 'mnist'", new JsonObject(config.options()));
+    Settings options = config.settings();
     int train = options.integer("train", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
     int test = options.integer("test", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
+    Augmentations.check(options);
     options.refuseUnknown();
     DataConfig fetched = config.download().map(from -> fetch(config, from)).orElse(config);
     DataFolder folder = DataFolder.of(fetched, List.of(SUBFOLDER), ADVICE);

@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data.digits;
 
+import static io.vertigrad.compute.data.Fingerprint.sample;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,10 +11,9 @@ import io.vertigrad.codecs.settings.SettingsException;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider.Split;
-import java.nio.ByteBuffer;
-import java.security.MessageDigest;
+import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.NearestMean;
 import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,21 +24,11 @@ class DigitsProviderTest {
   private static final int PIXELS = 28 * 28;
 
   @Test
-  void shouldDrawTheSameBytesOnEveryMachineWhenTheSeedIsTheSame() throws Exception {
+  void shouldDrawTheSameBytesOnEveryMachineWhenTheSeedIsTheSame() {
     Dataset digits = open(Split.TRAIN, Map.of("train", 100, "seed", 1));
-    MessageDigest digest = MessageDigest.getInstance("SHA-256");
-
-    for (int i = 0; i < digits.size(); i++) {
-      ByteBuffer sample = ByteBuffer.allocate(4 * (PIXELS + 1));
-      for (float value : sample(digits, i)) {
-        sample.putFloat(value);
-      }
-      digest.update(sample.putInt(digits.label(i)).array());
-    }
 
     assertEquals(
-        "7f3c235da6a87b2f6f659ef54334d2a1c871a190498b330b909f69045f31bade",
-        HexFormat.of().formatHex(digest.digest()));
+        "7f3c235da6a87b2f6f659ef54334d2a1c871a190498b330b909f69045f31bade", Fingerprint.of(digits));
   }
 
   @Test
@@ -94,13 +84,8 @@ class DigitsProviderTest {
   void shouldBeLearnableButNotTrivialWhenTheNearestMeanDecides() {
     Dataset train = open(Split.TRAIN, Map.of("train", 2_000));
     Dataset test = open(Split.TEST, Map.of("test", 500));
-    float[][] means = means(train);
-    int correct = 0;
-    for (int i = 0; i < test.size(); i++) {
-      correct += nearest(means, sample(test, i)) == test.label(i) ? 1 : 0;
-    }
 
-    double percent = 100.0 * correct / test.size();
+    double percent = new NearestMean(train).percentRight(test);
 
     assertTrue(percent > 55 && percent < 90, "nearest mean is right in " + percent + " %");
   }
@@ -122,46 +107,5 @@ class DigitsProviderTest {
   private static Dataset open(Split split, Map<String, Object> options) {
     return new DigitsProvider()
         .open(new DataConfig("digits", Optional.empty(), Optional.empty(), options), split);
-  }
-
-  private static float[] sample(Dataset dataset, int index) {
-    float[] values = new float[PIXELS];
-    dataset.read(index, values, 0);
-    return values;
-  }
-
-  private static float[][] means(Dataset train) {
-    float[][] means = new float[10][PIXELS];
-    int[] counts = new int[10];
-    for (int i = 0; i < train.size(); i++) {
-      float[] values = sample(train, i);
-      counts[train.label(i)]++;
-      for (int p = 0; p < PIXELS; p++) {
-        means[train.label(i)][p] += values[p];
-      }
-    }
-    for (int digit = 0; digit < 10; digit++) {
-      for (int p = 0; p < PIXELS; p++) {
-        means[digit][p] /= counts[digit];
-      }
-    }
-    return means;
-  }
-
-  private static int nearest(float[][] means, float[] values) {
-    int best = 0;
-    double least = Double.MAX_VALUE;
-    for (int digit = 0; digit < 10; digit++) {
-      double distance = 0;
-      for (int p = 0; p < PIXELS; p++) {
-        double difference = means[digit][p] - values[p];
-        distance += difference * difference;
-      }
-      if (distance < least) {
-        least = distance;
-        best = digit;
-      }
-    }
-    return best;
   }
 }

@@ -132,7 +132,7 @@ class MnistProviderTest {
   @Test
   void shouldNameTheOptionWhenItIsUnknown() {
     assertEquals(
-        "data set 'mnist': seed is not a known key, expected one of test, train",
+        "data set 'mnist': seed is not a known key, expected one of augmentation, test, train",
         assertThrows(SettingsException.class, () -> open(folder, Split.TRAIN, Map.of("seed", 1)))
             .getMessage());
   }

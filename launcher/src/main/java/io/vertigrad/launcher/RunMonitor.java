@@ -1,6 +1,9 @@
-package io.vertigrad.launcher.run;
+package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.launcher.run.RunRecorder;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
@@ -17,7 +20,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>Events arrive on an event loop; {@link #progress()} and {@link #close()} may be called by any
  * thread once the job is over.
  */
-public final class RunMonitor implements AutoCloseable {
+final class RunMonitor implements AutoCloseable {
 
   private final RunProgress progress = new RunProgress(System::nanoTime);
   private final RunRecorder recorder;
@@ -27,14 +30,14 @@ public final class RunMonitor implements AutoCloseable {
   private volatile Membership membership = Membership.NONE;
   private boolean closed;
 
-  public RunMonitor(RunDirectory directory, Display display) {
+  RunMonitor(RunDirectory directory, Display display) {
     this.recorder = new RunRecorder(directory.events());
     this.epochs = new EpochLog(directory.epochs());
     this.display = display;
   }
 
   /** Starts listening; completes when nothing can be missed any more. */
-  public Future<Void> listen(Vertx vertx, Addresses addresses) {
+  Future<Void> listen(Vertx vertx, Addresses addresses) {
     MessageConsumer<JsonObject> events =
         vertx.eventBus().consumer(addresses.events(), message -> hear(message.body()));
     MessageConsumer<JsonObject> control =
@@ -43,22 +46,22 @@ public final class RunMonitor implements AutoCloseable {
   }
 
   /** Where the run stands. */
-  public RunProgress progress() {
+  RunProgress progress() {
     return progress;
   }
 
   /** Who takes part, as the coordinator said last. */
-  public Membership membership() {
+  Membership membership() {
     return membership;
   }
 
   /** Says something that is no event; from any thread. */
-  public void say(String line) {
+  void say(String line) {
     locked(() -> display.say(line));
   }
 
   /** Takes an event that did not come over the bus. */
-  public void hear(TrainingEvent event) {
+  void hear(TrainingEvent event) {
     locked(
         () -> {
           progress.apply(event);

@@ -1,0 +1,68 @@
+package io.vertigrad.compute.data;
+
+import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+
+/**
+ * A data set of images drawn when it is opened; number i of a split is a function of (seed, split,
+ * i) and of nothing else.
+ *
+ * <p>So a larger set begins with a smaller one, the splits never share a stream, and every process
+ * of a job draws the same bytes. Options: {@code train}, {@code test} (samples), {@code seed} (1)
+ * and {@code augmentation}.
+ *
+ * @param shape {@code [channels, height, width]}
+ * @param classes number of classes
+ * @param normalisation one per channel
+ * @param train samples unless the option says otherwise
+ * @param test samples unless the option says otherwise
+ */
+public record GeneratedImages(
+    List<Integer> shape, int classes, List<Normalisation> normalisation, int train, int test) {
+
+  private static final int MOST_SAMPLES = 1_000_000;
+  private static final int MOST_BYTES = Integer.MAX_VALUE - 8;
+  private static final int CHUNK = 64;
+
+  /** Draws one image after the other; used by one thread at a time, so it may keep a canvas. */
+  @FunctionalInterface
+  public interface Painter {
+
+    /** Writes one image's bytes at {@code pixels[offset...]} and returns its class. */
+    int paint(SplitMix64 random, byte[] pixels, int offset);
+  }
+
+  /** Draws the split on all cores, each chunk of images with a painter of its own. */
+  public Dataset open(DataConfig config, Split split, Supplier<? extends Painter> painters) {
+    Settings options = config.settings();
+    int most = Math.min(MOST_SAMPLES, MOST_BYTES / imageBytes());
+    int trainSize = options.integer("train", train, 1, most);
+    int testSize = options.integer("test", test, 1, most);
+    long seed = options.longInteger("seed", 1, Long.MIN_VALUE, Long.MAX_VALUE);
+    Augmentations.check(options);
+    options.refuseUnknown();
+    byte[] labels = new byte[split == Split.TRAIN ? trainSize : testSize];
+    byte[] pixels = new byte[labels.length * imageBytes()];
+    int chunks = (labels.length + CHUNK - 1) / CHUNK;
+    IntStream.range(0, chunks)
+        .parallel()
+        .forEach(chunk -> draw(chunk, painters.get(), seed, split, pixels, labels));
+    return new ImageDataset(pixels, labels, labels.length, shape, classes, normalisation);
+  }
+
+  private void draw(
+      int chunk, Painter painter, long seed, Split split, byte[] pixels, byte[] labels) {
+    int end = Math.min(labels.length, (chunk + 1) * CHUNK);
+    for (int i = chunk * CHUNK; i < end; i++) {
+      SplitMix64 random = new SplitMix64(seed, split.ordinal(), i);
+      labels[i] = (byte) painter.paint(random, pixels, i * imageBytes());
+    }
+  }
+
+  private int imageBytes() {
+    return shape.stream().reduce(1, Math::multiplyExact);
+  }
+}

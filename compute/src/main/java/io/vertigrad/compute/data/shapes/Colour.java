@@ -1,0 +1,39 @@
+package io.vertigrad.compute.data.shapes;
+
+import io.vertigrad.compute.data.SplitMix64;
+
+/** Red, green and blue, each from 0 to 1 when it comes from here. */
+record Colour(double red, double green, double blue) {
+
+  static Colour any(SplitMix64 random) {
+    return new Colour(random.uniform(), random.uniform(), random.uniform());
+  }
+
+  /** A random colour that stands out: at least {@code contrast} (below 0.8) away from this one. */
+  Colour other(SplitMix64 random, double contrast) {
+    Colour other = any(random);
+    while (distance(other) < contrast) {
+      other = any(random);
+    }
+    return other;
+  }
+
+  /** A colour not far from this one. */
+  Colour near(SplitMix64 random, double deviation) {
+    return new Colour(
+        clamp(red + deviation * random.bell()),
+        clamp(green + deviation * random.bell()),
+        clamp(blue + deviation * random.bell()));
+  }
+
+  private double distance(Colour other) {
+    double r = red - other.red;
+    double g = green - other.green;
+    double b = blue - other.blue;
+    return Math.sqrt(r * r + g * g + b * b);
+  }
+
+  private static double clamp(double value) {
+    return Math.max(0, Math.min(1, value));
+  }
+}

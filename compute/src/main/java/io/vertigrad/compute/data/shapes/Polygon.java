@@ -1,0 +1,97 @@
+package io.vertigrad.compute.data.shapes;
+
+import io.vertigrad.compute.data.SplitMix64;
+
+/** The region inside straight edges between corners, convex or not, around the origin. */
+final class Polygon implements Outline {
+
+  private static final double TURN = 2 * StrictMath.PI;
+  private static final double WOBBLE = 0.05;
+  private static final double NEAR = 0.2;
+
+  private final double[] x;
+  private final double[] y;
+  private final double[] edgeX;
+  private final double[] edgeY;
+  private final double[] inverseSquare;
+  private final double reach;
+
+  /** A polygon with these corners, which it keeps, in either direction. */
+  Polygon(double[] x, double[] y) {
+    this.x = x;
+    this.y = y;
+    edgeX = new double[x.length];
+    edgeY = new double[x.length];
+    inverseSquare = new double[x.length];
+    double farthest = 0;
+    for (int i = 0; i < x.length; i++) {
+      int next = (i + 1) % x.length;
+      edgeX[i] = x[next] - x[i];
+      edgeY[i] = y[next] - y[i];
+      inverseSquare[i] = 1 / (edgeX[i] * edgeX[i] + edgeY[i] * edgeY[i]);
+      farthest = Math.max(farthest, x[i] * x[i] + y[i] * y[i]);
+    }
+    reach = Math.sqrt(farthest);
+  }
+
+  /** Equal edges and angles, corners at this distance from the middle. */
+  static Polygon regular(int corners, double radius) {
+    return star(corners, radius, StrictMath.cos(StrictMath.PI / corners));
+  }
+
+  /** Tips at this distance from the middle, the corners between them at {@code inner} times it. */
+  static Polygon star(int tips, double radius, double inner) {
+    double[] x = new double[2 * tips];
+    double[] y = new double[2 * tips];
+    for (int i = 0; i < x.length; i++) {
+      double distance = i % 2 == 0 ? radius : radius * inner;
+      x[i] = distance * StrictMath.cos(TURN * i / x.length);
+      y[i] = distance * StrictMath.sin(TURN * i / x.length);
+    }
+    return new Polygon(x, y);
+  }
+
+  /** A plus sign of four equal arms that end {@code r} from the middle and are {@code 2w} wide. */
+  static Polygon cross(double r, double w) {
+    return new Polygon(
+        new double[] {r, r, w, w, -w, -w, -r, -r, -w, -w, w, w},
+        new double[] {-w, w, w, r, r, w, w, -w, -w, -r, -r, -w});
+  }
+
+  /** The same with every corner displaced at random. */
+  Polygon shaken(SplitMix64 random) {
+    double[] shakenX = new double[x.length];
+    double[] shakenY = new double[y.length];
+    for (int i = 0; i < x.length; i++) {
+      shakenX[i] = x[i] + WOBBLE * random.bell();
+      shakenY[i] = y[i] + WOBBLE * random.bell();
+    }
+    return new Polygon(shakenX, shakenY);
+  }
+
+  @Override
+  public double distance(double px, double py) {
+    double outside = Math.sqrt(px * px + py * py) - reach;
+    return outside > NEAR ? outside : exactly(px, py);
+  }
+
+  private double exactly(double px, double py) {
+    double least = Double.MAX_VALUE;
+    boolean inside = false;
+    for (int i = 0; i < x.length; i++) {
+      int next = i + 1 == x.length ? 0 : i + 1;
+      boolean above = py < y[i];
+      double fromX = px - x[i];
+      double fromY = py - y[i];
+      double along = (fromX * edgeX[i] + fromY * edgeY[i]) * inverseSquare[i];
+      double t = along < 0 ? 0 : along > 1 ? 1 : along;
+      double missX = fromX - t * edgeX[i];
+      double missY = fromY - t * edgeY[i];
+      double square = missX * missX + missY * missY;
+      least = square < least ? square : least;
+      // A ray to the right meets the edge: the point changes sides.
+      inside ^= above != py < y[next] && fromX < edgeX[i] * fromY / edgeY[i];
+    }
+    return inside ? -Math.sqrt(least) : Math.sqrt(least);
+  }
+}

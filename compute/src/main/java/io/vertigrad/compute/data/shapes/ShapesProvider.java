@@ -1,0 +1,35 @@
+package io.vertigrad.compute.data.shapes;
+
+import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.GeneratedImages;
+import io.vertigrad.compute.data.Normalisation;
+import java.util.List;
+
+/**
+ * Opens {@code shapes}: ten coloured shapes, 3x32x32 as CIFAR-10, drawn when they are opened.
+ *
+ * <p>Options: {@code train} (samples, 10000), {@code test} (samples, 2000), {@code seed} (1),
+ * {@code augmentation} (none).
+ */
+public final class ShapesProvider implements DatasetProvider {
+
+  private static final GeneratedImages IMAGES =
+      new GeneratedImages(
+          List.of(Canvas.CHANNELS, Canvas.SIDE, Canvas.SIDE),
+          Shape.values().length,
+          Normalisation.CIFAR10,
+          10_000,
+          2_000);
+
+  @Override
+  public String name() {
+    return "shapes";
+  }
+
+  @Override
+  public Dataset open(DataConfig config, Split split) {
+    return IMAGES.open(config, split, ShapePainter::new);
+  }
+}

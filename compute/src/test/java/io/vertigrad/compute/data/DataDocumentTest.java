@@ -1,0 +1,98 @@
+package io.vertigrad.compute.data;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.settings.SettingsException;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collector;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+class DataDocumentTest {
+
+  private static final Path DOCUMENT = Path.of("..", "docs", "data.md");
+  private static final String UNHEARD_OF = "q-0-q-0-q-0-q-0";
+  private static final Pattern SECTION = Pattern.compile("(?m)^## `(.+)`$([\\s\\S]*?)(?=^## |\\z)");
+  private static final Pattern OPTION = Pattern.compile("(?m)^\\| `(.+?)` \\|");
+  private static final Pattern COUNT = Pattern.compile("(?m)^\\| `(train|test)` \\| (\\d+) \\|");
+
+  @Test
+  void shouldDescribeEveryRegisteredDataSetWithEveryOptionAndNoOther() throws IOException {
+    Map<String, Set<String>> expected = new TreeMap<>();
+    for (DatasetProvider provider : ServiceLoader.load(DatasetProvider.class)) {
+      expected.put(provider.name(), options(provider));
+    }
+    Map<String, Set<String>> described = new TreeMap<>();
+    sections().forEach((name, text) -> described.put(name, found(OPTION, text)));
+
+    assertEquals(expected, described);
+  }
+
+  @Test
+  void shouldSayWhatEachDataSetIsNormalisedByLicensedAsAndAnswersToErrors() throws IOException {
+    sections()
+        .forEach(
+            (name, text) -> {
+              for (String topic : new String[] {"Normalisation: ", "Licence: ", "Errors"}) {
+                assertTrue(text.contains(topic), "%s lacks \"%s\"".formatted(name, topic));
+              }
+            });
+  }
+
+  @Test
+  void shouldStateTheDefaultSizesOfGeneratedDataSets() throws IOException {
+    for (String name : new String[] {"digits", "shapes"}) {
+      Matcher counts = COUNT.matcher(sections().get(name));
+      assertTrue(counts.find());
+      assertEquals(open(name, Split.TRAIN).size(), Integer.parseInt(counts.group(2)));
+      assertTrue(counts.find());
+      assertEquals(open(name, Split.TEST).size(), Integer.parseInt(counts.group(2)));
+    }
+  }
+
+  private static Map<String, String> sections() throws IOException {
+    return SECTION
+        .matcher(Files.readString(DOCUMENT))
+        .results()
+        .collect(Collectors.toMap(match -> match.group(1), match -> match.group(2)));
+  }
+
+  private static Set<String> found(Pattern pattern, String text) {
+    return pattern.matcher(text).results().map(match -> match.group(1)).collect(sorted());
+  }
+
+  /** What the provider says it expects when it is asked for something unheard of. */
+  private static Set<String> options(DatasetProvider provider) {
+    DataConfig config = config(provider.name(), Map.of(UNHEARD_OF, 1));
+    String message =
+        assertThrows(SettingsException.class, () -> provider.open(config, Split.TEST)).getMessage();
+    String list = message.substring(message.indexOf("one of ") + "one of ".length());
+    return Set.of(list.split(", ")).stream().collect(sorted());
+  }
+
+  private static Dataset open(String name, Split split) {
+    ClassLoader loader = DataDocumentTest.class.getClassLoader();
+    return DatasetProvider.open(config(name, Map.of()), split, loader);
+  }
+
+  private static DataConfig config(String name, Map<String, Object> options) {
+    return new DataConfig(name, Optional.empty(), Optional.empty(), options);
+  }
+
+  private static Collector<String, ?, Set<String>> sorted() {
+    return Collectors.toCollection(TreeSet::new);
+  }
+}
