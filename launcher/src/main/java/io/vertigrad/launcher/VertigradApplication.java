@@ -12,6 +12,7 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.launcher.application.HookContext;
 import io.vertx.launcher.application.VertxApplication;
 import io.vertx.launcher.application.VertxApplicationHooks;
+import java.util.List;
 import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,11 +27,13 @@ public final class VertigradApplication extends VertxApplication implements Vert
   private static final Set<String> COMMANDS =
       Set.of("train", "node", "doctor", "-h", "--help", "-V", "--version");
 
+  private final List<String> arguments;
   private JobConfig job;
   private ClusterStart start;
 
   private VertigradApplication(String[] arguments) {
     super(arguments);
+    this.arguments = List.of(arguments);
   }
 
   /** The jar's entry. */
@@ -46,7 +49,11 @@ public final class VertigradApplication extends VertxApplication implements Vert
   @Override
   public JsonObject afterConfigParsed(JsonObject config) {
     try {
-      job = JobConfig.read("-conf", config == null ? new JsonObject() : config);
+      boolean unread = config == null || config.isEmpty();
+      if (unread && (arguments.contains("-conf") || arguments.contains("--conf"))) {
+        throw new InputException("-conf: expected the path of a JSON file, or one JSON object");
+      }
+      job = JobConfig.read("-conf", unread ? new JsonObject() : config);
       start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
     } catch (InputException | SettingsException e) {
       System.err.println("vertigrad: " + e.getMessage());

@@ -16,9 +16,12 @@ final class HazelcastNode {
   /** Ports tried above the first, so that several nodes share a machine. */
   static final int PORTS = 100;
 
+  /** Read once more from the system, before there is any configuration. */
+  private static final String LOGGING = "hazelcast.logging.type";
+
   private static final Map<String, String> PROPERTIES =
       Map.ofEntries(
-          Map.entry("hazelcast.logging.type", "slf4j"),
+          Map.entry(LOGGING, "slf4j"),
           Map.entry("hazelcast.phone.home.enabled", "false"),
           Map.entry("hazelcast.shutdownhook.enabled", "false"),
           Map.entry("hazelcast.socket.bind.any", "false"),
@@ -37,6 +40,7 @@ final class HazelcastNode {
   private HazelcastNode() {}
 
   static Config config(String name, ClusterConfig cluster) {
+    System.setProperty(LOGGING, PROPERTIES.get(LOGGING));
     Config config = new Config();
     config.setClusterName(name);
     PROPERTIES.forEach(config::setProperty);
