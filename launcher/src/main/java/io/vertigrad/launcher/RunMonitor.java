@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.launcher.run.EpochLog;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunRecorder;

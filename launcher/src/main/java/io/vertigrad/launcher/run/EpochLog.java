@@ -12,16 +12,16 @@ import java.util.Locale;
  * One line per test of the averaged model in a job without servers, as published programs log it:
  * epoch, accumulated synchronisation seconds, loss, accuracy in percent.
  */
-final class EpochLog {
+public final class EpochLog {
 
   private final Path file;
 
-  EpochLog(Path file) {
+  public EpochLog(Path file) {
     this.file = file;
   }
 
   /** Adds a line; the seconds are the mean over the workers of what they waited for each other. */
-  void record(Evaluated tested, RunProgress progress) {
+  public void record(Evaluated tested, RunProgress progress) {
     String line =
         String.format(
             Locale.ROOT,

@@ -8,16 +8,16 @@ import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
 import io.vertigrad.verticles.peer.BusPeers;
+import io.vertigrad.verticles.peer.HostedSeat;
 import io.vertigrad.verticles.peer.ReplicaSeat;
 import io.vertigrad.verticles.strategy.Membership;
-import io.vertigrad.verticles.strategy.StrategyVerticle;
 import io.vertigrad.verticles.strategy.decentral.ExchangeTiming;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
 import io.vertigrad.verticles.strategy.decentral.LocalGradient;
 import io.vertigrad.verticles.strategy.decentral.PeerContext;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategy;
 import io.vertigrad.verticles.worker.PeerTrainingLoop.PeerTrainingPlan;
-import java.util.Optional;
+import io.vertx.core.Future;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
@@ -25,6 +25,7 @@ import java.util.function.Consumer;
 final class PeerSession {
 
   private static final long SNAPSHOT_NANOS = 50_000_000;
+  private static final long CLOSE_NANOS = 2_000_000_000;
   private static final long SKIPPED_UNTIL_DIVERGED = 20;
 
   private final PeerTrainingPlan plan;
@@ -33,9 +34,9 @@ final class PeerSession {
   private final BooleanSupplier stop;
   private final BusPeers peers;
   private final ReplicaSeat seat;
+  private final HostedSeat hosted;
   private final PeerStrategy strategy;
   private final Tally tally;
-  private String deployment;
   private boolean fresh = true;
   private long skippedInARow;
   private long toldNanos;
@@ -56,18 +57,15 @@ final class PeerSession {
             identity.incarnation(),
             plan.training().type(),
             job.exchange().deadlineMillis());
+    String address = job.addresses().shard(identity.rank(), identity.incarnation());
+    this.hosted = new HostedSeat(plan.vertx(), address, seat);
     this.strategy = plan.strategy().create(context(job));
     this.tally = new Tally(identity);
   }
 
   /** Listens to peers and readers; blocks until they can send. */
   void open() {
-    String address = plan.job().addresses().shard(identity.rank(), identity.incarnation());
-    Rendezvous.await(peers.open(), () -> false);
-    Optional<String> deployed =
-        Rendezvous.await(
-            plan.vertx().deployVerticle(new StrategyVerticle(address, seat)), () -> false);
-    deployment = deployed.orElse(null);
+    Rendezvous.await(Future.all(peers.open(), hosted.open()), () -> false);
   }
 
   void membershipChanged(Membership now) {
@@ -100,12 +98,12 @@ final class PeerSession {
     }
   }
 
-  /** Lets go of both addresses. */
+  /** Lets go of both addresses; waits no longer than a closing Vert.x takes. */
   void close() {
-    peers.close();
-    if (deployment != null) {
-      Rendezvous.await(plan.vertx().undeploy(deployment), () -> false);
-    }
+    long limit = System.nanoTime() + CLOSE_NANOS;
+    Rendezvous.await(
+        Future.join(peers.close(), hosted.close()).otherwiseEmpty(),
+        () -> System.nanoTime() > limit);
   }
 
   LoopProgress progress() {

@@ -65,7 +65,15 @@ class PeerJobTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"allreduce, 1", "allreduce, 2", "allreduce, 3", "dpsgd, 1", "dpsgd, 2", "dpsgd, 4"})
+  @CsvSource({
+    "allreduce, 1",
+    "allreduce, 2",
+    "allreduce, 3",
+    "dpsgd, 1",
+    "dpsgd, 2",
+    "dpsgd, 4",
+    "local, 3"
+  })
   void shouldReachTheClosedFormWithoutAServer(String strategy, int count) {
     train(strategy, count, 200);
 
@@ -78,6 +86,17 @@ class PeerJobTest {
     assertEquals(count, averaged.workers());
     assertEquals(0, averaged.consensusDistance(), 1e-6);
     assertTrue(happened(e -> e instanceof Evaluated tested && !tested.wholeTestSet()));
+  }
+
+  @Test
+  void shouldConvergeWhenPairsMeetAtRandom() {
+    train("gossip", 3, 2_000);
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-2);
+    assertEquals(3, last(ReplicasAveraged.class).workers());
   }
 
   @Test
@@ -95,7 +114,7 @@ class PeerJobTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"allreduce", "dpsgd"})
+  @CsvSource({"allreduce", "dpsgd", "local"})
   void shouldGoOnWhenAWorkerLeavesAndAnotherComes(String strategy) {
     train(strategy, 3, 6_000);
     Awaitility.await().until(() -> stepsOf(1) > 50);

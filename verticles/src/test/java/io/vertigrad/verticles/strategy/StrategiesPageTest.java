@@ -24,7 +24,7 @@ class StrategiesPageTest {
       Pattern.compile("\\| `(\\w+)` \\| [^|]+ \\| [^|]+ \\| `([^`]+)` \\|");
 
   @ParameterizedTest
-  @ValueSource(strings = {"sync", "async", "ssp", "dpsgd", "allreduce"})
+  @ValueSource(strings = {"sync", "async", "ssp", "dpsgd", "allreduce", "local", "gossip"})
   void shouldListEveryKeyWithADefaultThatIsAccepted(String name) throws IOException {
     JsonObject documented = new JsonObject();
     Matcher row = ROW.matcher(section(name));

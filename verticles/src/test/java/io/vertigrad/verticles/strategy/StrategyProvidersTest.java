@@ -22,7 +22,9 @@ class StrategyProvidersTest {
     "async, false, 400",
     "ssp, false, 400",
     "dpsgd, true, 200",
-    "allreduce, true, 200"
+    "allreduce, true, 200",
+    "local, true, 200",
+    "gossip, true, 200"
   })
   void shouldFindAStrategyByItsName(String name, boolean lockstep, long last) {
     StrategyFactory factory = StrategyProviders.configure(config(name), LOADER);

@@ -19,8 +19,21 @@ final class Arrival {
     this.group = group;
   }
 
-  /** Blocks until this worker may take a step. */
+  /** Blocks until this worker may take a step, the same step as everyone else. */
   void settle(boolean fresh) {
+    RollCall.Entry furthest = agree(fresh);
+    context.replica().resume(furthest.updates(), furthest.samples());
+  }
+
+  /** Likewise for workers that do not move in rounds: each keeps its own count. */
+  void settleAlone(boolean fresh) {
+    RollCall.Entry furthest = agree(fresh);
+    if (fresh) {
+      context.replica().resume(furthest.updates(), furthest.samples());
+    }
+  }
+
+  private RollCall.Entry agree(boolean fresh) {
     Replica replica = context.replica();
     RollCall.Entry mine = new RollCall.Entry(replica.updates(), replica.samples(), fresh);
     RollCall call = RollCall.hold(context.peers(), group, 0, mine);
@@ -32,8 +45,7 @@ final class Arrival {
     } else if (call.newcomers() > 0) {
       average(fresh, group.size() - call.newcomers());
     }
-    RollCall.Entry furthest = call.entries().get(call.furthest());
-    replica.resume(furthest.updates(), furthest.samples());
+    return call.entries().get(call.furthest());
   }
 
   private void average(boolean fresh, int others) {

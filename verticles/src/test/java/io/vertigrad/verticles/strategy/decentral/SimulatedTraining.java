@@ -28,11 +28,18 @@ final class SimulatedTraining {
   int workers;
   int steps = 10;
   Samples samples = (rank, step) -> BATCH;
+  Extra extraNanos = (rank, step) -> 0;
+  final Map<Integer, Long> finishedNanos = new TreeMap<>();
   Gradient gradient = SimulatedTraining::towardsTarget;
 
   /** How many samples a worker's batch has. */
   interface Samples {
     int of(int rank, long step);
+  }
+
+  /** How much longer a worker's gradient takes. */
+  interface Extra {
+    long of(int rank, long step);
   }
 
   /** A worker's gradient at its parameters. */
@@ -68,16 +75,26 @@ final class SimulatedTraining {
     strategies.put(worker.rank, strategy);
     worker.awaitGroup();
     boolean fresh = true;
-    while (replica.updates() < steps || fresh) {
+    while (fresh || !network.everyoneRests()) {
       try {
         strategy.open(worker.adopt(), fresh);
         fresh = false;
         while (replica.updates() < steps) {
           step(worker, replica, strategy);
         }
+        rest(worker, strategy);
       } catch (GroupChangedException changed) {
         continue;
       }
+    }
+  }
+
+  private void rest(Worker worker, PeerStrategy strategy) {
+    worker.rests = true;
+    finishedNanos.putIfAbsent(worker.rank, network.now());
+    while (!network.everyoneRests() && worker.current()) {
+      strategy.idle();
+      worker.compute(computeNanos);
     }
   }
 
@@ -105,7 +122,7 @@ final class SimulatedTraining {
       values[i] = 0.25f * (worker.rank + 1);
     }
     int count = samples.of(worker.rank, replica.updates());
-    worker.compute(computeNanos);
+    worker.compute(computeNanos + extraNanos.of(worker.rank, replica.updates()));
     strategy.complete(new LocalGradient(values, count));
   }
 

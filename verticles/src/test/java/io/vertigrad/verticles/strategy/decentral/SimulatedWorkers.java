@@ -105,6 +105,11 @@ final class SimulatedWorkers {
     }
   }
 
+  /** True when every living worker has taken its last step. */
+  boolean everyoneRests() {
+    return workers.values().stream().allMatch(worker -> worker.rests || worker.dead);
+  }
+
   private long delay() {
     return weather.latencyNanos()
         + (weather.jitterNanos() == 0 ? 0 : (long) (random.nextDouble() * weather.jitterNanos()));
@@ -141,6 +146,7 @@ final class SimulatedWorkers {
     private PeerGroup group;
     private Wanted wanted;
     private long wakeNanos = -1;
+    boolean rests;
     private boolean woken = true;
     private boolean done;
     private boolean dead;
@@ -167,6 +173,10 @@ final class SimulatedWorkers {
       while (newest == null) {
         pause();
       }
+    }
+
+    boolean current() {
+      return newest.epoch() == group.epoch();
     }
 
     @Override
