@@ -36,6 +36,7 @@ class DecentralTrainingTest {
     boolean identical = strategy.equals("allreduce");
     assertEquals(identical, replicas.getDouble("consensusDistance") == 0, replicas.encode());
     assertEquals(identical ? 1 : 2 / 3.0, replicas.getDouble("spectralGap"), 1e-6);
+    assertTrue(replicas.getDouble("localAccuracy") > 30, replicas.encode());
     assertTrue(result.out().contains("no servers"), result.out());
   }
 

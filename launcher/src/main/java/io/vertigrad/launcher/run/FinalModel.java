@@ -24,7 +24,10 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/** The trained network: read from the servers or workers at the end, saved, and tested if nobody did. */
+/**
+ * The trained network: read from the servers or workers at the end, saved, and tested if nobody
+ * did.
+ */
 public final class FinalModel {
 
   private static final int BATCH = 250;
@@ -76,7 +79,8 @@ public final class FinalModel {
   private ParameterSnapshot pull(Model model) {
     StrategyFactory strategy =
         StrategyProviders.configure(job.strategy(), getClass().getClassLoader());
-    ModelReader reader = ModelReader.of(vertx.eventBus(), job, strategy, model, event -> {});
+    ModelReader reader =
+        ModelReader.of(vertx.eventBus(), job, strategy, model, event -> {}, () -> Score.NONE);
     reader.membership().accept(membership);
     return reader.source().pull();
   }

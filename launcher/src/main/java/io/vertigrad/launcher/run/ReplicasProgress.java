@@ -56,8 +56,12 @@ public final class ReplicasProgress {
 
   /** For {@code summary.json}. */
   JsonObject toJson() {
-    return new JsonObject()
-        .put("spectralGap", last(PeerExchange::spectralGap))
+    JsonObject json = new JsonObject();
+    averaged()
+        .map(ReplicasAveraged::localAccuracy)
+        .filter(accuracy -> !accuracy.isNaN())
+        .ifPresent(accuracy -> json.put("localAccuracy", accuracy));
+    return json.put("spectralGap", last(PeerExchange::spectralGap))
         .put("consensusDistance", averaged == null ? 0 : averaged.consensusDistance())
         .put("secondsSynchronising", secondsWaited())
         .put("hiddenShare", hiddenShare())

@@ -57,8 +57,8 @@ final class EvaluatorThread {
     EvaluationPlan plan = EvaluationPlan.of(job, strategy);
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
     try (Model model = Engine.named(job.engine()).model(job.modelOn(test))) {
-      ModelReader reader = ModelReader.of(bus, job, strategy, model, events);
       Evaluation evaluation = new Evaluation(model, test, job.evaluator().samples(), job.seed());
+      ModelReader reader = ModelReader.of(bus, job, strategy, model, events, evaluation::part);
       EvaluationLoop loop =
           new EvaluationLoop(reader.source(), evaluation, plan, events::accept, reader.wake());
       if (member.join(model.layout(), reader.membership(), loop)) {

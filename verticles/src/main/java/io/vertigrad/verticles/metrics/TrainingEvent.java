@@ -93,8 +93,11 @@ public sealed interface TrainingEvent {
    * @param version the lowest of any worker
    * @param workers whose parameters were averaged
    * @param consensusDistance {@code sqrt(sum_i |x_i - mean|^2 / N)}; 0 when all are equal
+   * @param localAccuracy mean over the workers of their own accuracy in percent, on part of the
+   *     test set; NaN when only the average was tested
    */
-  record ReplicasAveraged(long timeMillis, long version, int workers, double consensusDistance)
+  record ReplicasAveraged(
+      long timeMillis, long version, int workers, double consensusDistance, double localAccuracy)
       implements TrainingEvent {}
 
   /**

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.peer;
 
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.Score;
 import io.vertigrad.verticles.exchange.BusExchange;
 import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.exchange.Identity;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * The mean of all workers' parameters and statistics, for a job without servers: {@code sum_i x_i /
@@ -37,21 +39,30 @@ final class AveragedReplicas implements SnapshotSource {
   private final List<Partition> partitions;
   private final ModelPartitions parameters;
   private final Consumer<TrainingEvent> events;
+  private final Supplier<Score> local;
   private volatile Membership membership = Membership.NONE;
   private long pulls;
 
+  /**
+   * A mean of nobody yet.
+   *
+   * @param local scores the model, for each worker's own parameters, when whatever there is now is
+   *     pulled; {@link Score#NONE} for not
+   */
   AveragedReplicas(
       BusExchange exchange,
       JobConfig job,
       PartitionPlan plan,
       Model model,
-      Consumer<TrainingEvent> events) {
+      Consumer<TrainingEvent> events,
+      Supplier<Score> local) {
     this.exchange = exchange;
     this.job = job;
     this.model = model;
     this.partitions = plan.partitions();
     this.parameters = new ModelPartitions(model, job.exchange().type());
     this.events = events;
+    this.local = local;
   }
 
   /** Tells who takes part; each worker shows its parameters where a server of its rank would. */
@@ -63,6 +74,7 @@ final class AveragedReplicas implements SnapshotSource {
   @Override
   public Optional<ParameterSnapshot> pull(long minimumVersion, BooleanSupplier stop) {
     ReplicaMean mean = new ReplicaMean(model.layout().length());
+    Score own = Score.NONE;
     long lowest = Long.MAX_VALUE;
     long highest = 0;
     for (Membership.Member worker : membership.workers()) {
@@ -71,22 +83,28 @@ final class AveragedReplicas implements SnapshotSource {
       Ending ending = exchange.run(round(plan, versions, minimumVersion, worker, stop));
       if (ending == Ending.COMPLETE) {
         mean.add(vector());
+        own = minimumVersion == 0 ? own.plus(local.get()) : own;
         lowest = Math.min(lowest, versions.lowest());
         highest = Math.max(highest, versions.highest());
       } else if (stop.getAsBoolean()) {
         return Optional.empty();
       }
     }
+    requireSome(mean);
+    model.writeParameters(0, FloatBuffer.wrap(mean.mean()));
+    double accuracy = own.samples() == 0 ? Double.NaN : own.accuracy();
+    events.accept(
+        new ReplicasAveraged(
+            System.currentTimeMillis(), lowest, mean.count(), mean.consensusDistance(), accuracy));
+    return Optional.of(new ParameterSnapshot(lowest, highest, ParameterHash.of(model)));
+  }
+
+  private void requireSome(ReplicaMean mean) {
     if (mean.count() == 0) {
       throw new ExchangeException(
           "no worker of membership epoch %d is left to read parameters from"
               .formatted(membership.epoch()));
     }
-    model.writeParameters(0, FloatBuffer.wrap(mean.mean()));
-    events.accept(
-        new ReplicasAveraged(
-            System.currentTimeMillis(), lowest, mean.count(), mean.consensusDistance()));
-    return Optional.of(new ParameterSnapshot(lowest, highest, ParameterHash.of(model)));
   }
 
   /** A worker that leaves meanwhile is left out. */

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.peer;
 
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.Score;
 import io.vertigrad.verticles.exchange.BusExchange;
 import io.vertigrad.verticles.exchange.ParameterReader;
 import io.vertigrad.verticles.exchange.SnapshotSource;
@@ -12,6 +13,7 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
 import io.vertx.core.eventbus.EventBus;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * A reader of a job's model, from its servers or, where it has none, from its workers.
@@ -22,17 +24,23 @@ import java.util.function.Consumer;
  */
 public record ModelReader(SnapshotSource source, Consumer<Membership> membership, Runnable wake) {
 
-  /** The reader that fits a job's strategy. */
+  /**
+   * The reader that fits a job's strategy.
+   *
+   * @param events is told of averages
+   * @param local scores the model for each worker's own parameters; {@link Score#NONE} for not
+   */
   public static ModelReader of(
       EventBus bus,
       JobConfig job,
       StrategyFactory strategy,
       Model model,
-      Consumer<TrainingEvent> events) {
+      Consumer<TrainingEvent> events,
+      Supplier<Score> local) {
     PartitionPlan plan = PartitionPlan.of(job, model.layout());
     BusExchange exchange = BusExchange.of(bus, job, plan);
     if (strategy instanceof PeerStrategyFactory) {
-      AveragedReplicas replicas = new AveragedReplicas(exchange, job, plan, model, events);
+      AveragedReplicas replicas = new AveragedReplicas(exchange, job, plan, model, events, local);
       return new ModelReader(replicas, replicas::membershipChanged, exchange::wake);
     }
     return new ModelReader(

@@ -85,6 +85,7 @@ class PeerJobTest {
     ReplicasAveraged averaged = last(ReplicasAveraged.class);
     assertEquals(count, averaged.workers());
     assertEquals(0, averaged.consensusDistance(), 1e-6);
+    assertEquals(100, averaged.localAccuracy(), "every sample of the points has the label 1");
     assertTrue(happened(e -> e instanceof Evaluated tested && !tested.wholeTestSet()));
   }
 
