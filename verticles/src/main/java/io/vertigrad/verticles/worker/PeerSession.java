@@ -38,6 +38,7 @@ final class PeerSession {
   private final PeerStrategy strategy;
   private final Tally tally;
   private boolean fresh = true;
+  private double spectralGap;
   private long skippedInARow;
   private long toldNanos;
 
@@ -121,7 +122,7 @@ final class PeerSession {
         timing.exchangeNanos() / 1e9,
         timing.waitedNanos() / 1e9,
         timing.hiddenShare(),
-        fresh ? 0 : strategy.spectralGap(),
+        spectralGap,
         timing.skipped());
   }
 
@@ -132,6 +133,7 @@ final class PeerSession {
   private void regroup() {
     strategy.open(peers.adopt(), fresh);
     fresh = false;
+    spectralGap = strategy.spectralGap();
     replica.load();
     tally.pulled(replica.vector().updates());
     show();

@@ -16,10 +16,19 @@ public final class MixingMatrix {
   /** How far a sum may be from 1, for weights written with a few decimals. */
   static final double TOLERANCE = 1e-5;
 
-  private final double[][] weights;
+  /** Positions with a weight above 0, in order, and the weights, row by row. */
+  private final int[][] positions;
+
+  private final double[][] shares;
 
   private MixingMatrix(double[][] weights) {
-    this.weights = weights;
+    positions = new int[weights.length][];
+    shares = new double[weights.length][];
+    for (int i = 0; i < weights.length; i++) {
+      double[] row = weights[i];
+      positions[i] = IntStream.range(0, row.length).filter(j -> row[j] > 0).toArray();
+      shares[i] = Arrays.stream(positions[i]).mapToDouble(j -> row[j]).toArray();
+    }
   }
 
   /**
@@ -42,38 +51,30 @@ public final class MixingMatrix {
     return new MixingMatrix(copy);
   }
 
-  /** A single worker, or one that exchanges with nobody. */
-  static MixingMatrix identity(int size) {
-    double[][] weights = new double[size][size];
-    for (int i = 0; i < size; i++) {
-      weights[i][i] = 1;
-    }
-    return new MixingMatrix(weights);
-  }
-
   /** Number of workers. */
   public int size() {
-    return weights.length;
+    return positions.length;
   }
 
   /** What position {@code i} takes of position {@code j}. */
   public double weight(int i, int j) {
-    return weights[i][j];
+    int at = Arrays.binarySearch(positions[i], j);
+    return at < 0 ? 0 : shares[i][at];
   }
 
   /** Positions other than {@code i} whose parameters it takes a share of, in order. */
   public int[] sources(int i) {
-    return IntStream.range(0, size()).filter(j -> j != i && weights[i][j] > 0).toArray();
+    return Arrays.stream(positions[i]).filter(j -> j != i).toArray();
   }
 
   /** Positions other than {@code i} that take a share of its parameters, in order. */
   public int[] targets(int i) {
-    return IntStream.range(0, size()).filter(j -> j != i && weights[j][i] > 0).toArray();
+    return IntStream.range(0, size()).filter(j -> j != i && weight(j, i) > 0).toArray();
   }
 
   /** The matrix of this round followed by another: {@code next * this}. */
   public MixingMatrix then(MixingMatrix next) {
-    return new MixingMatrix(SquareMatrix.product(next.weights, weights));
+    return new MixingMatrix(SquareMatrix.product(next.dense(), dense()));
   }
 
   /**
@@ -83,10 +84,10 @@ public final class MixingMatrix {
    */
   public double secondEigenvalue() {
     int size = size();
-    double[][] deviation = new double[size][size];
-    for (int i = 0; i < size; i++) {
+    double[][] deviation = dense();
+    for (double[] row : deviation) {
       for (int j = 0; j < size; j++) {
-        deviation[i][j] = weights[i][j] - 1.0 / size;
+        row[j] -= 1.0 / size;
       }
     }
     return SquareMatrix.spectralRadius(deviation);
@@ -95,6 +96,16 @@ public final class MixingMatrix {
   /** {@code 1 - secondEigenvalue()}: 1 averages at once, 0 never. */
   public double spectralGap() {
     return 1 - secondEigenvalue();
+  }
+
+  private double[][] dense() {
+    double[][] weights = new double[size()][size()];
+    for (int i = 0; i < size(); i++) {
+      for (int k = 0; k < positions[i].length; k++) {
+        weights[i][positions[i][k]] = shares[i][k];
+      }
+    }
+    return weights;
   }
 
   private static double[] checkedRow(double[][] weights, int i) {

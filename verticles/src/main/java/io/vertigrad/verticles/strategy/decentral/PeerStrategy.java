@@ -30,6 +30,9 @@ public interface PeerStrategy {
   /** What the exchange has cost so far. */
   ExchangeTiming timing();
 
-  /** How fast this group's workers approach each other; 1 where they always agree. */
+  /**
+   * How fast this group's workers approach each other; 1 where they always agree, NaN where it would
+   * take too long to find out. Asked once per group.
+   */
   double spectralGap();
 }

@@ -67,9 +67,14 @@ public record Topology(List<MixingMatrix> rounds) {
     return rounds.get(0).size();
   }
 
-  /** By how much one round brings the workers closer, averaged over a period; see the matrix. */
+  /**
+   * By how much one round brings the workers closer, averaged over a period; see the matrix. NaN for
+   * more than {@value #CHECKED_SIZE} workers, where it would take seconds.
+   */
   public double spectralGap() {
-    return 1 - Math.pow(period().secondEigenvalue(), 1.0 / rounds.size());
+    return size() > CHECKED_SIZE
+        ? Double.NaN
+        : 1 - Math.pow(period().secondEigenvalue(), 1.0 / rounds.size());
   }
 
   private Topology checked() {
