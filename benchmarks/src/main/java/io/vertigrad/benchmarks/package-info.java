@@ -1,2 +1,5 @@
-/** Measurements, each a program of its own that prints a table and writes JSON. */
+/**
+ * Measures Vertigrad against the limit and against stock settings, as ratios within one run; {@code
+ * benchmarks/run} starts it.
+ */
 package io.vertigrad.benchmarks;

@@ -42,6 +42,7 @@ final class TrainingRun {
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
   private Vertx vertx;
   private boolean coordinating;
+  private volatile boolean interrupted;
   private String joinAddress;
   private Deployment deployment;
 
@@ -56,11 +57,14 @@ final class TrainingRun {
   int call(boolean processes, boolean listen) {
     directory.write(directory.job(), job.json());
     RunLog.appendTo(directory.log());
-    Thread interrupted = new Thread(this::interrupted, "stop-run");
-    Runtime.getRuntime().addShutdownHook(interrupted);
+    Thread hook = new Thread(this::interrupted, "stop-run");
+    Runtime.getRuntime().addShutdownHook(hook);
     try {
       start(processes, listen);
       JsonObject end = Await.result(ended(), FOREVER_SECONDS, "the job");
+      if (interrupted) {
+        return ExitStatus.JOB_FAILED;
+      }
       if (!end.getString("state").equals("finished")) {
         throw new JobFailedException(end.getString("failure") + "; log: " + directory.log());
       }
@@ -68,7 +72,7 @@ final class TrainingRun {
       return ExitStatus.OK;
     } finally {
       stop();
-      forget(interrupted);
+      forget(hook);
     }
   }
 
@@ -131,6 +135,7 @@ final class TrainingRun {
   }
 
   private void interrupted() {
+    interrupted = true;
     monitor.say("interrupted: stopping; what was recorded is in " + directory.path());
     stop();
   }

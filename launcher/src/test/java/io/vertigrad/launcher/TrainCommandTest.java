@@ -56,7 +56,12 @@ class TrainCommandTest {
     assertTrue(result.out().contains("on the whole test set (500 samples)"), result.out());
     assertEquals(summary.getString("parametersHash"), hashOf(run.resolve("model.zip")));
     assertTrue(Files.readString(run.resolve("events.jsonl")).contains("\"type\":\"jobFinished\""));
-    assertEquals(40, new JsonObject(Files.readString(run.resolve("job.json"))).getInteger("steps"));
+    JsonObject ran = new JsonObject(Files.readString(run.resolve("job.json")));
+    assertEquals(40, ran.getInteger("steps"));
+    JsonObject workers = ran.getJsonObject("workers");
+    assertEquals(
+        40L * workers.getInteger("count") * workers.getInteger("batch"),
+        summary.getLong("samples"));
   }
 
   @Test
@@ -102,7 +107,7 @@ class TrainCommandTest {
   private static CommandRun train(Path run, String file, String... options) {
     List<String> arguments = new java.util.ArrayList<>();
     arguments.addAll(List.of("train", file, "--run-dir", run.toString()));
-    arguments.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
+    arguments.addAll(List.of("--set", "data.train=2048", "--set", "data.test=500"));
     arguments.addAll(List.of(options));
     return CommandRun.of(arguments.toArray(String[]::new));
   }

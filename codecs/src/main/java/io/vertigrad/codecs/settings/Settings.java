@@ -4,8 +4,10 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
 
@@ -24,6 +26,8 @@ public final class Settings {
   private final String path;
   private final JsonObject values;
   private final Set<String> known = new TreeSet<>();
+  private final JsonObject defaults = new JsonObject();
+  private final Map<String, Settings> sections = new TreeMap<>();
 
   private Settings(String origin, String path, JsonObject values) {
     this.origin = origin;
@@ -39,13 +43,13 @@ public final class Settings {
   /** A nested section, which must be closed for itself; empty when absent. */
   public Settings section(String key) {
     Object found = value(key);
-    if (found == null) {
-      return new Settings(origin, at(key), new JsonObject());
+    if (found != null && !(found instanceof JsonObject)) {
+      throw wrong(key, found, "an object { ... }");
     }
-    if (found instanceof JsonObject object) {
-      return new Settings(origin, at(key), object);
-    }
-    throw wrong(key, found, "an object { ... }");
+    JsonObject object = found == null ? new JsonObject() : (JsonObject) found;
+    Settings section = new Settings(origin, at(key), object);
+    sections.put(key, section);
+    return section;
   }
 
   /** True when the key is there and not null; it then counts as known. */
@@ -57,7 +61,7 @@ public final class Settings {
   public String string(String key, String otherwise) {
     Object found = value(key);
     if (found == null) {
-      return otherwise;
+      return byDefault(key, otherwise);
     }
     if (found instanceof String text) {
       return text;
@@ -104,7 +108,7 @@ public final class Settings {
   public long longInteger(String key, long otherwise, long least, long most) {
     Object found = value(key);
     if (found == null) {
-      return otherwise;
+      return byDefault(key, otherwise);
     }
     if (found instanceof Number number && number.doubleValue() == number.longValue()) {
       long value = number.longValue();
@@ -119,7 +123,7 @@ public final class Settings {
   public double number(String key, double otherwise, double least, double most) {
     Object found = value(key);
     if (found == null) {
-      return otherwise;
+      return byDefault(key, otherwise);
     }
     if (found instanceof Number number) {
       double value = number.doubleValue();
@@ -134,7 +138,7 @@ public final class Settings {
   public boolean flag(String key, boolean otherwise) {
     Object found = value(key);
     if (found == null) {
-      return otherwise;
+      return byDefault(key, otherwise);
     }
     if (found instanceof Boolean flag) {
       return flag;
@@ -171,11 +175,22 @@ public final class Settings {
     return values.copy();
   }
 
+  /**
+   * The section as it counts: what was written, and the default of every key read but absent, by
+   * key, so that the same settings are always the same text.
+   */
+  public JsonObject resolved() {
+    Map<String, Object> resolved = new TreeMap<>(defaults.copy().getMap());
+    resolved.putAll(values.copy().getMap());
+    sections.forEach((key, section) -> resolved.put(key, section.resolved()));
+    return new JsonObject(resolved);
+  }
+
   private <T> List<T> list(
       String key, List<T> otherwise, String noun, Function<Object, T> element) {
     Object found = value(key);
     if (found == null) {
-      return otherwise;
+      return byDefault(key, otherwise);
     }
     if (!(found instanceof JsonArray array)) {
       throw wrong(key, found, "a list of %ss".formatted(noun));
@@ -195,6 +210,13 @@ public final class Settings {
     return element instanceof Number number && Double.isFinite(number.doubleValue())
         ? Double.valueOf(number.doubleValue())
         : null;
+  }
+
+  private <T> T byDefault(String key, T otherwise) {
+    if (otherwise != null) {
+      defaults.put(key, otherwise instanceof List<?> list ? new JsonArray(list) : otherwise);
+    }
+    return otherwise;
   }
 
   private Object value(String key) {

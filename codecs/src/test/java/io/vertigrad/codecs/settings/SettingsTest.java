@@ -195,4 +195,21 @@ class SettingsTest {
   private static void assertRefused(String message, Runnable reading) {
     assertEquals(message, assertThrows(SettingsException.class, reading::run).getMessage());
   }
+
+  @Test
+  void shouldResolveToWhatWasWrittenAndTheDefaultsOfTheRest() {
+    Settings root =
+        Settings.of("job.json", new JsonObject("{\"steps\": 7, \"workers\": {\"batch\": 64}}"));
+    root.integer("steps", 200, 1, 1000);
+    root.string("engine", "dl4j");
+    root.string("directory", null);
+    root.section("workers").integer("batch", 128, 1, 1000);
+    root.section("cluster").textList("members", List.of("a", "b"));
+
+    assertEquals(
+        new JsonObject(
+            "{\"steps\": 7, \"engine\": \"dl4j\", \"workers\": {\"batch\": 64},"
+                + " \"cluster\": {\"members\": [\"a\", \"b\"]}}"),
+        root.resolved());
+  }
 }

@@ -23,8 +23,12 @@ public interface DatasetProvider {
     TEST
   }
 
-  /** Opens a split of the data set that {@code config} names. */
+  /** The split of the data set that {@code config} names; one copy is shared by all of this JVM. */
   static Dataset open(DataConfig config, Split split, ClassLoader loader) {
+    return OpenDatasets.SHARED.open(config, split, loader, () -> load(config, split, loader));
+  }
+
+  private static Dataset load(DataConfig config, Split split, ClassLoader loader) {
     StringBuilder found = new StringBuilder();
     for (DatasetProvider provider : ServiceLoader.load(DatasetProvider.class, loader)) {
       if (provider.name().equals(config.name())) {

@@ -1,7 +1,10 @@
 package io.vertigrad.compute.dl4j;
 
+import java.io.IOException;
+import java.io.InputStream;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.TreeMap;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.factory.Nd4jBackend.NoAvailableBackendException;
@@ -13,6 +16,7 @@ import org.slf4j.LoggerFactory;
 final class Backend {
 
   private static final Logger LOG = LoggerFactory.getLogger(Backend.class);
+  private static final String RELEASE = "/META-INF/maven/org.nd4j/nd4j-api/pom.properties";
 
   private static Backend started;
 
@@ -51,13 +55,26 @@ final class Backend {
   Map<String, String> describe() {
     Map<String, String> facts = new TreeMap<>();
     facts.put("backend", Nd4j.getBackend().getClass().getSimpleName());
-    facts.put("nd4j", String.valueOf(Nd4j.class.getPackage().getImplementationVersion()));
+    facts.put("nd4j", version());
     facts.put("helpers", helpers ? "oneDNN" : "none");
     facts.put("threads", Integer.toString(threads));
     facts.put("blasThreads", Integer.toString(Nd4j.factory().blas().getMaxThreads()));
     facts.put("blasKernels", String.valueOf(Processor.local().openBlasCore()));
     facts.put("missing", missing.isEmpty() ? "nothing" : String.join("; ", missing));
     return facts;
+  }
+
+  /** As Maven wrote it into ND4J's jar, whose manifest does not tell. */
+  private static String version() {
+    Properties release = new Properties();
+    try (InputStream in = Nd4j.class.getResourceAsStream(RELEASE)) {
+      if (in != null) {
+        release.load(in);
+      }
+    } catch (IOException e) {
+      LOG.debug("{} cannot be read", RELEASE, e);
+    }
+    return release.getProperty("version", "unknown");
   }
 
   private static void load(int threads) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.factory.Nd4jBackend.NoAvailableBackendException;
 
 class BackendTest {
@@ -16,6 +17,14 @@ class BackendTest {
     assertEquals("oneDNN", facts.get("helpers"));
     assertEquals("1", facts.get("threads"));
     assertEquals("1", facts.get("blasThreads"));
+  }
+
+  @Test
+  void shouldTellTheVersionOfTheLibraryThatWasLoaded() {
+    String version = Backend.start(1).describe().get("nd4j");
+
+    String jar = Nd4j.class.getProtectionDomain().getCodeSource().getLocation().getPath();
+    assertTrue(jar.endsWith("nd4j-api-" + version + ".jar"), version + " of " + jar);
   }
 
   @Test

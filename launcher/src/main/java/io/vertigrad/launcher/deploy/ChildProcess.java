@@ -21,7 +21,6 @@ final class ChildProcess {
       List.of("-agentlib:jdwp", "-XX:ArchiveClassesAtExit");
 
   private static final int LAST_LINES = 5;
-  private static final long STOP_SECONDS = 5;
 
   private final String name;
   private final Path log;
@@ -78,12 +77,16 @@ final class ChildProcess {
     return lines.get(lines.size() - 1).replaceFirst("^vertigrad: ", "");
   }
 
-  /** Asks it to end, and after a few seconds does not ask any more. */
-  void stop() {
+  /** Asks it to end; its shutdown hooks leave the job in good order. */
+  void ask() {
     process.destroy();
+  }
+
+  /** Waits for its end, and after the limit does not wait any more. */
+  void end(long limitNanos) {
     try {
-      if (!process.waitFor(STOP_SECONDS, TimeUnit.SECONDS)) {
-        process.destroyForcibly();
+      if (!process.waitFor(limitNanos, TimeUnit.NANOSECONDS)) {
+        process.destroyForcibly().waitFor(1, TimeUnit.SECONDS);
       }
     } catch (InterruptedException e) {
       process.destroyForcibly();

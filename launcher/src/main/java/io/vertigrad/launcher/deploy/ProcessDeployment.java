@@ -11,6 +11,7 @@ import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
@@ -20,6 +21,8 @@ import java.util.function.Consumer;
  * member that finds its input wrong.
  */
 public final class ProcessDeployment implements Deployment {
+
+  private static final long STOP_SECONDS = 5;
 
   private final Vertx vertx;
   private final JobConfig job;
@@ -119,6 +122,8 @@ public final class ProcessDeployment implements Deployment {
 
   private synchronized void stopAll() {
     stopping = true;
-    children.forEach(ChildProcess::stop);
+    children.forEach(ChildProcess::ask);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(STOP_SECONDS);
+    children.forEach(child -> child.end(deadline - System.nanoTime()));
   }
 }

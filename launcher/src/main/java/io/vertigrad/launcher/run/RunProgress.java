@@ -91,10 +91,9 @@ public final class RunProgress {
     return workers.values().stream().mapToInt(WorkerProgress::epoch).max().orElse(0);
   }
 
-  /** Samples behind all gradients so far, counted by the workers. */
+  /** Samples applied: at the end as the servers counted them, until then as the workers did. */
   public long samples() {
-    long counted = sum(workers.values(), WorkerProgress::samples);
-    return finished == null ? counted : Math.max(counted, finished.samples());
+    return finished == null ? sum(workers.values(), WorkerProgress::samples) : finished.samples();
   }
 
   /** Seconds from the start to now, or until the last worker left a finished job. */

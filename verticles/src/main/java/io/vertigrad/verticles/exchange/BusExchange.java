@@ -4,10 +4,11 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.verticles.job.ExchangeConfig;
 import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.job.PartitionPlan;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBus;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -25,23 +26,20 @@ public final class BusExchange implements PartitionExchange {
   private final ExchangeConfig config;
   private final DeliveryOptions delivery;
   private final Mailbox<Reply> mailbox = new Mailbox<>();
-  private final int[] heardFrom;
+  private final Map<Integer, Integer> served = new HashMap<>();
   private volatile Membership membership = Membership.NONE;
 
-  /**
-   * @param partitions how many partitions the job's plan has
-   */
-  public BusExchange(EventBus bus, Addresses addresses, ExchangeConfig config, int partitions) {
+  /** Carries rounds to the shards under these addresses; knows nobody yet. */
+  public BusExchange(EventBus bus, Addresses addresses, ExchangeConfig config) {
     this.bus = bus;
     this.addresses = addresses;
     this.config = config;
-    this.heardFrom = new int[partitions];
     this.delivery = new DeliveryOptions().setSendTimeout(limitMillis() + 1_000);
   }
 
   /** The exchange of one member of a job. */
-  public static BusExchange of(EventBus bus, JobConfig job, PartitionPlan plan) {
-    return new BusExchange(bus, job.addresses(), job.exchange(), plan.partitions().size());
+  public static BusExchange of(EventBus bus, JobConfig job) {
+    return new BusExchange(bus, job.addresses(), job.exchange());
   }
 
   /** Tells where the shards are from now on; requests in flight follow a server that moved. */
@@ -94,13 +92,18 @@ public final class BusExchange implements PartitionExchange {
         .orElse("none: no server of that rank in membership epoch " + epoch());
   }
 
-  /** The server incarnation that last answered for a partition. */
-  int heardFrom(int partition) {
-    return heardFrom[partition];
+  Membership membership() {
+    return membership;
   }
 
-  void heard(int partition, int incarnation) {
-    heardFrom[partition] = incarnation;
+  /**
+   * Notes that a round has turned to this server. Belongs to the thread inside {@link #run}.
+   *
+   * @return true when an earlier incarnation served the shard before, in this round or another
+   */
+  boolean replaces(Membership.Member server) {
+    Integer before = served.put(server.rank(), server.incarnation());
+    return before != null && before < server.incarnation();
   }
 
   void send(PendingRequest request, int incarnation) {

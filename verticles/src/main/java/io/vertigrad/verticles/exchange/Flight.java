@@ -7,13 +7,25 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
 import io.vertigrad.verticles.job.ExchangeConfig;
 import io.vertigrad.verticles.job.Partition;
+import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.eventbus.ReplyFailure;
-import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
-/** One round in the air: what is unanswered, when to ask again, and what each reply means. */
+/**
+ * One round in the air: what is unanswered, when to ask again, and what each reply means.
+ *
+ * <p>A server that took over a shard is offered all of the shard's partitions again, answered ones
+ * too, and at once: it may have fallen back behind those answers, and then other workers wait there
+ * for what this one has long had. The window does not hold these back, because whatever fills it
+ * may itself be waiting for one of those workers.
+ */
 final class Flight {
 
   private static final long SWEEP_NANOS = 100_000_000;
@@ -24,8 +36,9 @@ final class Flight {
   private final ExchangeConfig config;
   private final Round round;
   private final List<Partition> order;
-  private final List<PendingRequest> pending = new ArrayList<>();
-  private int next;
+  private final Set<Partition> unsent;
+  private final Map<Partition, PendingRequest> pending = new LinkedHashMap<>();
+  private Membership membership = Membership.NONE;
   private long unansweredBytes;
   private long sweptNanos = System.nanoTime();
   private boolean rejoin;
@@ -35,10 +48,12 @@ final class Flight {
     this.config = config;
     this.round = round;
     this.order = round.order();
+    this.unsent = new LinkedHashSet<>(order);
   }
 
   Ending run() {
     while (!round.abandoned()) {
+      followServers();
       fillWindow();
       if (pending.isEmpty()) {
         return Ending.COMPLETE;
@@ -60,18 +75,51 @@ final class Flight {
 
   /** Lets go of whatever is still unanswered. */
   void settleAll() {
-    pending.forEach(PendingRequest::settle);
+    pending.values().forEach(PendingRequest::settle);
+  }
+
+  private void followServers() {
+    Membership now = exchange.membership();
+    if (now != membership) {
+      membership = now;
+      for (Membership.Member server : now.servers()) {
+        if (exchange.replaces(server)) {
+          offerAgain(server);
+        }
+      }
+    }
+  }
+
+  private void offerAgain(Membership.Member server) {
+    for (Partition partition : order) {
+      PendingRequest request = pending.get(partition);
+      if (partition.shard() == server.rank() && request != null) {
+        send(request, System.nanoTime());
+      } else if (partition.shard() == server.rank()) {
+        unsent.remove(partition);
+        offer(partition);
+      }
+    }
   }
 
   private void fillWindow() {
-    while (next < order.size() && (pending.isEmpty() || fits(order.get(next)))) {
-      Partition partition = order.get(next++);
-      Frame frame = round.request(partition);
-      PendingRequest request = new PendingRequest(partition, frame, System.nanoTime());
-      pending.add(request);
-      unansweredBytes += bytes(partition);
-      send(request, System.nanoTime());
+    Iterator<Partition> next = unsent.iterator();
+    while (next.hasNext()) {
+      Partition partition = next.next();
+      if (!pending.isEmpty() && !fits(partition)) {
+        return;
+      }
+      next.remove();
+      offer(partition);
     }
+  }
+
+  private void offer(Partition partition) {
+    Frame frame = round.request(partition);
+    PendingRequest request = new PendingRequest(partition, frame, System.nanoTime());
+    pending.put(partition, request);
+    unansweredBytes += bytes(partition);
+    send(request, System.nanoTime());
   }
 
   private boolean fits(Partition partition) {
@@ -95,7 +143,7 @@ final class Flight {
   private long patienceNanos() {
     long now = System.nanoTime();
     long patience = SWEEP_NANOS;
-    for (PendingRequest request : pending) {
+    for (PendingRequest request : pending.values()) {
       patience = Math.min(patience, request.nextAttemptNanos() - now);
     }
     return patience;
@@ -104,7 +152,7 @@ final class Flight {
   private void sweep(long now) {
     sweptNanos = now;
     long limitNanos = exchange.limitMillis() * MILLI;
-    for (PendingRequest request : pending) {
+    for (PendingRequest request : pending.values()) {
       int shard = request.partition().shard();
       if (request.waitedNanos(now) >= limitNanos) {
         throw request.unanswered(exchange.address(shard), now);
@@ -147,10 +195,7 @@ final class Flight {
       misunderstand(request, describe(answer), now);
       return;
     }
-    request.settle();
-    pending.remove(request);
-    unansweredBytes -= bytes(partition);
-    exchange.heard(partition.index(), answer.server());
+    settle(request);
     round.answered(partition, answer);
   }
 
@@ -170,36 +215,18 @@ final class Flight {
     switch (refusal.reason()) {
       case STALE_INCARNATION -> rejoin = true;
       case UNAVAILABLE -> retrySoon(request, refusal.message(), now);
-      case NOT_FINITE -> drop(request, refusal, now);
-      case PROTOCOL -> {
-        if (!request.isGradient() || !restarted(request)) {
-          throw request.refused(refusal, now);
-        }
-        pull(request, now);
+      case NOT_FINITE -> {
+        settle(request);
+        round.dropped(request.partition(), refusal);
       }
       default -> throw request.refused(refusal, now);
     }
   }
 
-  private void drop(PendingRequest request, Refusal refusal, long now) {
-    if (request.isGradient()) {
-      round.dropped(request.partition(), refusal);
-      pull(request, now);
-    }
-  }
-
-  /**
-   * True when the gradient was computed at a version of a former server: the new one, back at its
-   * checkpoint, may never have reached it.
-   */
-  private boolean restarted(PendingRequest request) {
-    int now = exchange.server(request.partition().shard()).orElse(PendingRequest.NOWHERE);
-    return now > exchange.heardFrom(request.partition().index());
-  }
-
-  private void pull(PendingRequest request, long now) {
-    request.askForParameters();
-    send(request, now);
+  private void settle(PendingRequest request) {
+    request.settle();
+    pending.remove(request.partition());
+    unansweredBytes -= bytes(request.partition());
   }
 
   private void misunderstand(PendingRequest request, Object found, long now) {

@@ -15,8 +15,8 @@ final class PendingRequest {
   static final int NOWHERE = -1;
 
   private final Partition partition;
+  private final Frame frame;
   private final long startNanos;
-  private Frame frame;
   private int sentTo = NOWHERE;
   private int attempts;
   private int malformed;
@@ -84,17 +84,6 @@ final class PendingRequest {
     return ++malformed;
   }
 
-  boolean isGradient() {
-    return frame instanceof GradientPartition;
-  }
-
-  /** From now on asks for the current parameters instead; the gradient is let go. */
-  void askForParameters() {
-    if (frame instanceof GradientPartition gradient) {
-      frame = new PullRequest(gradient.id(), gradient.layout(), 0);
-    }
-  }
-
   ExchangeException refused(Refusal refusal, long nowNanos) {
     String message =
         "%s refused by shard %d after %s: %s (%s)"
@@ -132,13 +121,13 @@ final class PendingRequest {
 
   /** Who asked what: {@code worker 1 (incarnation 0), step 17, gradient of partition 3}. */
   private String name() {
-    ExchangeId id =
-        frame instanceof GradientPartition gradient ? gradient.id() : ((PullRequest) frame).id();
+    GradientPartition gradient = frame instanceof GradientPartition offered ? offered : null;
+    ExchangeId id = gradient == null ? ((PullRequest) frame).id() : gradient.id();
     String who =
         id.worker() < 0
             ? "reader"
             : "worker %d (incarnation %d)".formatted(id.worker(), id.incarnation());
-    String what = isGradient() ? "gradient" : "pull";
+    String what = gradient == null ? "pull" : "gradient";
     return "%s, step %d, %s of partition %d".formatted(who, id.step(), what, partition.index());
   }
 

@@ -16,13 +16,17 @@ public interface Round {
   /** The partitions, in the order in which they are to be sent. */
   List<Partition> order();
 
-  /** Makes the request, once, when there is room to send it; retries send the same frame. */
+  /**
+   * Makes the request, when there is room to send it; retries send the same frame. Asked again for
+   * the same partition, answered or not, when a server took over its shard in the middle of the
+   * round: the new request must equal the first.
+   */
   Frame request(Partition partition);
 
-  /** Takes the parameters, in whatever order they arrive. */
+  /** Takes the parameters, in whatever order they arrive; those of a later server come last. */
   void answered(Partition partition, ParameterPartition answer);
 
-  /** A gradient was refused as not finite; the current parameters have been asked for instead. */
+  /** A gradient was refused as not finite; no parameters come for it. */
   default void dropped(Partition partition, Refusal why) {}
 
   /** True when nobody wants the answers any more. */

@@ -31,7 +31,7 @@ import java.util.TreeMap;
  * @param evaluator how often the newest parameters are tested
  * @param exchange how partitions travel
  * @param cluster where members listen and whom they trust
- * @param json the resolved job file, as saved beside the run
+ * @param settings the whole file, as it was read
  */
 public record JobConfig(
     String origin,
@@ -48,7 +48,7 @@ public record JobConfig(
     EvaluatorConfig evaluator,
     ExchangeConfig exchange,
     ClusterConfig cluster,
-    JsonObject json) {
+    Settings settings) {
 
   /**
    * Reads and checks a job file.
@@ -57,7 +57,7 @@ public record JobConfig(
    * @throws io.vertigrad.codecs.settings.SettingsException at the first thing wrong
    */
   public static JobConfig read(String origin, JsonObject json) {
-    Settings root = Settings.of(origin, json);
+    Settings root = Settings.of(origin, json.copy());
     JobConfig job =
         new JobConfig(
             origin,
@@ -74,9 +74,14 @@ public record JobConfig(
             EvaluatorConfig.read(root.section("evaluator")),
             ExchangeConfig.read(root.section("exchange")),
             ClusterConfig.read(root.section("cluster")),
-            json.copy());
+            root);
     root.refuseUnknown();
     return job;
+  }
+
+  /** The resolved job file: what was written, and the defaults of the keys that were not. */
+  public JsonObject json() {
+    return settings.resolved();
   }
 
   /** The model this job trains on samples of this data set. */

@@ -38,7 +38,7 @@ public record ModelReader(SnapshotSource source, Consumer<Membership> membership
       Consumer<TrainingEvent> events,
       Supplier<Score> local) {
     PartitionPlan plan = PartitionPlan.of(job, model.layout());
-    BusExchange exchange = BusExchange.of(bus, job, plan);
+    BusExchange exchange = BusExchange.of(bus, job);
     if (strategy instanceof PeerStrategyFactory) {
       AveragedReplicas replicas = new AveragedReplicas(exchange, job, plan, model, events, local);
       return new ModelReader(replicas, replicas::membershipChanged, exchange::wake);

@@ -168,7 +168,8 @@ public final class Fence implements ExchangeStrategy {
     return new Refusal(
         update.id(),
         Reason.PROTOCOL,
-        "partition %d: found a gradient of worker %d at version %d, expected at most %d; pull"
+        ("partition %d: found a gradient of worker %d at version %d, expected at most %d; was this"
+                + " shard lost without a checkpoint?")
             .formatted(
                 update.id().partition(),
                 update.id().worker(),

@@ -11,7 +11,9 @@ import io.vertigrad.verticles.exchange.ModelPartitions;
 import io.vertigrad.verticles.exchange.PartitionVersions;
 import io.vertigrad.verticles.exchange.Round;
 import io.vertigrad.verticles.job.Partition;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.BooleanSupplier;
@@ -20,21 +22,33 @@ import java.util.function.BooleanSupplier;
 final class GradientRound implements Round {
 
   private final Replica replica;
+  private final List<Partition> order;
   private final int epoch;
   private final long step;
   private final int samples;
   private final BooleanSupplier stop;
+  private final Map<Partition, Long> offeredAt = new HashMap<>();
   private long bytesSent;
   private long bytesReceived;
   private int staleness = -1;
   private Refusal refusal;
 
   /**
+   * A round that has not begun.
+   *
+   * @param order the partitions to offer
    * @param epoch membership epoch of the requests
    * @param samples behind the gradient
    */
-  GradientRound(Replica replica, int epoch, long step, int samples, BooleanSupplier stop) {
+  GradientRound(
+      Replica replica,
+      List<Partition> order,
+      int epoch,
+      long step,
+      int samples,
+      BooleanSupplier stop) {
     this.replica = replica;
+    this.order = order;
     this.epoch = epoch;
     this.step = step;
     this.samples = samples;
@@ -51,7 +65,7 @@ final class GradientRound implements Round {
 
   @Override
   public List<Partition> order() {
-    return replica.versions().oldestFirst();
+    return order;
   }
 
   @Override
@@ -61,7 +75,7 @@ final class GradientRound implements Round {
     return new GradientPartition(
         replica.identity().exchange(epoch, step, partition.index()),
         replica.layout(),
-        replica.versions().of(partition),
+        offeredAt.computeIfAbsent(partition, replica.versions()::of),
         samples,
         partition.first(),
         gradient);
@@ -85,6 +99,11 @@ final class GradientRound implements Round {
   @Override
   public boolean abandoned() {
     return stop.getAsBoolean();
+  }
+
+  /** Training samples behind the gradient. */
+  int samples() {
+    return samples;
   }
 
   /** Payload of gradients, retries not counted. */

@@ -11,7 +11,8 @@ import java.util.Map;
  * @param step steps taken
  * @param version highest version seen
  * @param epoch of the last batch
- * @param samples training samples behind all gradients
+ * @param samples training samples behind the gradients that were applied, as answers said; one that
+ *     was applied but whose answer was lost is missing here
  * @param lossSum sum over those samples of their batch's mean loss
  * @param secondsComputing time in gradients
  * @param secondsExchanging time from gradient to next parameters
@@ -46,9 +47,13 @@ public record LoopProgress(
   public static final LoopProgress NONE =
       new LoopProgress(-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of());
 
-  /** Mean training loss between an earlier snapshot of the same incarnation and this one. */
+  /**
+   * Mean training loss between an earlier snapshot of the same incarnation and this one; over all
+   * samples when none was applied in between.
+   */
   public double lossSince(LoopProgress earlier) {
-    boolean same = earlier.rank == rank && earlier.incarnation == incarnation;
+    boolean same =
+        earlier.rank == rank && earlier.incarnation == incarnation && earlier.samples < samples;
     long count = same ? samples - earlier.samples : samples;
     double sum = same ? lossSum - earlier.lossSum : lossSum;
     return count == 0 ? 0 : sum / count;

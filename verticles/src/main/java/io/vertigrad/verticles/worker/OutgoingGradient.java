@@ -8,36 +8,63 @@ import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.verticles.exchange.ModelPartitions;
 import io.vertigrad.verticles.job.Partition;
 import java.nio.FloatBuffer;
+import java.util.List;
+import java.util.Optional;
 
 /**
  * A model's last gradient as tensors, clipped to a norm where the job asks for it.
  *
- * <p>{@link GradientClip} over all trainable elements together; statistics are never clipped. A
- * gradient that is not finite is left as it is: the servers refuse and count it. Belongs to the
- * model's thread.
+ * <p>{@link GradientClip} over all trainable elements together; statistics are never clipped, nor
+ * is a gradient whose norm is not finite. Belongs to the model's thread.
  */
 final class OutgoingGradient {
 
+  private static final int MAGNITUDE_BITS = 0x7fffffff;
+
   private final Model model;
   private final ModelPartitions partitions;
+  private final List<Partition> plan;
   private final DataType type;
   private final double clipNorm;
   private final float[] trainable;
+  private final float[] scratch;
   private boolean clipped;
 
-  OutgoingGradient(Model model, ModelPartitions partitions, DataType type, double clipNorm) {
+  /**
+   * The gradients of a model.
+   *
+   * @param partitions copies its partitions where nothing is clipped
+   */
+  OutgoingGradient(Model model, ModelPartitions partitions, TrainingPlan plan) {
     this.model = model;
     this.partitions = partitions;
-    this.type = type;
-    this.clipNorm = clipNorm;
+    this.plan = plan.partitions().partitions();
+    this.type = plan.type();
+    this.clipNorm = plan.clipNorm();
     this.trainable = new float[clipNorm > 0 ? model.layout().trainable() : 0];
+    this.scratch = new float[this.plan.stream().mapToInt(Partition::length).max().orElse(0)];
   }
 
-  /** Looks at a new gradient; call before its first partition is taken. */
-  void computed() {
-    if (clipNorm == 0) {
-      return;
+  /**
+   * Looks at a new gradient; call before its first partition is taken.
+   *
+   * @return the first partition of which some element would travel as NaN or infinity
+   */
+  Optional<Partition> computed() {
+    if (clipNorm > 0) {
+      clip();
     }
+    return plan.stream().filter(partition -> !travelsFinite(partition)).findFirst();
+  }
+
+  /** A copy of one partition. */
+  Tensor partition(Partition partition) {
+    return isClipped(partition)
+        ? Tensor.copyOf(type, FloatBuffer.wrap(trainable, partition.first(), partition.length()))
+        : partitions.gradient(partition);
+  }
+
+  private void clip() {
     model.readGradient(0, FloatBuffer.wrap(trainable));
     float factor = GradientClip.factor(GradientClip.norm(FloatBuffer.wrap(trainable)), clipNorm);
     clipped = factor < 1;
@@ -46,11 +73,29 @@ final class OutgoingGradient {
     }
   }
 
-  /** A copy of one partition. */
-  Tensor partition(Partition partition) {
-    return clipped && partition.kind() == Block.Kind.TRAINABLE
-        ? Tensor.copyOf(type, FloatBuffer.wrap(trainable, partition.first(), partition.length()))
-        : partitions.gradient(partition);
+  private boolean isClipped(Partition partition) {
+    return clipped && partition.kind() == Block.Kind.TRAINABLE;
+  }
+
+  /** Rounding to the exchange type keeps the order, so the largest magnitude decides for all. */
+  private boolean travelsFinite(Partition partition) {
+    float largest;
+    if (isClipped(partition)) {
+      largest = largestMagnitude(trainable, partition.first(), partition.length());
+    } else {
+      model.readGradient(partition.first(), FloatBuffer.wrap(scratch, 0, partition.length()));
+      largest = largestMagnitude(scratch, 0, partition.length());
+    }
+    return Tensor.copyOf(type, FloatBuffer.wrap(new float[] {largest})).isFinite();
+  }
+
+  /** Without their sign, floats order like their bits, infinity and then NaN above all others. */
+  private static float largestMagnitude(float[] values, int first, int length) {
+    int largest = 0;
+    for (int i = first; i < first + length; i++) {
+      largest = Math.max(largest, Float.floatToRawIntBits(values[i]) & MAGNITUDE_BITS);
+    }
+    return Float.intBitsToFloat(largest);
   }
 
   private static void scale(float[] values, float factor) {

@@ -153,9 +153,16 @@ final class PeerSession {
     strategy.complete(gradient);
     replica.load();
     long swapping = begun - ready + plan.nanoClock().getAsLong() - computed;
-    tally.computed(batch, loss, computed - begun);
-    tally.exchanged(replica.vector().updates(), swapping, peers.bytesSent(), peers.bytesReceived());
-    watchDivergence(strategy.timing().skipped() > skipped, loss);
+    boolean left = strategy.timing().skipped() > skipped;
+    tally.computed(batch, computed - begun);
+    tally.swapped(
+        left ? 0 : batch.count(),
+        loss,
+        replica.vector().updates(),
+        swapping,
+        peers.bytesSent(),
+        peers.bytesReceived());
+    watchDivergence(left, loss);
     show();
   }
 

@@ -32,15 +32,18 @@ final class Tally {
     waitingNanos += nanos;
   }
 
-  void computed(Batch batch, double loss, long nanos) {
+  void computed(Batch batch, long nanos) {
     epoch = batch.epoch();
-    samples += batch.count();
-    lossSum += loss * batch.count();
     computingNanos += nanos;
   }
 
-  void exchanged(GradientRound round, long newest, long nanos) {
+  /** Of a gradient that was applied nowhere, being late or not finite, no samples count. */
+  void exchanged(GradientRound round, double loss, long newest, long nanos) {
     step++;
+    if (round.staleness().isPresent()) {
+      samples += round.samples();
+      lossSum += loss * round.samples();
+    }
     version = newest;
     exchangingNanos += nanos;
     bytesSent += round.bytesSent();
@@ -49,9 +52,18 @@ final class Tally {
     round.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
   }
 
-  /** A step without servers; bytes are those of the whole session. */
-  void exchanged(long newest, long nanos, long allSent, long allReceived) {
+  /**
+   * A step without servers.
+   *
+   * @param applied samples behind the gradient, 0 if it was left out
+   * @param allSent bytes of the whole session
+   * @param allReceived likewise
+   */
+  void swapped(
+      int applied, double loss, long newest, long nanos, long allSent, long allReceived) {
     step++;
+    samples += applied;
+    lossSum += loss * applied;
     version = newest;
     exchangingNanos += nanos;
     bytesSent = allSent;

@@ -10,6 +10,9 @@ import io.vertigrad.verticles.exchange.PartitionExchange;
 import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
 import io.vertigrad.verticles.exchange.PartitionVersions;
 import io.vertigrad.verticles.exchange.PullRound;
+import io.vertigrad.verticles.job.Partition;
+import java.util.List;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
@@ -55,7 +58,7 @@ final class TrainingSession {
         new GradientRound.Replica(
             identity,
             plan.partitions().layout(),
-            new OutgoingGradient(model, parameters, plan.type(), plan.clipNorm()),
+            new OutgoingGradient(model, parameters, plan),
             parameters,
             versions);
     this.tally = new Tally(identity);
@@ -95,24 +98,36 @@ final class TrainingSession {
     return tally.snapshot();
   }
 
-  /** Takes one step: batch, gradient, exchange. */
+  /**
+   * Takes one step: batch, gradient, exchange.
+   *
+   * <p>A gradient that is not finite everywhere is applied nowhere: only the first partition that
+   * breaks it is offered, for a server to refuse and count. In lockstep the round stays open for
+   * the next batch; otherwise the others have moved on meanwhile, and this worker catches up.
+   */
   Ending step(BatchSource batches) {
     long start = nanoClock.getAsLong();
     Batch batch = batches.next();
     long ready = nanoClock.getAsLong();
     tally.waitedForData(ready - start);
     double loss = model.gradient(batch);
-    replica.gradient().computed();
+    Optional<Partition> broken = replica.gradient().computed();
     long computed = nanoClock.getAsLong();
-    tally.computed(batch, loss, computed - ready);
-    GradientRound round = new GradientRound(replica, exchange.epoch(), step, batch.count(), stop);
+    tally.computed(batch, computed - ready);
+    GradientRound round = round(broken, batch.count());
     Ending ending = exchange.run(round);
     step++;
-    if (ending == Ending.COMPLETE) {
-      tally.exchanged(round, versions.highest(), nanoClock.getAsLong() - computed);
-      watchDivergence(round, loss);
+    if (ending != Ending.COMPLETE) {
+      return ending;
     }
-    return ending;
+    tally.exchanged(round, loss, versions.highest(), nanoClock.getAsLong() - computed);
+    watchDivergence(round, loss);
+    return broken.isEmpty() || plan.lockstep() ? ending : pull();
+  }
+
+  private GradientRound round(Optional<Partition> broken, int samples) {
+    List<Partition> order = broken.map(List::of).orElseGet(versions::oldestFirst);
+    return new GradientRound(replica, order, exchange.epoch(), step, samples, stop);
   }
 
   private void watchDivergence(GradientRound round, double loss) {

@@ -86,7 +86,7 @@ final class WorkerThread {
   }
 
   private boolean trainWithServers(TrainingPlan plan, Model model, Dataset data) {
-    BusExchange exchange = BusExchange.of(vertx.eventBus(), job, plan.partitions());
+    BusExchange exchange = BusExchange.of(vertx.eventBus(), job);
     TrainingLoop loop =
         new TrainingLoop(
             model, plan, exchange, member, rank -> batches(data, rank), System::nanoTime);

@@ -55,8 +55,7 @@ final class BusStage {
   }
 
   BusExchange exchange(ExchangeConfig config, int server) {
-    BusExchange exchange =
-        new BusExchange(vertx.eventBus(), ADDRESSES, config, PLAN.partitions().size());
+    BusExchange exchange = new BusExchange(vertx.eventBus(), ADDRESSES, config);
     exchange.membershipChanged(membership(1, server));
     return exchange;
   }

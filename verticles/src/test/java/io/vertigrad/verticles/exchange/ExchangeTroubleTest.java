@@ -107,7 +107,7 @@ class ExchangeTroubleTest {
   }
 
   @Test
-  void shouldPullInsteadWhenGradientIsNotFinite() {
+  void shouldDropOnePartitionWhenItsGradientIsNotFinite() {
     shard.script =
         frame ->
             frame instanceof GradientPartition gradient && gradient.id().partition() == 2
@@ -120,7 +120,7 @@ class ExchangeTroubleTest {
 
     assertEquals(Ending.COMPLETE, ending);
     assertEquals(List.of(2), round.dropped);
-    assertEquals(Outcome.PULLED, round.outcomeOf(2));
+    assertTrue(round.answers.stream().noneMatch(answer -> answer.id().partition() == 2));
     assertEquals(Outcome.APPLIED, round.outcomeOf(3));
   }
 
@@ -141,20 +141,16 @@ class ExchangeTroubleTest {
   }
 
   @Test
-  void shouldPullWhenRestartedServerNeverReachedTheVersion() {
-    BusExchange exchange = stage.exchange(config(1 << 20, 1_000, 5_000), 1);
-    shard.incarnation = 1;
-    shard.script =
-        frame ->
-            frame instanceof GradientPartition
-                ? Optional.of(refusal(frame, Reason.PROTOCOL, "version 9 is from the future"))
-                : Optional.empty();
-    stage.serve(1);
-    RecordingRound round = new RecordingRound();
+  void shouldFailWithServersWordsWhenTheVersionIsUnknown() {
+    shard.script = frame -> Optional.of(refusal(frame, Reason.PROTOCOL, "version 9 never was"));
+    stage.serve(0);
 
-    Ending ending = exchange.run(round);
+    ExchangeException failure =
+        assertThrows(
+            ExchangeException.class,
+            () -> stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound()));
 
-    assertEquals(Ending.COMPLETE, ending);
-    assertTrue(round.answers.stream().allMatch(answer -> answer.outcome() == Outcome.PULLED));
+    assertTrue(
+        failure.getMessage().endsWith("version 9 never was (PROTOCOL)"), failure.getMessage());
   }
 }

@@ -160,7 +160,7 @@ final class TrainingJobTest {
 
   @Test
   @Tag("slow")
-  void shouldRepeatTheLostRoundsWhenOneOfTwoServersCrashed() {
+  void shouldPassOverTheLostRoundsWhenOneOfTwoServersCrashed() {
     job.getJsonObject("exchange").put("partitionElements", 1);
     job.put(
         "servers",

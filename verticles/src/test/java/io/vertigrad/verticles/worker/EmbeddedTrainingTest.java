@@ -41,6 +41,7 @@ import org.junit.jupiter.api.io.TempDir;
 class EmbeddedTrainingTest {
 
   private static final int STEPS = 100;
+  private static final int BATCH = 128;
 
   private final List<TrainingEvent> events = new CopyOnWriteArrayList<>();
   private final JsonObject job =
@@ -50,7 +51,7 @@ class EmbeddedTrainingTest {
           .put("optimizer", new JsonObject().put("learningRate", 0.1))
           .put(
               "data", new JsonObject().put("name", "digits").put("train", 4_000).put("test", 1_000))
-          .put("workers", new JsonObject().put("count", 2));
+          .put("workers", new JsonObject().put("count", 2).put("batch", BATCH));
   private Vertx vertx;
   private CoordinatorVerticle coordinator;
   private String coordinatorId;
@@ -109,6 +110,12 @@ class EmbeddedTrainingTest {
     JsonObject result = train();
 
     assertEquals(2L * STEPS, result.getLong("version"));
+    long samples =
+        List.of(0, 1).stream()
+            .map(rank -> last(WorkerProgress.class, progress -> progress.rank() == rank))
+            .mapToLong(WorkerProgress::samples)
+            .sum();
+    assertEquals(result.getLong("samples"), samples);
     long applied =
         List.of(0, 1).stream()
             .map(rank -> last(WorkerProgress.class, progress -> progress.rank() == rank))

@@ -8,8 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.strategy.Membership.Member;
@@ -18,6 +20,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(20)
 class LoopTroubleTest {
@@ -126,6 +130,20 @@ class LoopTroubleTest {
     assertEquals(5, stage.batches.served);
     assertEquals(1, loop.progress().refused());
     assertEquals(Map.of(0, 4L), loop.progress().staleness());
+    float expected = (float) (TARGET * (1 - Math.pow(1 - RATE, 4)));
+    assertEquals(expected, stage.model.parameters[0], 1e-5f);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"true, 3", "false, 6"})
+  void shouldPullAgainOnlyWhenOthersDoNotWaitForItsNextBatch(boolean lockstep, int pulls) {
+    stage.batches.broken = 1;
+
+    assertTrue(stage.loop(stage.plan(4, 0, lockstep), stage::join).run());
+
+    List<Frame> received = stage.shard.received;
+    assertEquals(pulls, received.stream().filter(PullRequest.class::isInstance).count());
+    assertEquals(pulls + 1 + 3 * 4, received.size());
     float expected = (float) (TARGET * (1 - Math.pow(1 - RATE, 4)));
     assertEquals(expected, stage.model.parameters[0], 1e-5f);
   }

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.verticles.strategy.Membership.Member;
 import java.util.Arrays;
@@ -19,6 +20,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 @Timeout(20)
 class TrainingLoopTest {
@@ -129,6 +132,36 @@ class TrainingLoopTest {
     double decay = (1 - RATE) * (1 - RATE);
     double meanLoss = firstLoss * (1 - Math.pow(decay, 12)) / (1 - decay) / 12;
     assertEquals(meanLoss, progress.lossSince(LoopProgress.NONE), 1e-3);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"LATE", "TOO_STALE", "FINISHED"})
+  void shouldCountNoSamplesWhenAGradientWasNotApplied(Outcome outcome) {
+    stage.shard.script =
+        frame ->
+            frame instanceof GradientPartition gradient && gradient.id().step() == 1
+                ? Optional.of(stage.shard.parameters(gradient.id(), outcome))
+                : Optional.empty();
+    TrainingLoop loop = stage.loop(stage.plan(4, 0, false), stage::join);
+
+    loop.run();
+
+    assertEquals(5, loop.progress().step());
+    assertEquals(4 * 2, loop.progress().samples());
+  }
+
+  @Test
+  void shouldCountNeitherSamplesNorLossWhenABatchIsNotFinite() {
+    stage.batches.broken = 0;
+    TrainingLoop loop = stage.loop(stage.plan(1, 0, true), stage::join);
+
+    loop.run();
+
+    LoopProgress progress = loop.progress();
+    assertEquals(2, progress.samples());
+    double loss = 0.5 * TARGET * TARGET * TRAINABLE;
+    assertEquals(loss, progress.lossSince(LoopProgress.NONE), 1e-6);
+    assertEquals(loss, progress.lossSince(progress), 1e-6);
   }
 
   @Test

@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks;
+package io.vertigrad.benchmarks.compute;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.ModelConfig;
@@ -28,6 +28,16 @@ record GradientCase(String model, int batch) {
       features[i] = (float) random.nextGaussian();
     }
     return new Batch(features, random.ints(batch, 0, CLASSES).toArray(), shape(), 0);
+  }
+
+  /** True when one step of stock DL4J takes seconds. */
+  boolean isSlow() {
+    return model.equals("resnet20");
+  }
+
+  @Override
+  public String toString() {
+    return "%s, batch %d".formatted(model, batch);
   }
 
   private List<Integer> shape() {

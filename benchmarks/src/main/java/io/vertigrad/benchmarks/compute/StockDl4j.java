@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks;
+package io.vertigrad.benchmarks.compute;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.dl4j.models.ConvNetFactory;

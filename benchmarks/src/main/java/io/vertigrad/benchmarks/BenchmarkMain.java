@@ -1,0 +1,56 @@
+package io.vertigrad.benchmarks;
+
+import io.vertigrad.benchmarks.compute.ComputeBenchmark;
+import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
+import io.vertigrad.benchmarks.exchange.MemoryBenchmark;
+import io.vertigrad.benchmarks.jmh.JmhBenchmark;
+import io.vertigrad.benchmarks.report.Benchmark;
+import io.vertigrad.benchmarks.report.BenchmarkReport;
+import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Runs the benchmarks named on the command line, prints their tables and writes their JSON. */
+final class BenchmarkMain {
+
+  private static final List<Benchmark> BENCHMARKS =
+      List.of(
+          new ComputeBenchmark(),
+          new ScalingBenchmark(),
+          new ExchangeBenchmark(),
+          new MemoryBenchmark(),
+          new JmhBenchmark());
+
+  private BenchmarkMain() {}
+
+  /** {@code [compute|scaling|exchange|memory|jmh|all]... [--quick]}, everything by default. */
+  public static void main(String[] arguments) throws Exception {
+    List<String> names = new ArrayList<>(List.of(arguments));
+    boolean quick = names.remove("--quick");
+    Path directory = Path.of(System.getProperty("vertigrad.benchmarks.out", "benchmarks/target"));
+    for (Benchmark benchmark : chosen(names)) {
+      BenchmarkReport report = new BenchmarkReport(benchmark.name(), quick);
+      benchmark.run(report, quick);
+      report.print(System.out);
+      System.out.println("written to " + report.write(directory));
+    }
+    System.exit(0);
+  }
+
+  private static List<Benchmark> chosen(List<String> names) {
+    if (names.isEmpty() || names.contains("all")) {
+      return BENCHMARKS;
+    }
+    List<String> known = BENCHMARKS.stream().map(Benchmark::name).toList();
+    for (String name : names) {
+      if (!known.contains(name)) {
+        System.err.printf(
+            "benchmarks/run: found '%s', expected one of %s, all, --quick%n",
+            name, String.join(", ", known));
+        System.exit(2);
+      }
+    }
+    return BENCHMARKS.stream().filter(one -> names.contains(one.name())).toList();
+  }
+}

@@ -1,0 +1,4 @@
+/**
+ * Milliseconds of a gradient step: DL4J as it comes, and the same network in Vertigrad's engine.
+ */
+package io.vertigrad.benchmarks.compute;

@@ -1,0 +1,105 @@
+package io.vertigrad.benchmarks.exchange;
+
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.verticles.job.ClusterConfig;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.Membership.Member;
+import io.vertx.core.Vertx;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+
+/** The product's side of a measured process: Vert.x, and on it a server, workers, or both. */
+final class BusNode {
+
+  private static final int PORT = 15_901;
+  private static final long START_SECONDS = 60;
+
+  private final Vertx vertx;
+  private final String address;
+  private String deployment;
+
+  private BusNode(Vertx vertx, String address) {
+    this.vertx = vertx;
+    this.address = address;
+    FrameCodecs.register(vertx.eventBus());
+  }
+
+  /** Everything in this process, no cluster. */
+  static BusNode alone() {
+    return new BusNode(ClusterStart.alone(), "");
+  }
+
+  /** A node of a cluster on the loopback address; founds one when there is nobody to join. */
+  static BusNode clustered(String join) throws Exception {
+    List<String> members = join.isEmpty() ? List.of() : List.of(join);
+    ClusterConfig config =
+        new ClusterConfig(
+            "127.0.0.1",
+            PORT,
+            members,
+            false,
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty());
+    ClusterStart start = new ClusterStart("vertigrad-benchmarks", config);
+    Vertx vertx = start.start().await(START_SECONDS, TimeUnit.SECONDS);
+    return new BusNode(vertx, start.joinAddress());
+  }
+
+  /** Where others join, {@code HOST:PORT}; empty without a cluster. */
+  String address() {
+    return address;
+  }
+
+  /** Serves this case from now on, and no longer the one before. */
+  void serve(ExchangeCase exchange) throws Exception {
+    if (deployment != null) {
+      vertx.undeploy(deployment).await(START_SECONDS, TimeUnit.SECONDS);
+    }
+    deployment =
+        vertx
+            .deployVerticle(ShardServer.verticle(exchange, membership(exchange)))
+            .await(START_SECONDS, TimeUnit.SECONDS);
+  }
+
+  /** Runs these workers, one thread each, and returns when all have finished. */
+  List<RoundTimes> work(ExchangeCase exchange, Ranks ranks) throws Exception {
+    SyntheticModel first = new SyntheticModel(exchange.parameters());
+    ExecutorService threads = Executors.newFixedThreadPool(ranks.count());
+    try {
+      List<Callable<RoundTimes>> workers =
+          ranks.stream().mapToObj(rank -> worker(exchange, ranks, rank, first)).toList();
+      List<RoundTimes> times = new ArrayList<>();
+      for (Future<RoundTimes> future : threads.invokeAll(workers)) {
+        times.add(future.get());
+      }
+      return times;
+    } finally {
+      threads.shutdown();
+    }
+  }
+
+  private Callable<RoundTimes> worker(
+      ExchangeCase exchange, Ranks ranks, int rank, SyntheticModel first) {
+    SyntheticModel model =
+        ranks.sharedModel()
+            ? first.sharing()
+            : rank == ranks.first() ? first : new SyntheticModel(exchange.parameters());
+    BusWorker worker = new BusWorker(vertx, exchange, model, membership(exchange), rank);
+    return worker::work;
+  }
+
+  private static Membership membership(ExchangeCase exchange) {
+    List<Member> workers =
+        IntStream.range(0, exchange.workers()).mapToObj(rank -> new Member(rank, 0, 0)).toList();
+    return new Membership(1, workers, List.of(new Member(0, 0, 0)));
+  }
+}

@@ -1,0 +1,64 @@
+package io.vertigrad.benchmarks.exchange;
+
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.verticles.exchange.BusExchange;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.PartitionPlan;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertigrad.verticles.worker.TrainingLoop;
+import io.vertigrad.verticles.worker.TrainingPlan;
+import io.vertx.core.Vertx;
+import java.util.List;
+import java.util.Optional;
+
+/** The product's training loop and exchange around a synthetic model; belongs to one thread. */
+final class BusWorker {
+
+  private final ExchangeCase exchange;
+  private final SyntheticModel model;
+  private final TrainingLoop loop;
+
+  BusWorker(
+      Vertx vertx, ExchangeCase exchange, SyntheticModel model, Membership membership, int rank) {
+    this.exchange = exchange;
+    this.model = model;
+    JobConfig job = exchange.job();
+    PartitionPlan partitions = exchange.plan();
+    StrategyFactory strategy =
+        StrategyProviders.configure(job.strategy(), BusWorker.class.getClassLoader());
+    BusExchange bus = BusExchange.of(vertx.eventBus(), job);
+    bus.membershipChanged(membership);
+    loop =
+        new TrainingLoop(
+            model,
+            TrainingPlan.of(job, strategy, partitions),
+            bus,
+            () -> Optional.of(membership.worker(rank).orElseThrow()),
+            any -> new OneBatch(),
+            System::nanoTime);
+  }
+
+  RoundTimes work() {
+    if (!loop.run()) {
+      throw new IllegalStateException("the training loop stopped before its last version");
+    }
+    return new RoundTimes(model.gradientNanos()).after(exchange.warmRounds());
+  }
+
+  /** The same single sample again and again. */
+  private static final class OneBatch implements BatchSource {
+
+    private final Batch batch = new Batch(new float[1], new int[1], List.of(1), 0);
+
+    @Override
+    public Batch next() {
+      return batch;
+    }
+
+    @Override
+    public void close() {}
+  }
+}

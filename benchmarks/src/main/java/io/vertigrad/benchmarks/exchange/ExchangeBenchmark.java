@@ -1,0 +1,33 @@
+package io.vertigrad.benchmarks.exchange;
+
+import io.vertigrad.benchmarks.process.ChildJvm;
+import io.vertigrad.benchmarks.report.Benchmark;
+import io.vertigrad.benchmarks.report.BenchmarkReport;
+import java.util.List;
+
+/** Parameters per second through the product's exchange, over raw TCP in the same run. */
+public final class ExchangeBenchmark implements Benchmark {
+
+  private static final List<Integer> SIZES = List.of(2_000, 270_000, 2_500_000, 25_000_000);
+
+  @Override
+  public String name() {
+    return "exchange";
+  }
+
+  @Override
+  public void run(BenchmarkReport report, boolean quick) throws Exception {
+    try (ExchangeNodes processes = ExchangeNodes.processes(ChildJvm.productOptions("1g"));
+        ExchangeNodes embedded = ExchangeNodes.embedded(ChildJvm.productOptions("4g"))) {
+      for (int workers : quick ? List.of(1, 2) : List.of(1, 2, 4, 8)) {
+        for (int parameters : SIZES) {
+          new ExchangeContest(processes, embedded, parameters, workers).run(report, quick);
+        }
+      }
+    }
+    report.remark(
+        "M/s: million parameters sent and received per second by all workers together; round: one"
+            + " worker's gradient out and parameters back.");
+    report.remark("Raw TCP: blocking sockets, half duplex, the same bytes and the same barrier.");
+  }
+}

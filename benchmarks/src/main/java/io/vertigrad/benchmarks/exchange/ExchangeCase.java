@@ -1,0 +1,70 @@
+package io.vertigrad.benchmarks.exchange;
+
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.PartitionPlan;
+import io.vertx.core.json.JsonObject;
+
+/**
+ * What is exchanged, by how many, how often.
+ *
+ * @param name of the job, different for every run so that no address is used twice
+ * @param strategy {@code sync} or {@code async}
+ * @param parameters float32 elements that each worker sends and gets back in a round
+ * @param workers how many take part
+ * @param rounds counted rounds of each worker
+ * @param warmRounds rounds before those
+ */
+public record ExchangeCase(
+    String name, String strategy, int parameters, int workers, int rounds, int warmRounds) {
+
+  /** True when all workers wait for each other in every round. */
+  boolean lockstep() {
+    return strategy.equals("sync");
+  }
+
+  /** Payload bytes of one direction of one worker's round. */
+  long bytes() {
+    return 4L * parameters;
+  }
+
+  /** The job as a job file would say it. */
+  public JobConfig job() {
+    return JobConfig.read(
+        "exchange benchmark",
+        new JsonObject()
+            .put("job", name)
+            .put("steps", rounds + warmRounds + 1)
+            .put("strategy", new JsonObject().put("name", strategy))
+            .put("workers", new JsonObject().put("count", workers)));
+  }
+
+  ParameterLayout layout() {
+    return SyntheticModel.layout(parameters);
+  }
+
+  public PartitionPlan plan() {
+    JobConfig job = job();
+    return PartitionPlan.of(layout(), job.exchange().partitionElements(), job.servers().count());
+  }
+
+  JsonObject toJson() {
+    return new JsonObject()
+        .put("name", name)
+        .put("strategy", strategy)
+        .put("parameters", parameters)
+        .put("workers", workers)
+        .put("rounds", rounds)
+        .put("warmRounds", warmRounds);
+  }
+
+  static ExchangeCase fromJson(JsonObject json) {
+    return new ExchangeCase(
+        json.getString("name"),
+        json.getString("strategy"),
+        json.getInteger("parameters"),
+        json.getInteger("workers"),
+        json.getInteger("rounds"),
+        json.getInteger("warmRounds"));
+  }
+}

@@ -1,0 +1,60 @@
+package io.vertigrad.benchmarks.exchange;
+
+import io.vertigrad.benchmarks.process.ChildLoop;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.util.List;
+
+/** The measured process: serves, works, or both, over raw TCP or over the event bus. */
+final class ExchangeNode {
+
+  static final String JOIN = "join";
+  static final String SERVE_RAW = "serve raw";
+  static final String WORK_RAW = "work raw";
+  static final String SERVE_BUS = "serve bus";
+  static final String WORK_BUS = "work bus";
+
+  static final String MEMORY = "memory";
+
+  private final HeapWatch heap = new HeapWatch();
+  private BusNode bus;
+
+  private ExchangeNode() {}
+
+  public static void main(String[] arguments) throws IOException {
+    ChildLoop.run(new ExchangeNode()::answer);
+  }
+
+  private JsonObject answer(JsonObject question) throws Exception {
+    String task = question.getString("task");
+    if (task.equals(JOIN)) {
+      bus =
+          question.getBoolean("clustered")
+              ? BusNode.clustered(question.getString("address"))
+              : BusNode.alone();
+      return new JsonObject().put("address", bus.address());
+    }
+    if (task.equals(MEMORY)) {
+      return heap.report();
+    }
+    ExchangeCase exchange = ExchangeCase.fromJson(question.getJsonObject("exchange"));
+    return switch (task) {
+      case SERVE_RAW -> new JsonObject().put("port", RawTcpServer.start(exchange));
+      case WORK_RAW -> times(List.of(RawTcpWorker.work(exchange, question.getInteger("port"))));
+      case SERVE_BUS -> {
+        bus.serve(exchange);
+        heap.reset();
+        yield new JsonObject();
+      }
+      case WORK_BUS -> times(bus.work(exchange, Ranks.fromJson(question)));
+      default -> throw new IllegalArgumentException("no task '" + task + "'");
+    };
+  }
+
+  private static JsonObject times(List<RoundTimes> workers) {
+    JsonArray array = new JsonArray();
+    workers.forEach(times -> array.add(times.toJson()));
+    return new JsonObject().put("times", array);
+  }
+}

@@ -1,0 +1,122 @@
+package io.vertigrad.benchmarks.exchange;
+
+import io.vertigrad.benchmarks.process.ChildJvm;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** The measured processes: one with the server, and one for each worker, or one for all. */
+final class ExchangeNodes implements AutoCloseable {
+
+  private static final long LIMIT_SECONDS = 300;
+
+  private final List<String> options;
+  private final Layout layout;
+  private final ChildJvm server;
+  private final List<ChildJvm> workers = new ArrayList<>();
+  private final String address;
+
+  /** Who shares a process with whom. */
+  private enum Layout {
+    EMBEDDED,
+    PROCESSES,
+    SERVER_AND_WORKERS
+  }
+
+  private ExchangeNodes(Layout layout, List<String> options)
+      throws IOException, InterruptedException {
+    this.options = options;
+    this.layout = layout;
+    this.server = start("server", layout != Layout.EMBEDDED, "");
+    this.address = server.answer(LIMIT_SECONDS).getString("address");
+  }
+
+  /** Server and workers in one process, without a cluster. */
+  static ExchangeNodes embedded(List<String> options) throws IOException, InterruptedException {
+    return new ExchangeNodes(Layout.EMBEDDED, options);
+  }
+
+  /** Server and each worker in a process of its own. */
+  static ExchangeNodes processes(List<String> options) throws IOException, InterruptedException {
+    return new ExchangeNodes(Layout.PROCESSES, options);
+  }
+
+  /** The server in one process, all workers with one model's memory in another. */
+  static ExchangeNodes sharing(List<String> options) throws IOException, InterruptedException {
+    return new ExchangeNodes(Layout.SERVER_AND_WORKERS, options);
+  }
+
+  /** The product's exchange, from deployment of the server to the last worker's last round. */
+  List<RoundTimes> bus(ExchangeCase exchange) throws IOException, InterruptedException {
+    server.ask(task(ExchangeNode.SERVE_BUS, exchange), LIMIT_SECONDS);
+    JsonObject task = task(ExchangeNode.WORK_BUS, exchange).put("firstRank", 0);
+    if (layout == Layout.PROCESSES) {
+      start(exchange.workers());
+      return collect(task.put("count", 1), exchange.workers());
+    }
+    task.put("count", exchange.workers());
+    if (layout == Layout.EMBEDDED) {
+      return times(server.ask(task, LIMIT_SECONDS));
+    }
+    start(1);
+    return collect(task.put("sharedModel", true), 1);
+  }
+
+  /** The same bytes over raw TCP between the same processes. */
+  List<RoundTimes> raw(ExchangeCase exchange) throws IOException, InterruptedException {
+    int port = server.ask(task(ExchangeNode.SERVE_RAW, exchange), LIMIT_SECONDS).getInteger("port");
+    start(exchange.workers());
+    return collect(task(ExchangeNode.WORK_RAW, exchange).put("port", port), exchange.workers());
+  }
+
+  /** What the server's process keeps in memory, see {@link HeapWatch#report()}. */
+  JsonObject serverMemory() throws InterruptedException {
+    return server.ask(new JsonObject().put("task", ExchangeNode.MEMORY), LIMIT_SECONDS);
+  }
+
+  @Override
+  public void close() {
+    workers.forEach(ChildJvm::close);
+    server.close();
+  }
+
+  private void start(int count) throws IOException, InterruptedException {
+    while (workers.size() < count) {
+      ChildJvm worker = start("worker " + workers.size(), true, address);
+      worker.answer(LIMIT_SECONDS);
+      workers.add(worker);
+    }
+  }
+
+  private List<RoundTimes> collect(JsonObject task, int count) throws InterruptedException {
+    for (int rank = 0; rank < count; rank++) {
+      workers.get(rank).tell(task.copy().put("firstRank", rank));
+    }
+    List<RoundTimes> all = new ArrayList<>();
+    for (ChildJvm worker : workers.subList(0, count)) {
+      all.addAll(times(worker.answer(LIMIT_SECONDS)));
+    }
+    return all;
+  }
+
+  private ChildJvm start(String name, boolean clustered, String join) throws IOException {
+    return ChildJvm.start(name, ExchangeNode.class, options, Map.of())
+        .tell(
+            new JsonObject()
+                .put("task", ExchangeNode.JOIN)
+                .put("clustered", clustered)
+                .put("address", join));
+  }
+
+  private static JsonObject task(String name, ExchangeCase exchange) {
+    return new JsonObject().put("task", name).put("exchange", exchange.toJson());
+  }
+
+  private static List<RoundTimes> times(JsonObject answer) {
+    JsonArray workers = answer.getJsonArray("times");
+    return workers.stream().map(JsonObject.class::cast).map(RoundTimes::fromJson).toList();
+  }
+}

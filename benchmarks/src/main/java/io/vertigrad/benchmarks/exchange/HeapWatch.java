@@ -1,0 +1,68 @@
+package io.vertigrad.benchmarks.exchange;
+
+import com.sun.management.GarbageCollectionNotificationInfo;
+import io.vertx.core.json.JsonObject;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryUsage;
+import java.util.concurrent.atomic.AtomicLong;
+import javax.management.Notification;
+import javax.management.NotificationEmitter;
+import javax.management.openmbean.CompositeData;
+
+/**
+ * What this process keeps in memory: the heap in use after each collection, which is what is alive
+ * and not what merely has not been collected yet.
+ */
+final class HeapWatch {
+
+  private final AtomicLong mostAfterCollection = new AtomicLong();
+
+  /** Starts to listen to every collector. */
+  HeapWatch() {
+    for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
+      ((NotificationEmitter) bean).addNotificationListener(this::collected, null, null);
+    }
+  }
+
+  /** Forgets the largest heap seen. */
+  void reset() {
+    System.gc();
+    mostAfterCollection.set(0);
+  }
+
+  /** Bytes in use now, after a full collection, and the most after any since the last reset. */
+  JsonObject report() {
+    System.gc();
+    long used = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+    long direct =
+        ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+            .mapToLong(BufferPoolMXBean::getMemoryUsed)
+            .sum();
+    return new JsonObject()
+        .put("heapBytes", used)
+        .put("mostHeapBytes", Math.max(used, mostAfterCollection.get()))
+        .put("directBytes", direct);
+  }
+
+  private void collected(Notification notification, Object handback) {
+    if (notification.getUserData() instanceof CompositeData data) {
+      long used =
+          GarbageCollectionNotificationInfo.from(data)
+              .getGcInfo()
+              .getMemoryUsageAfterGc()
+              .entrySet()
+              .stream()
+              .filter(pool -> isHeap(pool.getKey()))
+              .map(java.util.Map.Entry::getValue)
+              .mapToLong(MemoryUsage::getUsed)
+              .sum();
+      mostAfterCollection.accumulateAndGet(used, Math::max);
+    }
+  }
+
+  private static boolean isHeap(String pool) {
+    return pool.startsWith("PS ") || pool.startsWith("G1 ");
+  }
+}

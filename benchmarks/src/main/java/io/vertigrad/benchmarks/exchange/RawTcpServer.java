@@ -1,0 +1,105 @@
+package io.vertigrad.benchmarks.exchange;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CyclicBarrier;
+
+/**
+ * The limit's server: takes N bytes from every worker and gives N bytes back, doing nothing else.
+ *
+ * <p>One blocking thread per worker; received bytes land in one reused buffer of 512 KiB. With a
+ * lockstep strategy nobody is answered before everybody has sent.
+ */
+final class RawTcpServer {
+
+  private static final int CHUNK_BYTES = 512 << 10;
+
+  private final ExchangeCase exchange;
+  private final ServerSocketChannel listener;
+  private final CyclicBarrier everyone;
+  private final ByteBuffer answer;
+
+  private RawTcpServer(ExchangeCase exchange) throws IOException {
+    this.exchange = exchange;
+    this.everyone = new CyclicBarrier(exchange.workers());
+    this.answer = ByteBuffer.allocateDirect((int) exchange.bytes());
+    this.listener =
+        ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+  }
+
+  /** Starts to listen, and ends by itself once its workers have hung up; returns the port. */
+  static int start(ExchangeCase exchange) throws IOException {
+    RawTcpServer server = new RawTcpServer(exchange);
+    daemon("raw tcp listener", server::accept);
+    return ((InetSocketAddress) server.listener.getLocalAddress()).getPort();
+  }
+
+  private void accept() throws IOException {
+    try (ServerSocketChannel accepting = listener) {
+      for (int worker = 0; worker < exchange.workers(); worker++) {
+        SocketChannel channel = accepting.accept();
+        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        daemon("raw tcp server " + worker, () -> serve(channel));
+      }
+    }
+  }
+
+  private void serve(SocketChannel channel) throws Exception {
+    try (SocketChannel worker = channel) {
+      ByteBuffer chunk = ByteBuffer.allocateDirect(CHUNK_BYTES);
+      ByteBuffer parameters = answer.duplicate();
+      for (int round = 0; round < exchange.rounds() + exchange.warmRounds(); round++) {
+        receive(worker, chunk);
+        awaitOthers();
+        parameters.clear();
+        while (parameters.hasRemaining()) {
+          worker.write(parameters);
+        }
+      }
+    }
+  }
+
+  private void receive(SocketChannel worker, ByteBuffer chunk) throws IOException {
+    for (long left = exchange.bytes(); left > 0; ) {
+      chunk.clear().limit((int) Math.min(left, CHUNK_BYTES));
+      int read = worker.read(chunk);
+      if (read < 0) {
+        throw new EOFException("a worker hung up with %d bytes of a round left".formatted(left));
+      }
+      left -= read;
+    }
+  }
+
+  private void awaitOthers() throws InterruptedException, BrokenBarrierException {
+    if (exchange.lockstep()) {
+      everyone.await();
+    }
+  }
+
+  private static void daemon(String name, Task task) {
+    Thread thread = new Thread(() -> task.runLogged(name), name);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  /** Work that may fail; a failure is printed and shows at the workers as a closed connection. */
+  @FunctionalInterface
+  private interface Task {
+    void run() throws Exception;
+
+    default void runLogged(String name) {
+      try {
+        run();
+      } catch (Exception e) {
+        System.err.println(name + ": " + e);
+      }
+    }
+  }
+}

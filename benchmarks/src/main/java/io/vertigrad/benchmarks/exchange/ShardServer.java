@@ -1,0 +1,81 @@
+package io.vertigrad.benchmarks.exchange;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.compute.Engine;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.server.ParameterSource;
+import io.vertigrad.verticles.server.ParameterStore;
+import io.vertigrad.verticles.server.Shard;
+import io.vertigrad.verticles.server.ShardConfig;
+import io.vertigrad.verticles.server.StoreConfig;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.Seat;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+import io.vertigrad.verticles.strategy.StrategyObserver;
+import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertigrad.verticles.strategy.StrategyVerticle;
+import io.vertx.core.Future;
+import java.nio.FloatBuffer;
+
+/** The product's only shard of a synthetic model, in the seat of a strategy verticle. */
+public final class ShardServer implements Seat {
+
+  private static final long TRAINING_SAMPLES = 60_000;
+
+  private final Shard shard;
+
+  private ShardServer(Shard shard) {
+    this.shard = shard;
+  }
+
+  /** A verticle that serves the whole job from the first membership on. */
+  static StrategyVerticle verticle(ExchangeCase exchange, Membership membership) {
+    Shard shard = shard(exchange);
+    shard.membershipChanged(membership);
+    return new StrategyVerticle(exchange.job().addresses().shard(0, 0), new ShardServer(shard));
+  }
+
+  /** The shard by itself, with nobody taking part yet. */
+  public static Shard shard(ExchangeCase exchange) {
+    JobConfig job = exchange.job();
+    StrategyFactory strategy =
+        StrategyProviders.configure(job.strategy(), ShardServer.class.getClassLoader());
+    StoreConfig store =
+        new StoreConfig(
+            exchange.plan(),
+            0,
+            job.optimizer(),
+            Engine.named(job.engine()),
+            TRAINING_SAMPLES,
+            job.exchange().type());
+    return new Shard(
+        new ShardConfig(
+            job.addresses().jobHash(),
+            0,
+            strategy.lastVersion(job.steps(), exchange.workers()),
+            job.exchange().deadlineMillis()),
+        new ParameterStore(store, zeros(exchange.parameters())),
+        strategy,
+        System::nanoTime,
+        StrategyObserver.SILENT);
+  }
+
+  @Override
+  public Future<Frame> handle(Frame frame) {
+    return shard.handle(frame);
+  }
+
+  @Override
+  public void tick(long nowNanos) {
+    shard.tick(nowNanos);
+  }
+
+  @Override
+  public void close(String why) {
+    shard.close(why);
+  }
+
+  private static ParameterSource zeros(int length) {
+    return ParameterSource.of(FloatBuffer.allocate(length));
+  }
+}

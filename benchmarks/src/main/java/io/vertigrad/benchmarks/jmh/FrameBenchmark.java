@@ -1,0 +1,91 @@
+package io.vertigrad.benchmarks.jmh;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.Tensor;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.eventbus.MessageCodec;
+import java.nio.FloatBuffer;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+
+/** One partition copied, made, encoded, decoded, checked and accumulated. */
+@State(Scope.Thread)
+public class FrameBenchmark {
+
+  private final MessageCodec<GradientPartition, Frame> codec =
+      FrameCodecs.of(GradientPartition.class);
+  private float[] values;
+  private float[] destination;
+  private Tensor float32;
+  private Tensor float16;
+  private Tensor bfloat16;
+  private GradientPartition gradient;
+  private Buffer encoded;
+
+  @Setup
+  public void prepare() {
+    values = FullFrame.values(1);
+    destination = new float[FullFrame.ELEMENTS];
+    float32 = FullFrame.tensor(DataType.FLOAT32, 1);
+    float16 = FullFrame.tensor(DataType.FLOAT16, 1);
+    bfloat16 = FullFrame.tensor(DataType.BFLOAT16, 1);
+    gradient = FullFrame.gradient(0, 0, float32);
+    encoded = encode();
+  }
+
+  /** The limit: one array copied into another. */
+  @Benchmark
+  public float[] arrayCopy() {
+    System.arraycopy(values, 0, destination, 0, values.length);
+    return destination;
+  }
+
+  /** As the bus does it: into a message buffer that grows. */
+  @Benchmark
+  public Buffer encode() {
+    Buffer wire = Buffer.buffer(1024);
+    codec.encodeToWire(wire, gradient);
+    return wire;
+  }
+
+  /** Validation, checksum and a view; nothing is copied. */
+  @Benchmark
+  public Frame decode() {
+    return codec.decodeFromWire(0, encoded);
+  }
+
+  @Benchmark
+  public Tensor makeTensor() {
+    return Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(values));
+  }
+
+  @Benchmark
+  public boolean isFinite() {
+    return float32.isFinite();
+  }
+
+  @Benchmark
+  public float[] addFloat32() {
+    return add(float32);
+  }
+
+  @Benchmark
+  public float[] addFloat16() {
+    return add(float16);
+  }
+
+  @Benchmark
+  public float[] addBfloat16() {
+    return add(bfloat16);
+  }
+
+  private float[] add(Tensor tensor) {
+    tensor.addTo(destination, 0, 0.5f);
+    return destination;
+  }
+}

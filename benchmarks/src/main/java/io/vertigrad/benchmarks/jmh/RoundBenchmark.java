@@ -1,0 +1,64 @@
+package io.vertigrad.benchmarks.jmh;
+
+import io.vertigrad.benchmarks.exchange.ExchangeCase;
+import io.vertigrad.benchmarks.exchange.ShardServer;
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.verticles.server.Shard;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.Membership.Member;
+import java.util.List;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+
+/** One synchronous round of two workers through a shard: check, sum, step, new tensor. */
+@State(Scope.Thread)
+public class RoundBenchmark {
+
+  private static final int WORKERS = 2;
+  private static final int ENDLESS = Integer.MAX_VALUE - 1;
+
+  private final ExchangeCase exchange =
+      new ExchangeCase("jmh", "sync", FullFrame.ELEMENTS, WORKERS, ENDLESS, 0);
+  private final List<Member> workers = List.of(new Member(0, 0, 0), new Member(1, 0, 0));
+  private Shard shard;
+  private Tensor gradient;
+  private long job;
+  private long layout;
+  private long step;
+
+  @Setup
+  public void prepare() {
+    shard = ShardServer.shard(exchange);
+    shard.membershipChanged(new Membership(1, workers, List.of(new Member(0, 0, 0))));
+    gradient = FullFrame.tensor(DataType.FLOAT32, 1);
+    job = exchange.job().addresses().jobHash();
+    layout = exchange.plan().layout();
+  }
+
+  /** GB/s count the gradients of both workers. */
+  @Benchmark
+  @OperationsPerInvocation(WORKERS)
+  public Frame syncRound() {
+    shard.handle(update(0));
+    Frame answer = shard.handle(update(1)).result();
+    step++;
+    if (answer instanceof ParameterPartition next && next.outcome() == Outcome.APPLIED) {
+      return answer;
+    }
+    throw new IllegalStateException("expected an applied round, found " + answer);
+  }
+
+  private GradientPartition update(int worker) {
+    ExchangeId id = new ExchangeId(job, worker, 0, 1, step, 0);
+    return new GradientPartition(id, layout, step, 128, 0, gradient);
+  }
+}

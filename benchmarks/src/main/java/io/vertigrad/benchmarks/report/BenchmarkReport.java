@@ -1,0 +1,66 @@
+package io.vertigrad.benchmarks.report;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What one benchmark found: rows, the machine they were measured on, and remarks. */
+public final class BenchmarkReport {
+
+  private final String benchmark;
+  private final boolean quick;
+  private final Machine machine = Machine.here();
+  private final List<BenchmarkRow> rows = new ArrayList<>();
+  private final List<String> remarks = new ArrayList<>();
+
+  public BenchmarkReport(String benchmark, boolean quick) {
+    this.benchmark = benchmark;
+    this.quick = quick;
+  }
+
+  /** Adds a row, and shows it on standard error because the whole table may take a while. */
+  public void add(BenchmarkRow row) {
+    rows.add(row);
+    System.err.println(
+        "  %s: %s %s"
+            .formatted(row.name(), BenchmarkTable.number(row.measured().median()), row.unit()));
+  }
+
+  /** Something a reader of the numbers must know, such as a case that was left out and why. */
+  public void remark(String text) {
+    remarks.add(text);
+  }
+
+  public List<BenchmarkRow> rows() {
+    return List.copyOf(rows);
+  }
+
+  JsonObject toJson() {
+    JsonArray measured = new JsonArray();
+    rows.forEach(row -> measured.add(row.toJson()));
+    return new JsonObject()
+        .put("benchmark", benchmark)
+        .put("quick", quick)
+        .put("machine", machine.toJson())
+        .put("rows", measured)
+        .put("remarks", new JsonArray(List.copyOf(remarks)));
+  }
+
+  public void print(PrintStream out) {
+    out.printf("%n%s%s on %s%n%n", benchmark, quick ? " (quick)" : "", machine);
+    out.print(new BenchmarkTable(rows));
+    remarks.forEach(remark -> out.println("  * " + remark));
+  }
+
+  /** Writes {@code <benchmark>.json} into a directory and returns the file. */
+  public Path write(Path directory) throws IOException {
+    Path file = directory.resolve(benchmark + ".json");
+    Files.createDirectories(directory);
+    return Files.writeString(file, toJson().encodePrettily());
+  }
+}

@@ -1,0 +1,50 @@
+package io.vertigrad.benchmarks.report;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Contenders measured turn about, so that a machine that slows down slows all of them alike. */
+public final class Contest {
+
+  /** Something that can be measured again and again. */
+  @FunctionalInterface
+  public interface Contender {
+
+    /** Measures once and returns the figure. */
+    double measure() throws Exception;
+  }
+
+  private final Map<String, Contender> contenders = new LinkedHashMap<>();
+
+  public Contest enter(String name, Contender contender) {
+    contenders.put(name, contender);
+    return this;
+  }
+
+  /** Runs all contenders {@code repetitions} times, and once before that to warm them up. */
+  public Map<String, Repetitions> run(int repetitions) throws Exception {
+    return run(1, repetitions);
+  }
+
+  /** Runs all contenders without warming up, for those that start anew every time. */
+  public Map<String, Repetitions> runCold(int repetitions) throws Exception {
+    return run(0, repetitions);
+  }
+
+  private Map<String, Repetitions> run(int warm, int repetitions) throws Exception {
+    Map<String, List<Double>> measured = new LinkedHashMap<>();
+    for (int turn = 0; turn < warm + repetitions; turn++) {
+      for (Map.Entry<String, Contender> entry : contenders.entrySet()) {
+        double figure = entry.getValue().measure();
+        if (turn >= warm) {
+          measured.computeIfAbsent(entry.getKey(), name -> new ArrayList<>()).add(figure);
+        }
+      }
+    }
+    Map<String, Repetitions> results = new LinkedHashMap<>();
+    measured.forEach((name, values) -> results.put(name, Repetitions.of(values)));
+    return results;
+  }
+}

@@ -1,0 +1,2 @@
+/** Repeated measurements, the machine they were taken on, and how both are shown and kept. */
+package io.vertigrad.benchmarks.report;

@@ -1,0 +1,40 @@
+package io.vertigrad.benchmarks.report;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import org.junit.jupiter.api.Test;
+
+class RepetitionsTest {
+
+  @Test
+  void shouldGiveTheMiddleValueWhenTheCountIsOdd() {
+    Repetitions measured = new Repetitions(new double[] {9, 1, 5});
+
+    assertEquals(5, measured.median());
+    assertEquals(1, measured.min());
+    assertEquals(9, measured.max());
+    assertEquals(3, measured.count());
+  }
+
+  @Test
+  void shouldInterpolateWhenAPercentileLiesBetweenTwoValues() {
+    Repetitions measured = new Repetitions(new double[] {40, 10, 30, 20});
+
+    assertEquals(25, measured.median(), 1e-12);
+    assertEquals(39.7, measured.percentile(99), 1e-12);
+  }
+
+  @Test
+  void shouldScaleEveryValueWhenTheUnitChanges() {
+    Repetitions measured = new Repetitions(new double[] {1, 2, 3}).times(1e3);
+
+    assertEquals(2000, measured.median());
+    assertEquals(3000, measured.max());
+  }
+
+  @Test
+  void shouldRefuseWhenNothingWasMeasured() {
+    assertThrows(IllegalArgumentException.class, () -> new Repetitions(new double[0]));
+  }
+}

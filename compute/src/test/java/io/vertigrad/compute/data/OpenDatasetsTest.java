@@ -1,0 +1,48 @@
+package io.vertigrad.compute.data;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** Members of one JVM share a data set, splits and different options do not. */
+final class OpenDatasetsTest {
+
+  private final ClassLoader loader = getClass().getClassLoader();
+
+  @Test
+  void shouldShareOneCopyWhenTheSameSplitIsOpenedTwice() {
+    Dataset first = DatasetProvider.open(digits(100), Split.TRAIN, loader);
+    Dataset second = DatasetProvider.open(digits(100), Split.TRAIN, loader);
+
+    assertSame(first, second);
+    assertNotSame(first, DatasetProvider.open(digits(101), Split.TRAIN, loader));
+    assertNotSame(first, DatasetProvider.open(digits(100), Split.TEST, loader));
+  }
+
+  @Test
+  void shouldOpenAgainWhenTheFirstTimeFailed() {
+    OpenDatasets open = new OpenDatasets();
+    Dataset dataset = DatasetProvider.open(digits(100), Split.TEST, loader);
+    assertThrows(
+        DataException.class, () -> open.open(digits(1), Split.TEST, loader, this::unreadable));
+
+    Dataset found = open.open(digits(1), Split.TEST, loader, () -> dataset);
+
+    assertEquals(dataset, found);
+  }
+
+  private Dataset unreadable() {
+    throw new DataException("unreadable");
+  }
+
+  private static DataConfig digits(int train) {
+    return new DataConfig(
+        "digits", Optional.empty(), Optional.empty(), Map.of("train", train, "test", 50));
+  }
+}

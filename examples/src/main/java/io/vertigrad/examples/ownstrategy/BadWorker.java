@@ -1,0 +1,79 @@
+package io.vertigrad.examples.ownstrategy;
+
+import io.vertigrad.launcher.job.JobRequest;
+import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
+import io.vertigrad.verticles.evaluator.EvaluatorVerticle;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.server.ParameterServerVerticle;
+import io.vertigrad.verticles.worker.WorkerVerticle;
+import io.vertx.core.Deployable;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+
+/** Trains with two good workers and one broken one, by plain mean and by trimmed mean. */
+public final class BadWorker {
+
+  private static final double BROKEN_GAIN = -50;
+
+  private final Vertx vertx;
+  private final JsonObject job;
+
+  BadWorker(Vertx vertx, JsonObject job) {
+    this.vertx = vertx;
+    this.job = job;
+  }
+
+  /** Prints the accuracy of both strategies. */
+  public static void main(String[] arguments) {
+    Vertx vertx = Vertx.vertx();
+    new JobRequest("examples/own-strategy/job.json")
+        .read(vertx)
+        .map(JobConfig::json)
+        .compose(
+            job -> report(vertx, job, "sync").compose(next -> report(vertx, job, "trimmed-mean")))
+        .onFailure(problem -> System.err.println(problem.getMessage()))
+        .onComplete(ended -> vertx.close());
+  }
+
+  private static Future<Void> report(Vertx vertx, JsonObject job, String strategy) {
+    return new BadWorker(vertx, job.copy().put("strategy", JsonObject.of("name", strategy)))
+        .train()
+        .onSuccess(end -> System.out.printf("%-13s %s%n", strategy, summary(end)))
+        .mapEmpty();
+  }
+
+  /**
+   * One after the other, so that ranks and so results repeat; how the job ended, as {@link
+   * CoordinatorVerticle#result()} tells it.
+   */
+  Future<JsonObject> train() {
+    JsonObject broken = job.copy();
+    broken.getJsonObject("data").put("gain", BROKEN_GAIN);
+    CoordinatorVerticle coordinator = new CoordinatorVerticle();
+    return deploy(coordinator, job)
+        .compose(
+            id ->
+                deploy(new ParameterServerVerticle(), job)
+                    .compose(server -> deploy(new EvaluatorVerticle(), job))
+                    .compose(evaluator -> deploy(new WorkerVerticle(), job))
+                    .compose(rank0 -> deploy(new WorkerVerticle(), job))
+                    .compose(rank1 -> deploy(new WorkerVerticle(), broken))
+                    .compose(rank2 -> coordinator.result())
+                    .eventually(() -> coordinator.stop("the comparison goes on"))
+                    .eventually(() -> vertx.undeploy(id)));
+  }
+
+  private Future<String> deploy(Deployable verticle, JsonObject config) {
+    return vertx.deployVerticle(verticle, new DeploymentOptions().setConfig(config));
+  }
+
+  private static String summary(JsonObject end) {
+    JsonObject tested = end.getJsonObject("evaluation");
+    return tested == null
+        ? end.getString("state") + ": " + end.getString("failure")
+        : "%.1f %% right on %d test images"
+            .formatted(tested.getDouble("accuracy"), tested.getInteger("samples"));
+  }
+}

@@ -1,0 +1,42 @@
+package io.vertigrad.examples.ownstrategy;
+
+import io.vertigrad.codecs.Tensor;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The sum, coordinate by coordinate, of what is left when the largest and smallest values are gone.
+ *
+ * @param sum one value per coordinate
+ * @param kept how many gradients each value is the sum of
+ */
+record TrimmedSum(float[] sum, int kept) {
+
+  /**
+   * Sorts each coordinate of {@code n} gradients and adds up all but {@code trim} at each end; with
+   * too few gradients for that, the middle one or two.
+   */
+  static TrimmedSum of(List<Tensor> gradients, int trim) {
+    int n = gradients.size();
+    int cut = Math.min(trim, (n - 1) / 2);
+    float[][] rows = gradients.stream().map(TrimmedSum::values).toArray(float[][]::new);
+    float[] sum = new float[rows[0].length];
+    float[] column = new float[n];
+    for (int i = 0; i < sum.length; i++) {
+      for (int row = 0; row < n; row++) {
+        column[row] = rows[row][i];
+      }
+      Arrays.sort(column);
+      for (int k = cut; k < n - cut; k++) {
+        sum[i] += column[k];
+      }
+    }
+    return new TrimmedSum(sum, n - 2 * cut);
+  }
+
+  private static float[] values(Tensor gradient) {
+    float[] values = new float[gradient.length()];
+    gradient.copyTo(values, 0);
+    return values;
+  }
+}

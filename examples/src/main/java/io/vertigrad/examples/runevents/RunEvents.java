@@ -1,0 +1,61 @@
+package io.vertigrad.examples.runevents;
+
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.deploy.EmbeddedDeployment;
+import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Prints what a run does: one of its own, or one that listens elsewhere. */
+public final class RunEvents {
+
+  private RunEvents() {}
+
+  /** Without arguments trains; with HOST:PORT and a run's job.json follows that run. */
+  public static void main(String[] arguments) throws IOException {
+    boolean elsewhere = arguments.length == 2;
+    String file = elsewhere ? arguments[1] : "conf/digits-async.json";
+    JsonObject json = new JsonObject(Files.readString(Path.of(file)));
+    if (elsewhere) {
+      json.put("cluster", JsonObject.of("members", JsonArray.of(arguments[0])));
+    }
+    JobConfig job = JobConfig.read(file, json);
+    if (elsewhere) {
+      follow(job);
+    } else {
+      train(job);
+    }
+  }
+
+  private static void follow(JobConfig job) {
+    new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster())
+        .start()
+        .onSuccess(vertx -> print(vertx, job, vertx::close))
+        .onFailure(problem -> System.err.println(problem.getMessage()));
+  }
+
+  private static void train(JobConfig job) {
+    Vertx vertx = Vertx.vertx();
+    print(vertx, job, () -> {});
+    CoordinatorVerticle coordinator = new CoordinatorVerticle();
+    vertx
+        .deployVerticle(coordinator, new DeploymentOptions().setConfig(job.json()))
+        .compose(id -> new EmbeddedDeployment(vertx, job).start())
+        .compose(started -> coordinator.result())
+        .eventually(() -> coordinator.stop("all is printed"))
+        .onFailure(problem -> System.err.println(problem.getMessage()))
+        .onComplete(ended -> vertx.close());
+  }
+
+  private static void print(Vertx vertx, JobConfig job, Runnable end) {
+    String name = job.addresses().job();
+    MemberLog.of(vertx, name, System.out::println);
+    RunReport.of(vertx, name).doOnComplete(end::run).subscribe(System.out::println);
+  }
+}

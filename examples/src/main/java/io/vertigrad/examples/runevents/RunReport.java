@@ -1,0 +1,45 @@
+package io.vertigrad.examples.runevents;
+
+import io.reactivex.rxjava3.core.Flowable;
+import io.vertigrad.verticles.metrics.Throughput;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvents;
+import io.vertx.core.Vertx;
+import io.vertx.rxjava3.RxHelper;
+import java.util.concurrent.TimeUnit;
+
+/** A run's throughput, second by second, and its accuracy, as lines of text. */
+final class RunReport {
+
+  private RunReport() {}
+
+  /** The lines of a job, until the whole test set has been tested. */
+  static Flowable<String> of(Vertx vertx, String job) {
+    Flowable<TrainingEvent> events =
+        TrainingEvents.of(vertx, job).takeUntil(RunReport::isTheEnd).share();
+    Flowable<String> throughput =
+        TrainingEvents.windows(events, 1, TimeUnit.SECONDS, RxHelper.scheduler(vertx))
+            .map(RunReport::line);
+    Flowable<String> accuracy = events.ofType(Evaluated.class).map(RunReport::line);
+    return Flowable.merge(throughput, accuracy);
+  }
+
+  private static boolean isTheEnd(TrainingEvent event) {
+    return event instanceof Evaluated evaluated && evaluated.wholeTestSet();
+  }
+
+  private static String line(Throughput second) {
+    return "%,8.0f samples/s, workers: %d"
+        .formatted(second.samplesPerSecond(), second.workers().size());
+  }
+
+  private static String line(Evaluated tested) {
+    return "version %5d  accuracy %.2f %% of %,d%s"
+        .formatted(
+            tested.version(),
+            tested.accuracy(),
+            tested.samples(),
+            tested.wholeTestSet() ? ", the whole test set" : "");
+  }
+}

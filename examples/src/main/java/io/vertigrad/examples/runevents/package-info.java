@@ -1,0 +1,2 @@
+/** Hearing what a run does, from Java. */
+package io.vertigrad.examples.runevents;

@@ -1,0 +1,78 @@
+package io.vertigrad.examples.ownmodel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.settings.SettingsException;
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.SplitMix64;
+import io.vertigrad.launcher.VertigradCommand;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+class SpiralsTest {
+
+  private static final String JOB = "own-model-and-data/spirals.json";
+
+  @Test
+  void shouldLieOnItsArmWhenThereIsNoNoise() {
+    Spirals spirals = Spirals.draw(100, 3, 1, 0, new SplitMix64(5));
+    float[] point = new float[2];
+
+    for (int i = 0; i < spirals.size(); i++) {
+      spirals.read(i, point, 0);
+      double turn = Math.atan2(point[1], point[0]) / (2 * Math.PI);
+      double arm = 3 * (turn - Math.hypot(point[0], point[1]));
+      assertEquals(spirals.label(i), Math.floorMod(Math.round(arm), 3));
+    }
+  }
+
+  @Test
+  void shouldBuildTheNetworkThatTheJobFileNames() throws Exception {
+    JobConfig job = JobConfig.read(JOB, new JsonObject(Files.readString(Path.of(JOB))));
+    Dataset test = DatasetProvider.open(job.data(), Split.TEST, getClass().getClassLoader());
+
+    try (Model model = Engine.named("dl4j").model(job.modelOn(test))) {
+      int expected = (2 * 32 + 32) + (32 * 32 + 32) + (32 * 3 + 3);
+      assertEquals(expected, model.layout().length());
+    }
+  }
+
+  @Test
+  void shouldRefuseAnOptionItDoesNotKnow() {
+    DataConfig config =
+        new DataConfig("spirals", Optional.empty(), Optional.empty(), Map.of("arm", 4));
+
+    SettingsException refused =
+        assertThrows(
+            SettingsException.class, () -> new SpiralsProvider().open(config, Split.TRAIN));
+
+    assertEquals(
+        "data set 'spirals': arm is not a known key, did you mean \"arms\"?", refused.getMessage());
+  }
+
+  @Test
+  @Tag("slow")
+  @Timeout(120)
+  void shouldTrainFromTheJobFile(@TempDir Path folder) throws Exception {
+    int exit = VertigradCommand.execute("train", "--quiet", "--run-dir", folder + "/run", JOB);
+
+    JsonObject summary = new JsonObject(Files.readString(folder.resolve("run/summary.json")));
+    assertEquals(0, exit);
+    assertTrue(summary.getDouble("accuracy") > 95, summary::encode);
+  }
+}

@@ -1,0 +1,64 @@
+package io.vertigrad.examples.ownstrategy;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.verticles.server.Shard;
+import io.vertigrad.verticles.server.TestJob;
+import io.vertigrad.verticles.strategy.StrategyContract;
+import io.vertx.core.Future;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class TrimmedMeanTest extends StrategyContract {
+
+  @Override
+  protected String settings() {
+    return "{\"name\": \"trimmed-mean\"}";
+  }
+
+  @Test
+  void shouldAverageWhatIsLeftWhenTheEndsAreCutOff() {
+    List<Tensor> gradients =
+        List.of(
+            Tensor.ofFloats(1, -9e9f), Tensor.ofFloats(2, 1),
+            Tensor.ofFloats(9e9f, 2), Tensor.ofFloats(4, 6));
+
+    TrimmedSum trimmed = TrimmedSum.of(gradients, 1);
+
+    assertEquals(2, trimmed.kept());
+    assertArrayEquals(new float[] {2 + 4, 1 + 2}, trimmed.sum());
+  }
+
+  @Test
+  void shouldIgnoreOneBrokenWorkerOfThree() {
+    TestJob job = job(3);
+    Shard shard = started(job, 3);
+
+    shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
+    shard.handle(job.gradient(1, 0, 0, 0, 9e9f, -9e9f, 9e9f, -9e9f));
+    Future<Frame> last = shard.handle(job.gradient(2, 0, 0, 0, 2, 2, 2, 2));
+
+    assertTrue(last.succeeded());
+    float[] medianStep = {-0.2f, 0.125f - 0.1f, 0.25f - 0.2f, 0.375f - 0.1f};
+    assertArrayEquals(medianStep, job.parameters(shard, 0), 1e-6f);
+  }
+
+  @Test
+  void shouldNameTheMissingWhenTheDeadlinePasses() {
+    TestJob job = job(3);
+    Shard shard = started(job, 3);
+    Future<Frame> early = shard.handle(job.gradient(1, 0, 0, 0, 1, 1, 1, 1));
+
+    job.clock.advanceMillis(50_000);
+    shard.tick(job.clock.getAsLong());
+
+    assertEquals(
+        "trimmed-mean: partition 0, round 0: no gradient from worker 0, worker 2 within 50000 ms",
+        ((Refusal) early.result()).message());
+  }
+}

@@ -1,0 +1,76 @@
+package io.vertigrad.verticles.worker;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.compute.Batch;
+import io.vertigrad.verticles.exchange.ModelPartitions;
+import io.vertigrad.verticles.fixture.QuadraticModel;
+import io.vertigrad.verticles.job.Partition;
+import io.vertigrad.verticles.job.PartitionPlan;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Partitions of elements 0 to 3 and 4 to 5; gradient element 4 is chosen, the others are 1. */
+class OutgoingGradientTest {
+
+  private static final int TRAINABLE = 6;
+
+  private final QuadraticModel model = new QuadraticModel(TRAINABLE, 0);
+  private final PartitionPlan plan = PartitionPlan.of(model.layout(), 4, 1);
+
+  @ParameterizedTest
+  @CsvSource({
+    "FLOAT32, NaN",
+    "FLOAT32, Infinity",
+    "FLOAT32, -Infinity",
+    "FLOAT16, NaN",
+    "FLOAT16, 65520",
+    "FLOAT16, -65520",
+    "BFLOAT16, 3.4e38"
+  })
+  void shouldNameThePartitionWhenAnElementWouldNotTravelFinite(DataType type, float element) {
+    Optional<Partition> broken = gradient(type, 0, element).computed();
+
+    assertEquals(Optional.of(plan.partitions().get(1)), broken);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "FLOAT32, 3.4028235e38",
+    "FLOAT32, 1e-45",
+    "FLOAT16, 65519",
+    "FLOAT16, -65519",
+    "BFLOAT16, 3.38e38"
+  })
+  void shouldFindNothingWhenAllElementsTravelFinite(DataType type, float element) {
+    OutgoingGradient gradient = gradient(type, 0, element);
+
+    assertTrue(gradient.computed().isEmpty());
+    assertTrue(plan.partitions().stream().allMatch(p -> gradient.partition(p).isFinite()));
+  }
+
+  @Test
+  void shouldLookAtWhatIsClippedWhenTheNormIsTooLong() {
+    assertTrue(gradient(DataType.FLOAT16, 10, 1e30f).computed().isEmpty());
+  }
+
+  @Test
+  void shouldNotHideANaNWhenGradientsAreClipped() {
+    assertEquals(
+        Optional.of(plan.partitions().get(1)),
+        gradient(DataType.FLOAT32, 10, Float.NaN).computed());
+  }
+
+  /** The model's gradient is {@code w - x}, and w is 0. */
+  private OutgoingGradient gradient(DataType type, double clipNorm, float element) {
+    float[] features = {-1, -1, -1, -1, -element, -1};
+    model.gradient(new Batch(features, new int[1], List.of(TRAINABLE), 0));
+    TrainingPlan training = new TrainingPlan(1, plan, type, clipNorm, 1, false);
+    return new OutgoingGradient(model, new ModelPartitions(model, type), training);
+  }
+}
