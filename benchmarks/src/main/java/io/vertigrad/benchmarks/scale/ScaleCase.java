@@ -17,6 +17,7 @@ import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
@@ -28,10 +29,10 @@ import java.util.stream.IntStream;
  * @param parameters of the model, as simulated
  * @param pieceElements most elements of a message, as simulated
  */
-record ScaleCase(
-    String name, JsonObject settings, int workers, int parameters, int pieceElements) {
+record ScaleCase(String name, JsonObject settings, int workers, int parameters, int pieceElements) {
 
   private static final int ROUNDS = 4;
+  private static final int MANY = 128;
 
   /**
    * What one round costs, averaged over a few; beginning together is not counted.
@@ -43,13 +44,14 @@ record ScaleCase(
   record Cost(double messages, double bytes, double seconds) {}
 
   /** Runs none and some rounds in networks of their own, and takes the difference. */
-  Cost measure(java.util.function.Supplier<VirtualNetwork> networks) {
+  Cost measure(Supplier<VirtualNetwork> networks) {
+    int rounds = workers > MANY ? 1 : ROUNDS;
     VirtualNetwork before = run(networks.get(), 0);
-    VirtualNetwork after = run(networks.get(), ROUNDS);
+    VirtualNetwork after = run(networks.get(), rounds);
     return new Cost(
-        (double) (after.messages() - before.messages()) / ROUNDS,
-        (double) (after.bytes() - before.bytes()) / ROUNDS,
-        (after.now() - before.now()) / 1e9 / ROUNDS);
+        (double) (after.messages() - before.messages()) / rounds,
+        (double) (after.bytes() - before.bytes()) / rounds,
+        (after.now() - before.now()) / 1e9 / rounds);
   }
 
   private VirtualNetwork run(VirtualNetwork network, int rounds) {
@@ -98,11 +100,10 @@ record ScaleCase(
   }
 
   private Consumer<VirtualPeers> client(int rounds) {
-    Tensor vector = Tensor.copyOf(DataType.FLOAT32, FloatBuffer.allocate(pieceElements));
     return peers -> {
       for (int round = 0; round < rounds; round++) {
         for (int piece = 0; piece < pieces(); piece++) {
-          peers.send(workers, new Tag(round, 0, piece), vector);
+          peers.send(workers, new Tag(round, 0, piece), piece(piece));
         }
         for (int piece = 0; piece < pieces(); piece++) {
           peers.receive(workers, new Tag(round, 1, piece));
@@ -125,6 +126,11 @@ record ScaleCase(
         }
       }
     };
+  }
+
+  private Tensor piece(int piece) {
+    int length = Math.min(pieceElements, parameters - piece * pieceElements);
+    return Tensor.copyOf(DataType.FLOAT32, FloatBuffer.allocate(length));
   }
 
   private int pieces() {

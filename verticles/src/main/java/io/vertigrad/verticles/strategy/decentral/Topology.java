@@ -8,8 +8,8 @@ import java.util.stream.IntStream;
  * Who exchanges with whom, and with which weight, in which round; one or several mixing matrices
  * that take turns.
  *
- * <p>Checked as connected: over one period the spectral radius of {@code W - J/N} is below 1, so
- * that all workers approach their mean.
+ * <p>Over one period the spectral radius of {@code W - J/N} is below 1, so that all workers
+ * approach their mean: named ones are built so, others are checked.
  *
  * @param rounds the matrices of one period, in turn
  */
@@ -36,11 +36,11 @@ public record Topology(List<MixingMatrix> rounds) {
    */
   public static Topology named(String name, int workers) {
     return switch (name) {
-      case "ring" -> of(ring(workers));
-      case "ring-deduplicated" -> of(edges(workers, i -> new int[] {(i + 1) % workers}));
-      case "complete" -> of(edges(workers, i -> IntStream.range(0, workers).toArray()));
-      case "star" -> of(edges(workers, i -> new int[] {0}));
-      case "torus" -> of(torus(workers));
+      case "ring" -> fixed(ring(workers));
+      case "ring-deduplicated" -> fixed(edges(workers, i -> new int[] {(i + 1) % workers}));
+      case "complete" -> fixed(edges(workers, i -> IntStream.range(0, workers).toArray()));
+      case "star" -> fixed(edges(workers, i -> new int[] {0}));
+      case "torus" -> fixed(torus(workers));
       case "exponential" -> exponential(workers);
       default ->
           throw new IllegalArgumentException(
@@ -54,7 +54,7 @@ public record Topology(List<MixingMatrix> rounds) {
    * @throws IllegalArgumentException when not all workers are connected through it
    */
   public static Topology of(MixingMatrix matrix) {
-    return new Topology(List.of(matrix)).checked();
+    return fixed(matrix).checked();
   }
 
   /** The matrix of a round, from 0. */
@@ -68,13 +68,17 @@ public record Topology(List<MixingMatrix> rounds) {
   }
 
   /**
-   * By how much one round brings the workers closer, averaged over a period; see the matrix. NaN for
-   * more than {@value #CHECKED_SIZE} workers, where it would take seconds.
+   * By how much one round brings the workers closer, averaged over a period; see the matrix. NaN
+   * for more than {@value #CHECKED_SIZE} workers, where it would take seconds.
    */
   public double spectralGap() {
     return size() > CHECKED_SIZE
         ? Double.NaN
         : 1 - Math.pow(period().secondEigenvalue(), 1.0 / rounds.size());
+  }
+
+  private static Topology fixed(MixingMatrix matrix) {
+    return new Topology(List.of(matrix));
   }
 
   private Topology checked() {
