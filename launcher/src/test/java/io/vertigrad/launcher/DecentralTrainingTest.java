@@ -31,6 +31,7 @@ class DecentralTrainingTest {
     JsonObject summary = summary("run");
     assertEquals(0, summary.getInteger("servers"));
     assertEquals(40, summary.getLong("version"));
+    assertTrue(summary.getLong("samples") > 40 * workers * 40, summary.encode());
     assertTrue(summary.getDouble("accuracy") > 30, "ten classes, 10 % is chance: " + summary);
     JsonObject replicas = summary.getJsonObject("replicas");
     boolean identical = strategy.equals("allreduce");

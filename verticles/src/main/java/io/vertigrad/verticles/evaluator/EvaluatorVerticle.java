@@ -2,6 +2,7 @@ package io.vertigrad.verticles.evaluator;
 
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.verticles.exchange.ExchangeException;
+import io.vertigrad.verticles.exchange.Homecoming;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.EventPublisher;
 import io.vertx.core.Future;
@@ -31,12 +32,9 @@ public final class EvaluatorVerticle extends VerticleBase {
     EventPublisher events = new EventPublisher(vertx, job.addresses());
     member = new EvaluatorMember(vertx, job);
     EvaluatorThread thread = new EvaluatorThread(vertx.eventBus(), job, member, events::publish);
-    Promise<Void> ended = Promise.promise();
-    thread
-        .start()
-        .onComplete(
-            (nothing, failure) -> context.runOnContext(back -> ended.complete(null, failure)));
-    ended.future().transform(result -> depart(result.cause())).onComplete(left);
+    Homecoming.to(context, thread.start())
+        .transform(result -> depart(result.cause()))
+        .onComplete(left);
     return member.admitted();
   }
 

@@ -24,7 +24,7 @@ public record WorkersConfig(
             section.integer("batch", 128, 1, 1 << 20),
             section.choice("sampler", "distributed", "distributed", "none"),
             section.integer("threads", 1, 1, 1024),
-            section.integer("waitSeconds", 60, 1, 86_400));
+            section.integer("waitSeconds", 120, 1, 86_400));
     section.refuseUnknown();
     return config;
   }

@@ -30,6 +30,7 @@ final class PeerTrainingLoop implements Work {
   private volatile PeerSession session;
   private volatile LoopProgress progress = LoopProgress.NONE;
   private volatile PeerExchange exchange;
+  private volatile long samples;
 
   /**
    * What a loop needs of its surroundings.
@@ -96,6 +97,11 @@ final class PeerTrainingLoop implements Work {
   }
 
   @Override
+  public long samplesOfAll() {
+    return samples;
+  }
+
+  @Override
   public List<TrainingEvent> news() {
     PeerExchange known = exchange;
     return known == null ? List.of() : List.of(known);
@@ -118,8 +124,9 @@ final class PeerTrainingLoop implements Work {
   }
 
   private void publish(PeerSession from) {
-    progress = from.progress();
+    samples = Math.round(replica.vector().samples());
     exchange = from.exchange();
+    progress = from.progress();
   }
 
   private boolean finished() {

@@ -18,6 +18,11 @@ interface Work {
   /** Counters. */
   LoopProgress progress();
 
+  /** Samples applied by all workers, where no server counts them; 0 elsewhere. */
+  default long samplesOfAll() {
+    return 0;
+  }
+
   /** What else there is to tell, with every report of progress. */
   default List<TrainingEvent> news() {
     return List.of();

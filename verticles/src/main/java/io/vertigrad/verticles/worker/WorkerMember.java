@@ -99,10 +99,11 @@ final class WorkerMember implements MemberHandler, Enrolment {
     }
   }
 
-  void report(LoopProgress progress, String event) {
+  void report(LoopProgress progress, long samplesOfAll, String event) {
     coordinator.report(
         new JsonObject()
             .put("version", progress.version())
+            .put("samples", samplesOfAll)
             .put("step", progress.step())
             .put("event", event));
   }

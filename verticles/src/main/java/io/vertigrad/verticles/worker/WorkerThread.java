@@ -60,6 +60,12 @@ final class WorkerThread {
     return running == null ? LoopProgress.NONE : running.progress();
   }
 
+  /** Samples applied by all workers, if this one knows; any thread. */
+  long samplesOfAll() {
+    Work running = work;
+    return running == null ? 0 : running.samplesOfAll();
+  }
+
   /** What else there is to tell; any thread. */
   List<TrainingEvent> news() {
     Work running = work;

@@ -3,6 +3,7 @@ package io.vertigrad.verticles.worker;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.verticles.exchange.ExchangeException;
+import io.vertigrad.verticles.exchange.Homecoming;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.EventPublisher;
 import io.vertx.core.Future;
@@ -37,12 +38,9 @@ public final class WorkerVerticle extends VerticleBase {
     member = new WorkerMember(vertx, job);
     thread = new WorkerThread(vertx, job, member);
     reportTimer = vertx.setPeriodic(REPORT_MILLIS, timer -> report("trains"));
-    Promise<Boolean> ended = Promise.promise();
-    thread
-        .start()
-        .onComplete(
-            (finished, failure) -> context.runOnContext(back -> ended.complete(finished, failure)));
-    ended.future().transform(result -> depart(result.result(), result.cause())).onComplete(left);
+    Homecoming.to(context, thread.start())
+        .transform(result -> depart(result.result(), result.cause()))
+        .onComplete(left);
     return member.admitted();
   }
 
@@ -77,7 +75,7 @@ public final class WorkerVerticle extends VerticleBase {
 
   private void report(String event) {
     LoopProgress now = thread.progress();
-    member.report(now, event);
+    member.report(now, thread.samplesOfAll(), event);
     if (now.step() == reported.step() && now.incarnation() == reported.incarnation()) {
       return;
     }
