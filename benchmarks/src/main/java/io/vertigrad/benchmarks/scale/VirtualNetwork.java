@@ -31,8 +31,7 @@ final class VirtualNetwork {
   private long bytes;
 
   /** A message on its way. */
-  private record Arrival(
-      long nanos, long order, VirtualPeers to, int from, Tag tag, Tensor tensor)
+  private record Arrival(long nanos, long order, VirtualPeers to, int from, Tag tag, Tensor tensor)
       implements Comparable<Arrival> {
     @Override
     public int compareTo(Arrival other) {

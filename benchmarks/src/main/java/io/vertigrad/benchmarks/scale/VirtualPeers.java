@@ -29,8 +29,7 @@ final class VirtualPeers implements Peers {
   private boolean done;
   private RuntimeException failure;
 
-  VirtualPeers(
-      VirtualNetwork network, int rank, List<Integer> ranks, Consumer<VirtualPeers> body) {
+  VirtualPeers(VirtualNetwork network, int rank, List<Integer> ranks, Consumer<VirtualPeers> body) {
     this.network = network;
     this.group = new PeerGroup(1, ranks, rank);
     this.thread = new Thread(null, () -> live(body), "machine " + rank, STACK_BYTES);

@@ -59,8 +59,7 @@ final class Tally {
    * @param allSent bytes of the whole session
    * @param allReceived likewise
    */
-  void swapped(
-      int applied, double loss, long newest, long nanos, long allSent, long allReceived) {
+  void swapped(int applied, double loss, long newest, long nanos, long allSent, long allReceived) {
     step++;
     samples += applied;
     lossSum += loss * applied;

@@ -31,8 +31,8 @@ public interface PeerStrategy {
   ExchangeTiming timing();
 
   /**
-   * How fast this group's workers approach each other; 1 where they always agree, NaN where it would
-   * take too long to find out. Asked once per group.
+   * How fast this group's workers approach each other; 1 where they always agree, NaN where it
+   * would take too long to find out. Asked once per group.
    */
   double spectralGap();
 }
