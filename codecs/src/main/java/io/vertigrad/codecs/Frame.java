@@ -1,8 +1,8 @@
 package io.vertigrad.codecs;
 
 /**
- * What travels between workers and servers: one binary frame on the wire, one immutable value in
- * memory. A frame that could not be decoded arrives as {@link Malformed}, never as an exception.
+ * What travels between members: one binary frame on the wire, one immutable value in memory. A
+ * frame that could not be decoded arrives as {@link Malformed}, never as an exception.
  */
 public sealed interface Frame
-    permits GradientPartition, ParameterPartition, PullRequest, Refusal, Malformed {}
+    permits GradientPartition, ParameterPartition, PullRequest, Refusal, Malformed, PeerPartition {}

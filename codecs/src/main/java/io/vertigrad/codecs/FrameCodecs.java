@@ -13,7 +13,8 @@ public final class FrameCodecs {
           new ParameterPartitionCodec(),
           new PullRequestCodec(),
           new RefusalCodec(),
-          new MalformedCodec());
+          new MalformedCodec(),
+          new PeerPartitionCodec());
 
   private FrameCodecs() {}
 

@@ -30,7 +30,7 @@ enum HeaderField {
   SAMPLES("samples", 72, Type.I32),
   STALENESS("staleness", 76, Type.I32),
   SERVER("server", 80, Type.I32),
-  SPARE("spare", 84, Type.U32),
+  PHASE("phase", 84, Type.I32),
   PAYLOAD_LENGTH("payload length", 88, Type.I32),
   CHECKSUM("checksum", 92, Type.U32);
 

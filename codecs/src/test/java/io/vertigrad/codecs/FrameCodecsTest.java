@@ -91,7 +91,8 @@ class FrameCodecsTest {
             "vertigrad.parameters",
             "vertigrad.pull",
             "vertigrad.refusal",
-            "vertigrad.malformed"),
+            "vertigrad.malformed",
+            "vertigrad.peer"),
         FrameCodecs.all().stream().map(MessageCodec::name).toList());
     assertTrue(FrameCodecs.all().stream().allMatch(codec -> codec.systemCodecID() == -1));
   }

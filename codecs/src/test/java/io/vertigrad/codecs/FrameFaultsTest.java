@@ -85,7 +85,7 @@ class FrameFaultsTest {
             "step at offset 40 is -1, expected 0 to 9223372036854775807"),
         arguments(Frames.PULL, 56, "01", "first element at offset 56 is 1, expected 0"),
         arguments(Frames.PULL, 72, "01", "samples at offset 72 is 1, expected 0"),
-        arguments(Frames.PULL, 84, "01", "spare at offset 84 is 0x00000001, expected 0x00000000"),
+        arguments(Frames.PULL, 84, "01", "phase at offset 84 is 1, expected 0"),
         arguments(
             Frames.PULL,
             88,

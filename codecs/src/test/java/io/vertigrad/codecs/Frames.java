@@ -32,7 +32,11 @@ final class Frames {
 
   static final Malformed MALFORMED = new Malformed("magic", 0, "0x00000000", "0x44524756");
 
-  static final List<Frame> ALL = List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED);
+  static final PeerPartition PEER =
+      new PeerPartition(
+          ID, LAYOUT, 7, Tensor.copyOf(DataType.FLOAT16, FloatBuffer.wrap(new float[] {1f, -2f})));
+
+  static final List<Frame> ALL = List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED, PEER);
 
   private Frames() {}
 

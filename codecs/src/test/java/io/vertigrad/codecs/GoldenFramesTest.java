@@ -86,6 +86,21 @@ class GoldenFramesTest {
         """);
   }
 
+  @Test
+  void shouldKeepItsBytesWhenAPeerPartitionIsWritten() {
+    assertGolden(
+        Frames.PEER,
+        """
+        56 47 52 44 01 06 00 00 88 77 66 55 44 33 22 11
+        08 07 06 05 04 03 02 01 03 00 00 00 02 00 00 00
+        05 00 00 00 04 00 00 00 07 ca 9a 3b 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        02 00 00 00 02 00 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 07 00 00 00 04 00 00 00 8c 75 ef 24
+        00 3c 00 c0
+        """);
+  }
+
   private static void assertGolden(Frame frame, String expected) {
     String golden = String.join(" ", expected.split("\\s+"));
     byte[] bytes = HexFormat.ofDelimiter(" ").parseHex(golden);

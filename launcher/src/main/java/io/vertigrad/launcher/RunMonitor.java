@@ -1,11 +1,13 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.launcher.run.EpochLog;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunRecorder;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -23,6 +25,7 @@ final class RunMonitor implements AutoCloseable {
 
   private final RunProgress progress = new RunProgress(System::nanoTime);
   private final RunRecorder recorder;
+  private final EpochLog epochs;
   private final Display display;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile Membership membership = Membership.NONE;
@@ -30,6 +33,7 @@ final class RunMonitor implements AutoCloseable {
 
   RunMonitor(RunDirectory directory, Display display) {
     this.recorder = new RunRecorder(directory.events());
+    this.epochs = new EpochLog(directory.epochs());
     this.display = display;
   }
 
@@ -63,6 +67,9 @@ final class RunMonitor implements AutoCloseable {
         () -> {
           progress.apply(event);
           recorder.record(event);
+          if (event instanceof Evaluated tested && progress.replicas().present()) {
+            epochs.record(tested, progress);
+          }
           display.show(event, progress);
         });
   }

@@ -54,6 +54,27 @@ public record OptimizerConfig(
         "sgd", learningRate, 0.9, 0.9, 0.999, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
   }
 
+  /** The same with another base learning rate. */
+  public OptimizerConfig withLearningRate(double rate) {
+    return new OptimizerConfig(
+        name, rate, momentum, beta1, beta2, epsilon, l2, weightDecay, clipNorm, schedule);
+  }
+
+  /** The same with another coupled decay. */
+  public OptimizerConfig withL2(double decay) {
+    return new OptimizerConfig(
+        name,
+        learningRate,
+        momentum,
+        beta1,
+        beta2,
+        epsilon,
+        decay,
+        weightDecay,
+        clipNorm,
+        schedule);
+  }
+
   /**
    * Reads the {@code optimizer} section of a job file; defaults are PyTorch's.
    *

@@ -2,6 +2,7 @@ package io.vertigrad.launcher.deploy;
 
 import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -26,7 +27,9 @@ public final class RoleVerticles {
   /** How many a job starts with. */
   public static int count(JobConfig job, Role role) {
     return switch (role) {
-      case SERVER -> job.servers().count();
+      case SERVER ->
+          StrategyProviders.configure(job.strategy(), RoleVerticles.class.getClassLoader())
+              .servers(job.servers().count());
       case WORKER -> job.workers().count();
       case EVALUATOR -> job.evaluator().count();
     };

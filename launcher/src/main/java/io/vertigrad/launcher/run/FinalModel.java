@@ -9,15 +9,13 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SequentialBatches;
-import io.vertigrad.verticles.exchange.BusExchange;
-import io.vertigrad.verticles.exchange.Identity;
-import io.vertigrad.verticles.exchange.ModelPartitions;
-import io.vertigrad.verticles.exchange.ParameterReader;
 import io.vertigrad.verticles.exchange.ParameterSnapshot;
 import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.job.PartitionPlan;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.peer.ModelReader;
 import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -26,7 +24,10 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/** The trained network: pulled from the servers at the end, saved, and tested if nobody did. */
+/**
+ * The trained network: read from the servers or workers at the end, saved, and tested if nobody
+ * did.
+ */
 public final class FinalModel {
 
   private static final int BATCH = 250;
@@ -35,7 +36,7 @@ public final class FinalModel {
   private final JobConfig job;
   private final Membership membership;
 
-  /** {@code membership} says where the servers are, which must still be there. */
+  /** {@code membership} says who holds it, and must still be there. */
   public FinalModel(Vertx vertx, JobConfig job, Membership membership) {
     this.vertx = vertx;
     this.job = job;
@@ -76,13 +77,12 @@ public final class FinalModel {
   }
 
   private ParameterSnapshot pull(Model model) {
-    PartitionPlan plan =
-        PartitionPlan.of(model.layout(), job.exchange().partitionElements(), job.servers().count());
-    BusExchange exchange = new BusExchange(vertx.eventBus(), job.addresses(), job.exchange());
-    exchange.membershipChanged(membership);
-    Identity reader = Identity.reader(job.addresses().jobHash());
-    ModelPartitions partitions = new ModelPartitions(model, job.exchange().type());
-    return new ParameterReader(exchange, plan, reader, model, partitions).pull();
+    StrategyFactory strategy =
+        StrategyProviders.configure(job.strategy(), getClass().getClassLoader());
+    ModelReader reader =
+        ModelReader.of(vertx.eventBus(), job, strategy, model, event -> {}, () -> Score.NONE);
+    reader.membership().accept(membership);
+    return reader.source().pull();
   }
 
   private static Evaluated test(Model model, Dataset test, ParameterSnapshot snapshot) {

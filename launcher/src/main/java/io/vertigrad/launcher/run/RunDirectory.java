@@ -59,6 +59,11 @@ public record RunDirectory(Path path) {
     return path.resolve("events.jsonl");
   }
 
+  /** Without servers: epoch, synchronisation seconds, loss, accuracy, a line per test. */
+  public Path epochs() {
+    return path.resolve("epochs.log");
+  }
+
   /** What came out. */
   public Path summary() {
     return path.resolve("summary.json");

@@ -23,6 +23,7 @@ public final class RunProgress {
   private final LongSupplier nanoClock;
   private final Map<String, WorkerProgress> workers = new TreeMap<>();
   private final Map<String, ServerProgress> servers = new TreeMap<>();
+  private final ReplicasProgress replicas = new ReplicasProgress();
   private JobStarted started;
   private JobFinished finished;
   private Evaluated evaluated;
@@ -37,8 +38,10 @@ public final class RunProgress {
 
   /** Takes in the next event. */
   public void apply(TrainingEvent event) {
+    replicas.apply(event);
     if (event instanceof WorkerProgress worker) {
       workers.put(worker.rank() + "." + worker.incarnation(), worker);
+      noteEnd(worker);
     } else if (event instanceof ServerProgress server) {
       servers.put(server.shard() + "." + server.incarnation(), server);
     } else if (event instanceof Evaluated tested) {
@@ -52,6 +55,11 @@ public final class RunProgress {
     } else if (event instanceof JobFinished finish && finished == null) {
       finished = finish;
     }
+  }
+
+  /** What is known of workers that exchange without a server. */
+  public ReplicasProgress replicas() {
+    return replicas;
   }
 
   public Optional<JobStarted> started() {
@@ -137,6 +145,13 @@ public final class RunProgress {
   /** A counter of all servers ever admitted, added up. */
   public long ofServers(ToLongFunction<ServerProgress> counter) {
     return sum(servers.values(), counter);
+  }
+
+  /** Workers that hold the model stay after their last step: the first one there ends the clock. */
+  private void noteEnd(WorkerProgress worker) {
+    if (started != null && endedNanos == 0 && worker.version() >= started.lastVersion()) {
+      endedNanos = nanoClock.getAsLong();
+    }
   }
 
   private static <T> long sum(Collection<T> values, ToLongFunction<T> counter) {

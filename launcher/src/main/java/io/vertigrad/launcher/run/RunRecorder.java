@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.run;
 
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import java.io.BufferedWriter;
@@ -76,6 +77,9 @@ public final class RunRecorder implements AutoCloseable {
   private static String member(TrainingEvent event) {
     if (event instanceof WorkerProgress worker) {
       return "worker " + worker.rank() + " " + worker.incarnation();
+    }
+    if (event instanceof PeerExchange peer) {
+      return "peer " + peer.rank() + " " + peer.incarnation();
     }
     if (event instanceof ServerProgress server) {
       return "server " + server.shard() + " " + server.incarnation();

@@ -2,6 +2,7 @@ package io.vertigrad.launcher.run;
 
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
@@ -26,11 +27,15 @@ public final class RunSummary {
     progress.staleness().forEach((age, count) -> staleness.put(String.valueOf(age), count));
     JsonObject versionsJson = new JsonObject();
     versions.forEach(versionsJson::put);
-    return new JsonObject()
+    JsonObject summary = new JsonObject();
+    if (progress.replicas().present()) {
+      summary.put("replicas", progress.replicas().toJson());
+    }
+    return summary
         .put("job", job.addresses().job())
         .put("strategy", job.strategy().name())
         .put("workers", job.workers().count())
-        .put("servers", job.servers().count())
+        .put("servers", progress.started().map(JobStarted::servers).orElse(0))
         .put("steps", job.steps())
         .put("seed", job.seed())
         .put("version", tested.version())

@@ -8,6 +8,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
+import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.verticles.metrics.TrainingEvent.UpdateRefused;
 import java.util.Locale;
 import java.util.Optional;
@@ -25,10 +26,11 @@ final class EventText {
     if (event instanceof JobStarted start) {
       return Optional.of(
           format(
-              "training: %s, %d workers, %d server%s, %,d parameters",
+              "training: %s, %d worker%s, %s server%s, %,d parameters",
               start.strategy(),
               start.workers(),
-              start.servers(),
+              plural(start.workers()),
+              start.servers() == 0 ? "no" : start.servers(),
               plural(start.servers()),
               start.parameters()));
     }
@@ -54,7 +56,12 @@ final class EventText {
     progress
         .evaluated()
         .ifPresent(tested -> text.append(format(", accuracy %.1f %%", tested.accuracy())));
-    return text.append(format(", staleness %.1f", progress.meanStaleness())).toString();
+    Optional<ReplicasAveraged> averaged = progress.replicas().averaged();
+    return progress.replicas().present()
+        ? text.append(
+                format(", consensus %.2g", averaged.map(a -> a.consensusDistance()).orElse(0.0)))
+            .toString()
+        : text.append(format(", staleness %.1f", progress.meanStaleness())).toString();
   }
 
   static String format(String pattern, Object... values) {

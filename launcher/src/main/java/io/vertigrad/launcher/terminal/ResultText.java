@@ -4,6 +4,7 @@ import io.vertigrad.launcher.job.JobFile;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
 import java.util.List;
 
 /** What is said before the first step and after the last. */
@@ -24,27 +25,46 @@ public final class ResultText {
 
   /** What came out, where it is, and what to do next. */
   public static List<String> closing(JobConfig job, RunDirectory directory, JsonObject summary) {
-    double computing = summary.getDouble("secondsComputing");
-    double exchanging = summary.getDouble("secondsExchanging");
-    double waiting = summary.getDouble("secondsWaitingForData");
-    double all = Math.max(1e-9, computing + exchanging + waiting);
-    return List.of(
+    List<String> lines = new ArrayList<>();
+    lines.add(
         EventText.format(
             "accuracy %.2f %% on the whole test set (%,d samples), loss %.4f",
             summary.getDouble("accuracy"),
             summary.getInteger("testSamples"),
-            summary.getDouble("loss")),
-        EventText.format(
-            "%,d samples in %.1f s: %,.0f samples/s (workers: %.0f %% computing, %.0f %%"
-                + " exchanging, %.0f %% waiting for data)",
-            summary.getLong("samples"),
-            summary.getDouble("seconds"),
-            summary.getDouble("samplesPerSecond"),
-            100 * computing / all,
-            100 * exchanging / all,
-            100 * waiting / all),
-        "saved " + directory.path() + ": model.zip, summary.json, events.jsonl, job.json, run.log",
-        "next: " + next(job));
+            summary.getDouble("loss")));
+    lines.add(throughput(summary));
+    if (summary.containsKey("replicas")) {
+      lines.add(replicas(summary.getJsonObject("replicas")));
+    }
+    lines.add(
+        "saved " + directory.path() + ": model.zip, summary.json, events.jsonl, job.json, run.log");
+    lines.add("next: " + next(job));
+    return lines;
+  }
+
+  private static String throughput(JsonObject summary) {
+    double computing = summary.getDouble("secondsComputing");
+    double exchanging = summary.getDouble("secondsExchanging");
+    double waiting = summary.getDouble("secondsWaitingForData");
+    double all = Math.max(1e-9, computing + exchanging + waiting);
+    return EventText.format(
+        "%,d samples in %.1f s: %,.0f samples/s (workers: %.0f %% computing, %.0f %%"
+            + " exchanging, %.0f %% waiting for data)",
+        summary.getLong("samples"),
+        summary.getDouble("seconds"),
+        summary.getDouble("samplesPerSecond"),
+        100 * computing / all,
+        100 * exchanging / all,
+        100 * waiting / all);
+  }
+
+  private static String replicas(JsonObject replicas) {
+    return EventText.format(
+        "averaged over the workers: consensus distance %.3g, spectral gap %.3f, %.0f %% of the"
+            + " exchange hidden behind gradients",
+        replicas.getDouble("consensusDistance"),
+        replicas.getDouble("spectralGap"),
+        100 * replicas.getDouble("hiddenShare"));
   }
 
   private static String next(JobConfig job) {

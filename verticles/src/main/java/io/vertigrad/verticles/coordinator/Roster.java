@@ -200,9 +200,7 @@ final class Roster {
       state = RosterState.RUNNING;
       changed = true;
     }
-    if (state == RosterState.RUNNING
-        && progress.anyFinished()
-        && attendance.count(Role.WORKER) == 0) {
+    if (state == RosterState.RUNNING && workersDone()) {
       state = RosterState.FINISHING;
       ending.conclude(attendance, progress);
     }
@@ -210,6 +208,15 @@ final class Roster {
       changed = false;
       patience.unrestored(progress.version()).ifPresentOrElse(this::fail, this::propose);
     }
+  }
+
+  /** Without servers the workers hold the model, so they stay after their last step. */
+  private boolean workersDone() {
+    return config.servers() > 0
+        ? progress.anyFinished() && attendance.count(Role.WORKER) == 0
+        : attendance.count(Role.WORKER) > 0
+            && attendance.of(Role.WORKER).stream()
+                .allMatch(worker -> worker.version().orElse(0) >= config.lastVersion());
   }
 
   private void propose() {

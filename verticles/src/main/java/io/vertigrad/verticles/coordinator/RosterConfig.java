@@ -44,7 +44,7 @@ record RosterConfig(
         strategy.lockstep(),
         job.steps(),
         strategy.lastVersion(job.steps(), job.workers().count()),
-        job.servers().count(),
+        strategy.servers(job.servers().count()),
         job.workers().count(),
         job.workers().minimum(),
         job.evaluator().count(),

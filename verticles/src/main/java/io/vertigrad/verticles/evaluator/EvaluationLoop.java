@@ -2,8 +2,8 @@ package io.vertigrad.verticles.evaluator;
 
 import io.vertigrad.compute.Score;
 import io.vertigrad.verticles.exchange.ExchangeException;
-import io.vertigrad.verticles.exchange.ParameterReader;
 import io.vertigrad.verticles.exchange.ParameterSnapshot;
+import io.vertigrad.verticles.exchange.SnapshotSource;
 import io.vertigrad.verticles.exchange.UnansweredException;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertx.core.Future;
@@ -31,7 +31,7 @@ final class EvaluationLoop {
   private static final int COMMANDS = 8;
   private static final long IDLE_MILLIS = 50;
 
-  private final ParameterReader reader;
+  private final SnapshotSource source;
   private final Evaluation evaluation;
   private final EvaluationPlan plan;
   private final Consumer<Evaluated> events;
@@ -44,12 +44,12 @@ final class EvaluationLoop {
    * @param wake makes a pull that waits look whether it is still wanted
    */
   EvaluationLoop(
-      ParameterReader reader,
+      SnapshotSource source,
       Evaluation evaluation,
       EvaluationPlan plan,
       Consumer<Evaluated> events,
       Runnable wake) {
-    this.reader = reader;
+    this.source = source;
     this.evaluation = evaluation;
     this.plan = plan;
     this.events = events;
@@ -96,7 +96,7 @@ final class EvaluationLoop {
 
   private void testNext() {
     try {
-      reader.pull(plan.after(tested), () -> stopping || !commands.isEmpty()).ifPresent(this::test);
+      source.pull(plan.after(tested), () -> stopping || !commands.isEmpty()).ifPresent(this::test);
     } catch (UnansweredException notYet) {
       LOG.debug("no version {} yet, waits again: {}", plan.after(tested), notYet.getMessage());
     }
@@ -109,7 +109,7 @@ final class EvaluationLoop {
 
   private void obey(Promise<JsonObject> command) {
     try {
-      Optional<ParameterSnapshot> pulled = reader.pull(0, () -> stopping);
+      Optional<ParameterSnapshot> pulled = source.pull(0, () -> stopping);
       if (pulled.isPresent()) {
         command.complete(testWhole(pulled.get()));
       } else {

@@ -5,7 +5,6 @@ import io.vertigrad.verticles.coordinator.Admission;
 import io.vertigrad.verticles.coordinator.CoordinatorClient;
 import io.vertigrad.verticles.coordinator.MemberHandler;
 import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.exchange.BusExchange;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.Membership;
@@ -14,6 +13,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,7 +27,8 @@ final class EvaluatorMember implements MemberHandler {
   private volatile Duties duties;
   private volatile boolean stopping;
 
-  private record Duties(ParameterLayout layout, BusExchange exchange, EvaluationLoop loop) {}
+  private record Duties(
+      ParameterLayout layout, Consumer<Membership> membership, EvaluationLoop loop) {}
 
   /** Made on the verticle's context. */
   EvaluatorMember(Vertx vertx, JobConfig job) {
@@ -45,8 +46,8 @@ final class EvaluatorMember implements MemberHandler {
   }
 
   /** Blocks the loop's thread until the job runs; false when told to stop before. */
-  boolean join(ParameterLayout layout, BusExchange exchange, EvaluationLoop loop) {
-    duties = new Duties(layout, exchange, loop);
+  boolean join(ParameterLayout layout, Consumer<Membership> membership, EvaluationLoop loop) {
+    duties = new Duties(layout, membership, loop);
     Optional<Admission> admission = Rendezvous.await(coordinator.join(layout), () -> stopping);
     if (admission.isEmpty()) {
       return false;
@@ -54,7 +55,7 @@ final class EvaluatorMember implements MemberHandler {
     LOG.info("{} admitted", admission.get());
     admitted.tryComplete(admission.get());
     Optional<Membership> running = Rendezvous.await(coordinator.started(), () -> stopping);
-    running.ifPresent(exchange::membershipChanged);
+    running.ifPresent(membership);
     return running.isPresent();
   }
 
@@ -72,7 +73,7 @@ final class EvaluatorMember implements MemberHandler {
 
   @Override
   public void membershipChanged(Membership now) {
-    duties.exchange().membershipChanged(now);
+    duties.membership().accept(now);
   }
 
   @Override

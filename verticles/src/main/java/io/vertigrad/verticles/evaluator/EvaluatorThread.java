@@ -5,11 +5,9 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
-import io.vertigrad.verticles.exchange.BusExchange;
-import io.vertigrad.verticles.exchange.ParameterReader;
 import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.job.PartitionPlan;
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.peer.ModelReader;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertx.core.Future;
@@ -23,11 +21,12 @@ final class EvaluatorThread {
   private final EventBus bus;
   private final JobConfig job;
   private final EvaluatorMember member;
-  private final Consumer<Evaluated> events;
+  private final Consumer<TrainingEvent> events;
   private final ClassLoader loader = EvaluatorThread.class.getClassLoader();
   private final Promise<Void> ended = Promise.promise();
 
-  EvaluatorThread(EventBus bus, JobConfig job, EvaluatorMember member, Consumer<Evaluated> events) {
+  EvaluatorThread(
+      EventBus bus, JobConfig job, EvaluatorMember member, Consumer<TrainingEvent> events) {
     this.bus = bus;
     this.job = job;
     this.member = member;
@@ -58,12 +57,11 @@ final class EvaluatorThread {
     EvaluationPlan plan = EvaluationPlan.of(job, strategy);
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
     try (Model model = Engine.named(job.engine()).model(job.modelOn(test))) {
-      PartitionPlan partitions = PartitionPlan.of(job, model.layout());
-      BusExchange exchange = BusExchange.of(bus, job);
-      ParameterReader reader = ParameterReader.of(exchange, job, partitions, model);
       Evaluation evaluation = new Evaluation(model, test, job.evaluator().samples(), job.seed());
-      EvaluationLoop loop = new EvaluationLoop(reader, evaluation, plan, events, exchange::wake);
-      if (member.join(model.layout(), exchange, loop)) {
+      ModelReader reader = ModelReader.of(bus, job, strategy, model, events, evaluation::part);
+      EvaluationLoop loop =
+          new EvaluationLoop(reader.source(), evaluation, plan, events::accept, reader.wake());
+      if (member.join(model.layout(), reader.membership(), loop)) {
         loop.run();
       }
     }

@@ -12,7 +12,7 @@ import java.util.function.BooleanSupplier;
  *
  * <p>Belongs to the model's thread.
  */
-public final class ParameterReader {
+public final class ParameterReader implements SnapshotSource {
 
   private final PartitionExchange exchange;
   private final PartitionPlan plan;
@@ -48,19 +48,13 @@ public final class ParameterReader {
         new ModelPartitions(model, job.exchange().type()));
   }
 
-  /** Pulls what the servers hold now. */
-  public ParameterSnapshot pull() {
-    return pull(0, () -> false)
-        .orElseThrow(
-            () -> new ExchangeException("a server refused to let parameters be read: join first"));
-  }
-
   /**
    * Pulls every partition once it has reached a version.
    *
    * @return empty when {@code stop} became true, or a server wants the reader to join again
    * @throws ExchangeException when a shard does not answer, or refuses
    */
+  @Override
   public Optional<ParameterSnapshot> pull(long minimumVersion, BooleanSupplier stop) {
     PartitionVersions versions = new PartitionVersions(plan);
     Ending ending =

@@ -87,6 +87,42 @@ public sealed interface TrainingEvent {
       String parametersHash)
       implements TrainingEvent {}
 
+  /**
+   * All workers' parameters were averaged for a test, in a job without servers.
+   *
+   * @param version the lowest of any worker
+   * @param workers whose parameters were averaged
+   * @param consensusDistance {@code sqrt(sum_i |x_i - mean|^2 / N)}; 0 when all are equal
+   * @param localAccuracy mean over the workers of their own accuracy in percent, on part of the
+   *     test set; NaN when only the average was tested
+   */
+  record ReplicasAveraged(
+      long timeMillis, long version, int workers, double consensusDistance, double localAccuracy)
+      implements TrainingEvent {}
+
+  /**
+   * What one worker's exchange with the others has cost since it was admitted.
+   *
+   * @param epochs passes of all workers together over the training set
+   * @param secondsExchanging from the start of each exchange until its last message had arrived
+   * @param secondsWaited of these, not beside a gradient
+   * @param hiddenShare the rest of them, 0 to 1
+   * @param spectralGap how fast the workers approach each other, 1 where they always agree
+   * @param skipped gradients left out because they held NaN or infinity
+   */
+  record PeerExchange(
+      long timeMillis,
+      int rank,
+      int incarnation,
+      long version,
+      double epochs,
+      double secondsExchanging,
+      double secondsWaited,
+      double hiddenShare,
+      double spectralGap,
+      long skipped)
+      implements TrainingEvent {}
+
   /** A gradient was turned away. */
   record UpdateRefused(
       long timeMillis, int shard, int rank, long step, int partition, String reason)

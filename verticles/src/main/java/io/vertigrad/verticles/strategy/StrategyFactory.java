@@ -17,4 +17,12 @@ public interface StrategyFactory {
    * partition waits for it earlier than another.
    */
   boolean lockstep();
+
+  /**
+   * How many servers a job has that asks for {@code wanted}; none where the workers exchange among
+   * themselves.
+   */
+  default int servers(int wanted) {
+    return wanted;
+  }
 }

@@ -52,6 +52,23 @@ final class Tally {
     round.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
   }
 
+  /**
+   * A step without servers.
+   *
+   * @param applied samples behind the gradient, 0 if it was left out
+   * @param allSent bytes of the whole session
+   * @param allReceived likewise
+   */
+  void swapped(int applied, double loss, long newest, long nanos, long allSent, long allReceived) {
+    step++;
+    samples += applied;
+    lossSum += loss * applied;
+    version = newest;
+    exchangingNanos += nanos;
+    bytesSent = allSent;
+    bytesReceived = allReceived;
+  }
+
   void pulled(long newest) {
     version = newest;
   }

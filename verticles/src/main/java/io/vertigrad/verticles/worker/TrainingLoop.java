@@ -17,7 +17,7 @@ import java.util.function.LongSupplier;
  * <p>{@link #run()} belongs to the thread that owns the model; {@link #stop}, {@link #evicted} and
  * {@link #progress} may be called by any.
  */
-public final class TrainingLoop {
+public final class TrainingLoop implements Work {
 
   private static final long SNAPSHOT_NANOS = 50_000_000;
   private static final int FRUITLESS_JOINS = 5;
@@ -26,14 +26,12 @@ public final class TrainingLoop {
   private final TrainingPlan plan;
   private final PartitionExchange exchange;
   private final Enrolment enrolment;
-  private final IntFunction<BatchSource> data;
+  private final BatchesOfRank batches;
   private final LongSupplier nanoClock;
   private volatile boolean stopping;
   private volatile Identity evicted;
   private volatile LoopProgress progress = LoopProgress.NONE;
   private long snapshotNanos;
-  private int rankOfBatches = -1;
-  private BatchSource batches;
 
   /**
    * @param data opens the batches of a rank; closed by the loop
@@ -50,7 +48,7 @@ public final class TrainingLoop {
     this.plan = plan;
     this.exchange = exchange;
     this.enrolment = enrolment;
-    this.data = data;
+    this.batches = new BatchesOfRank(data);
     this.nanoClock = nanoClock;
   }
 
@@ -60,8 +58,9 @@ public final class TrainingLoop {
    * @return true when it was reached, false when told to stop before
    * @throws ExchangeException when the servers cannot be worked with; the message says why
    */
+  @Override
   public boolean run() {
-    try {
+    try (batches) {
       int fruitless = 0;
       while (!stopping) {
         Optional<Membership.Member> member = enrolment.join();
@@ -76,24 +75,23 @@ public final class TrainingLoop {
         refuseEndlessJoining(fruitless, member.get());
       }
       return false;
-    } finally {
-      closeBatches();
     }
   }
 
-  /** Ends {@link #run()} soon: at the latest after the gradient that is being computed. */
+  @Override
   public void stop() {
     stopping = true;
     exchange.wake();
   }
 
-  /** Makes {@link #run()} join again if this is what it works as: it is not welcome any more. */
+  @Override
   public void evicted(int rank, int incarnation) {
     evicted = new Identity(plan.job(), rank, incarnation);
     exchange.wake();
   }
 
   /** Counters, at most some 50 ms behind while it runs, exact when it has ended. */
+  @Override
   public LoopProgress progress() {
     return progress;
   }
@@ -106,7 +104,7 @@ public final class TrainingLoop {
         if (session.finished()) {
           return true;
         }
-        ending = session.step(batches(rank));
+        ending = session.step(batches.of(rank));
         long now = nanoClock.getAsLong();
         if (now - snapshotNanos >= SNAPSHOT_NANOS) {
           snapshotNanos = now;
@@ -137,22 +135,6 @@ public final class TrainingLoop {
           ("worker %d joined %d times in a row and was refused before a step was answered, last as"
                   + " incarnation %d; do servers and coordinator belong to the same job?")
               .formatted(member.rank(), fruitless, member.incarnation()));
-    }
-  }
-
-  private BatchSource batches(int rank) {
-    if (batches == null || rankOfBatches != rank) {
-      closeBatches();
-      batches = data.apply(rank);
-      rankOfBatches = rank;
-    }
-    return batches;
-  }
-
-  private void closeBatches() {
-    if (batches != null) {
-      batches.close();
-      batches = null;
     }
   }
 }

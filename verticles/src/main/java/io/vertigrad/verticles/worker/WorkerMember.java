@@ -5,7 +5,6 @@ import io.vertigrad.verticles.coordinator.Admission;
 import io.vertigrad.verticles.coordinator.CoordinatorClient;
 import io.vertigrad.verticles.coordinator.MemberHandler;
 import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.exchange.BusExchange;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.Membership;
@@ -14,6 +13,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,7 +32,7 @@ final class WorkerMember implements MemberHandler, Enrolment {
   private volatile Admission lost;
   private volatile boolean stopping;
 
-  private record Duties(ParameterLayout layout, BusExchange exchange, TrainingLoop loop) {}
+  private record Duties(ParameterLayout layout, Consumer<Membership> membership, Work work) {}
 
   /** Made on the verticle's context. */
   WorkerMember(Vertx vertx, JobConfig job) {
@@ -40,10 +40,10 @@ final class WorkerMember implements MemberHandler, Enrolment {
   }
 
   /** Whom to tell; before the loop runs. */
-  void serve(ParameterLayout layout, BusExchange exchange, TrainingLoop loop) {
-    duties = new Duties(layout, exchange, loop);
+  void serve(ParameterLayout layout, Consumer<Membership> membership, Work work) {
+    duties = new Duties(layout, membership, work);
     if (stopping) {
-      loop.stop();
+      work.stop();
     }
   }
 
@@ -64,7 +64,7 @@ final class WorkerMember implements MemberHandler, Enrolment {
       Optional<Admission> admission = Rendezvous.await(admission(mine.layout()), () -> stopping);
       Optional<Membership> running = admission.flatMap(this::awaitStart);
       if (running.isPresent()) {
-        mine.exchange().membershipChanged(running.get());
+        mine.membership().accept(running.get());
         return running.get().worker(admission.get().rank());
       }
     }
@@ -95,14 +95,15 @@ final class WorkerMember implements MemberHandler, Enrolment {
     stopping = true;
     Duties mine = duties;
     if (mine != null) {
-      mine.loop().stop();
+      mine.work().stop();
     }
   }
 
-  void report(LoopProgress progress, String event) {
+  void report(LoopProgress progress, long samplesOfAll, String event) {
     coordinator.report(
         new JsonObject()
             .put("version", progress.version())
+            .put("samples", samplesOfAll)
             .put("step", progress.step())
             .put("event", event));
   }
@@ -113,7 +114,7 @@ final class WorkerMember implements MemberHandler, Enrolment {
 
   @Override
   public void membershipChanged(Membership now) {
-    duties.exchange().membershipChanged(now);
+    duties.membership().accept(now);
   }
 
   @Override
@@ -121,7 +122,7 @@ final class WorkerMember implements MemberHandler, Enrolment {
     Admission gone = current;
     LOG.warn("{} evicted, joins again: {}", gone, why);
     lost = gone;
-    duties.loop().evicted(gone.rank(), gone.incarnation());
+    duties.work().evicted(gone.rank(), gone.incarnation());
   }
 
   @Override

@@ -15,11 +15,15 @@ import io.vertigrad.compute.data.ShuffledSampler;
 import io.vertigrad.verticles.exchange.BusExchange;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PartitionPlan;
+import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
+import io.vertigrad.verticles.worker.PeerTrainingLoop.PeerTrainingPlan;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
-import io.vertx.core.eventbus.EventBus;
+import io.vertx.core.Vertx;
+import java.util.List;
 
 /**
  * The one thread that builds a worker's model, trains it and closes it.
@@ -28,15 +32,15 @@ import io.vertx.core.eventbus.EventBus;
  */
 final class WorkerThread {
 
-  private final EventBus bus;
+  private final Vertx vertx;
   private final JobConfig job;
   private final WorkerMember member;
   private final ClassLoader loader = WorkerThread.class.getClassLoader();
   private final Promise<Boolean> ended = Promise.promise();
-  private volatile TrainingLoop loop;
+  private volatile Work work;
 
-  WorkerThread(EventBus bus, JobConfig job, WorkerMember member) {
-    this.bus = bus;
+  WorkerThread(Vertx vertx, JobConfig job, WorkerMember member) {
+    this.vertx = vertx;
     this.job = job;
     this.member = member;
   }
@@ -52,8 +56,20 @@ final class WorkerThread {
 
   /** Counters; any thread. */
   LoopProgress progress() {
-    TrainingLoop running = loop;
+    Work running = work;
     return running == null ? LoopProgress.NONE : running.progress();
+  }
+
+  /** Samples applied by all workers, if this one knows; any thread. */
+  long samplesOfAll() {
+    Work running = work;
+    return running == null ? 0 : running.samplesOfAll();
+  }
+
+  /** What else there is to tell; any thread. */
+  List<TrainingEvent> news() {
+    Work running = work;
+    return running == null ? List.of() : running.news();
   }
 
   private void run() {
@@ -68,19 +84,31 @@ final class WorkerThread {
     StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     try (Model model = Engine.named(job.engine()).model(job.modelOn(data))) {
-      PartitionPlan partitions = PartitionPlan.of(job, model.layout());
-      BusExchange exchange = BusExchange.of(bus, job);
-      loop =
-          new TrainingLoop(
-              model,
-              TrainingPlan.of(job, strategy, partitions),
-              exchange,
-              member,
-              rank -> batches(data, rank),
-              System::nanoTime);
-      member.serve(model.layout(), exchange, loop);
-      return loop.run();
+      TrainingPlan plan = TrainingPlan.of(job, strategy, PartitionPlan.of(job, model.layout()));
+      return strategy instanceof PeerStrategyFactory peers
+          ? trainWithPeers(peers, plan, model, data)
+          : trainWithServers(plan, model, data);
     }
+  }
+
+  private boolean trainWithServers(TrainingPlan plan, Model model, Dataset data) {
+    BusExchange exchange = BusExchange.of(vertx.eventBus(), job);
+    TrainingLoop loop =
+        new TrainingLoop(
+            model, plan, exchange, member, rank -> batches(data, rank), System::nanoTime);
+    work = loop;
+    member.serve(model.layout(), exchange::membershipChanged, loop);
+    return loop.run();
+  }
+
+  private boolean trainWithPeers(
+      PeerStrategyFactory strategy, TrainingPlan plan, Model model, Dataset data) {
+    PeerTrainingPlan peers =
+        new PeerTrainingPlan(vertx, job, plan, strategy, data.size(), System::nanoTime);
+    PeerTrainingLoop loop = new PeerTrainingLoop(peers, model, member, rank -> batches(data, rank));
+    work = loop;
+    member.serve(model.layout(), loop::membershipChanged, loop);
+    return loop.run();
   }
 
   private BatchSource batches(Dataset data, int rank) {

@@ -36,7 +36,7 @@ public final class WorkerVerticle extends VerticleBase {
     FrameCodecs.register(vertx.eventBus());
     events = new EventPublisher(vertx, job.addresses());
     member = new WorkerMember(vertx, job);
-    thread = new WorkerThread(vertx.eventBus(), job, member);
+    thread = new WorkerThread(vertx, job, member);
     reportTimer = vertx.setPeriodic(REPORT_MILLIS, timer -> report("trains"));
     Homecoming.to(context, thread.start())
         .transform(result -> depart(result.result(), result.cause()))
@@ -75,11 +75,12 @@ public final class WorkerVerticle extends VerticleBase {
 
   private void report(String event) {
     LoopProgress now = thread.progress();
-    member.report(now, event);
+    member.report(now, thread.samplesOfAll(), event);
     if (now.step() == reported.step() && now.incarnation() == reported.incarnation()) {
       return;
     }
     events.publish(now.toEvent(System.currentTimeMillis(), reported));
+    thread.news().forEach(events::publish);
     reported = now;
   }
 }

@@ -30,7 +30,9 @@ final class TrainingEventJsonTest {
         new TrainingEvent.CheckpointWritten(9, 0, 57, "/tmp/a \"quoted\" file", 12),
         new TrainingEvent.CheckpointFailed(10, 0, 57, "No space left on device"),
         new TrainingEvent.JobFinished(11, 400, 51_200),
-        new TrainingEvent.JobFailed(12, "server 0 is missing"));
+        new TrainingEvent.JobFailed(12, "server 0 is missing"),
+        new TrainingEvent.ReplicasAveraged(13, 40, 4, 0.25, 91.5),
+        new TrainingEvent.PeerExchange(14, 1, 0, 40, 0.5, 2.5, 0.25, 0.9, 1.0 / 3, 2));
   }
 
   @ParameterizedTest

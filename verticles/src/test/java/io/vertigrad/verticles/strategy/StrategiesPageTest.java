@@ -24,13 +24,13 @@ class StrategiesPageTest {
       Pattern.compile("\\| `(\\w+)` \\| [^|]+ \\| [^|]+ \\| `([^`]+)` \\|");
 
   @ParameterizedTest
-  @ValueSource(strings = {"sync", "async", "ssp"})
+  @ValueSource(strings = {"sync", "async", "ssp", "dpsgd", "allreduce", "local", "gossip"})
   void shouldListEveryKeyWithADefaultThatIsAccepted(String name) throws IOException {
     JsonObject documented = new JsonObject();
     Matcher row = ROW.matcher(section(name));
     while (row.find()) {
       String value = row.group(2);
-      documented.put(row.group(1), value.matches("\\d+") ? Long.valueOf(value) : value);
+      documented.put(row.group(1), read(value));
     }
     StrategyProvider provider = StrategyProviders.named(name, getClass().getClassLoader());
 
@@ -44,6 +44,15 @@ class StrategiesPageTest {
                     provider.configure(
                         Settings.of("docs", JsonObject.of("unheardOfByAnyStrategy", 1))))
             .getMessage());
+  }
+
+  private static Object read(String value) {
+    if (value.equals("null")) {
+      return null;
+    }
+    return value.matches("true|false")
+        ? Boolean.valueOf(value)
+        : value.matches("\\d+") ? Long.valueOf(value) : value;
   }
 
   private static String section(String name) throws IOException {

@@ -17,7 +17,15 @@ class StrategyProvidersTest {
   private static final ClassLoader LOADER = StrategyProvidersTest.class.getClassLoader();
 
   @ParameterizedTest
-  @CsvSource({"sync, true, 200", "async, false, 400", "ssp, false, 400"})
+  @CsvSource({
+    "sync, true, 200",
+    "async, false, 400",
+    "ssp, false, 400",
+    "dpsgd, true, 200",
+    "allreduce, true, 200",
+    "local, true, 200",
+    "gossip, true, 200"
+  })
   void shouldFindAStrategyByItsName(String name, boolean lockstep, long last) {
     StrategyFactory factory = StrategyProviders.configure(config(name), LOADER);
 
@@ -31,7 +39,7 @@ class StrategyProvidersTest {
         assertThrows(
             SettingsException.class, () -> StrategyProviders.configure(config("snyc"), LOADER));
 
-    String start = "conf/x.json: strategy.name is \"snyc\", expected one of async, ";
+    String start = "conf/x.json: strategy.name is \"snyc\", expected one of allreduce, ";
     assertTrue(e.getMessage().startsWith(start), e.getMessage());
     assertTrue(e.getMessage().contains("ssp, sync"), e.getMessage());
   }
@@ -41,7 +49,7 @@ class StrategyProvidersTest {
     Exception e =
         assertThrows(IllegalArgumentException.class, () -> StrategyProviders.named("snyc", LOADER));
 
-    assertTrue(e.getMessage().startsWith("strategy is \"snyc\", expected one of async"));
+    assertTrue(e.getMessage().startsWith("strategy is \"snyc\", expected one of allreduce"));
   }
 
   private static NamedConfig config(String name) {

@@ -1,0 +1,78 @@
+package io.vertigrad.benchmarks.scale;
+
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Prints messages, bytes and time of one round for 2 to 1,024 workers, as Markdown tables: the
+ * strategies themselves over a {@link VirtualNetwork}, for ResNet-20's parameters.
+ */
+final class ScaleMain {
+
+  private static final int PARAMETERS = 274_042;
+  private static final int FRAME_ELEMENTS = 114_432;
+  private static final int ELEMENTS_EACH = 64;
+  private static final List<Integer> WORKERS = List.of(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024);
+
+  /**
+   * Links that the tables are for.
+   *
+   * @param bytesPerSecond of every link, each way
+   */
+  private record Link(String name, double bytesPerSecond, long latencyNanos) {}
+
+  private static final List<Link> LINKS =
+      List.of(
+          new Link("10 Gbit/s, 50 us", 1.25e9, 50_000),
+          new Link("100 Mbit/s, 5 ms", 1.25e7, 5_000_000));
+
+  private ScaleMain() {}
+
+  /** The largest number of workers; 1,024 when not given, which takes minutes. */
+  public static void main(String[] arguments) {
+    int most = arguments.length == 0 ? 1024 : Integer.parseInt(arguments[0]);
+    for (Link link : LINKS) {
+      System.out.printf("%n%s, %,d parameters%n%n", link.name(), PARAMETERS);
+      System.out.println("| strategy | workers | messages | MB sent by a worker | ms a round |");
+      System.out.println("| --- | --- | --- | --- | --- |");
+      for (int workers : WORKERS) {
+        if (workers <= most) {
+          strategies().forEach((name, settings) -> print(link, name, settings, workers));
+        }
+      }
+    }
+  }
+
+  private static Map<String, JsonObject> strategies() {
+    Map<String, JsonObject> strategies = new TreeMap<>();
+    strategies.put("server, gather", new JsonObject());
+    strategies.put("allreduce", named("allreduce").put("checkEvery", 0));
+    strategies.put("dpsgd, ring", named("dpsgd").put("topology", "ring"));
+    strategies.put("dpsgd, exponential", named("dpsgd").put("topology", "exponential"));
+    return strategies;
+  }
+
+  private static JsonObject named(String name) {
+    return new JsonObject().put("name", name);
+  }
+
+  private static void print(Link link, String name, JsonObject settings, int workers) {
+    int parameters = PARAMETERS / ELEMENTS_EACH;
+    ScaleCase one =
+        new ScaleCase(name, settings, workers, parameters, FRAME_ELEMENTS / ELEMENTS_EACH);
+    ScaleCase.Cost cost =
+        one.measure(
+            () -> new VirtualNetwork(link.bytesPerSecond(), link.latencyNanos(), ELEMENTS_EACH));
+    System.out.printf(
+        Locale.ROOT,
+        "| %s | %d | %,.0f | %.3f | %.2f |%n",
+        name,
+        workers,
+        cost.messages(),
+        cost.bytes() / workers / 1e6,
+        cost.seconds() * 1e3);
+  }
+}

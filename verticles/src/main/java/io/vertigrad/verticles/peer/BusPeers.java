@@ -1,0 +1,249 @@
+package io.vertigrad.verticles.peer;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.Malformed;
+import io.vertigrad.codecs.PeerPartition;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.UnansweredException;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
+import io.vertigrad.verticles.strategy.decentral.PeerGroup;
+import io.vertigrad.verticles.strategy.decentral.PeerInbox;
+import io.vertigrad.verticles.strategy.decentral.Peers;
+import io.vertigrad.verticles.strategy.decentral.Tag;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.Message;
+import io.vertx.core.eventbus.MessageConsumer;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+/**
+ * One incarnation of a worker among its peers, over the event bus.
+ *
+ * <p>{@link #membershipChanged} may be called by any thread, everything else by the worker's.
+ */
+public final class BusPeers implements Peers {
+
+  private static final int SPINS = 100;
+  private static final long LOOK_NANOS = 50_000_000;
+  private static final String ROLE = "peer";
+
+  private final Vertx vertx;
+  private final JobConfig job;
+  private final long layout;
+  private final Identity self;
+  private final BooleanSupplier stop;
+  private final PeerInbox inbox = new PeerInbox();
+  private final Map<String, PeerOutbox> outboxes = new ConcurrentHashMap<>();
+  private final LongAdder bytesSent = new LongAdder();
+  private final LongAdder bytesReceived = new LongAdder();
+  private volatile Membership newest = Membership.NONE;
+  private volatile Thread parked;
+  private Membership adopted = Membership.NONE;
+  private MessageConsumer<Frame> consumer;
+
+  /**
+   * A line that is not open yet.
+   *
+   * @param layout hash of the parameter layout
+   * @param stop becomes true when this incarnation is to end
+   */
+  public BusPeers(Vertx vertx, JobConfig job, long layout, Identity self, BooleanSupplier stop) {
+    this.vertx = vertx;
+    this.job = job;
+    this.layout = layout;
+    this.self = self;
+    this.stop = stop;
+  }
+
+  /** Starts listening; completes when others can send. */
+  public Future<Void> open() {
+    consumer = vertx.eventBus().consumer(address(self.rank(), self.incarnation()), this::hear);
+    return consumer.completion();
+  }
+
+  /** Stops listening, and lets go of what was not delivered. */
+  public Future<Void> close() {
+    outboxes.values().forEach(outbox -> outbox.moveTo(Integer.MAX_VALUE));
+    return consumer.unregister();
+  }
+
+  /** Tells who takes part from now on. */
+  public void membershipChanged(Membership now) {
+    if (now.epoch() > newest.epoch()) {
+      newest = now;
+      wake();
+    }
+  }
+
+  /** Makes a thread that waits look whether it is to stop. */
+  public void wake() {
+    LockSupport.unpark(parked);
+  }
+
+  /** True while the newest group is one that has this worker and was not adopted yet. */
+  public boolean regrouped() {
+    Membership now = newest;
+    return now.epoch() > adopted.epoch() && now.hasWorker(self.rank(), self.incarnation());
+  }
+
+  /** True while no newer group than the adopted one was heard of. */
+  public boolean current() {
+    return newest.epoch() == adopted.epoch();
+  }
+
+  /** Waits for news, at most some 50 ms. */
+  public void pause() {
+    park(LOOK_NANOS);
+  }
+
+  /** Payload sent, retries not counted. */
+  public long bytesSent() {
+    return bytesSent.sum();
+  }
+
+  /** Payload received, duplicates not counted. */
+  public long bytesReceived() {
+    return bytesReceived.sum();
+  }
+
+  @Override
+  public PeerGroup adopt() {
+    adopted = newest;
+    inbox.adopt(adopted.epoch());
+    outboxes.values().forEach(outbox -> outbox.moveTo(adopted.epoch()));
+    return new PeerGroup(
+        adopted.epoch(),
+        adopted.workers().stream().map(Membership.Member::rank).toList(),
+        self.rank());
+  }
+
+  @Override
+  public void send(int rank, Tag tag, Tensor tensor) {
+    PeerPartition frame =
+        new PeerPartition(
+            self.exchange(adopted.epoch(), tag.round(), tag.piece()), layout, tag.phase(), tensor);
+    bytesSent.add(tensor.payloadBytes());
+    String address = address(rank, incarnation(rank));
+    outboxes.computeIfAbsent(address, to -> new PeerOutbox(vertx, to, job.exchange())).offer(frame);
+  }
+
+  @Override
+  public Tensor receive(int rank, Tag tag) {
+    long begun = System.nanoTime();
+    for (int tries = 0; ; tries++) {
+      if (stop.getAsBoolean() || newest.epoch() > adopted.epoch()) {
+        throw new GroupChangedException("membership epoch " + newest.epoch());
+      }
+      Optional<Tensor> message = poll(rank, tag);
+      if (message.isPresent()) {
+        return message.get();
+      }
+      if (System.nanoTime() - begun > job.exchange().deadlineMillis() * 1_000_000) {
+        throw unanswered(rank, tag);
+      }
+      if (tries < SPINS) {
+        Thread.onSpinWait();
+      } else {
+        await(rank, tag);
+      }
+    }
+  }
+
+  @Override
+  public Optional<Tensor> poll(int rank, Tag tag) {
+    return inbox.take(rank, tag);
+  }
+
+  @Override
+  public long arrivedNanos() {
+    return inbox.arrivedNanos();
+  }
+
+  private void hear(Message<Frame> message) {
+    if (!(message.body() instanceof PeerPartition frame)) {
+      message.reply(
+          message.body() instanceof Malformed malformed
+              ? malformed
+              : new Malformed("kind", 0, String.valueOf(message.body()), "a peer's frame"));
+      return;
+    }
+    if (frame.id().job() != self.job() || frame.layout() != layout) {
+      message.reply(foreign(frame));
+      return;
+    }
+    Tag tag = new Tag(frame.id().step(), frame.phase(), frame.id().partition());
+    boolean wanted =
+        inbox.accept(
+            frame.id().worker(), frame.id().epoch(), tag, frame.tensor(), System.nanoTime());
+    if (wanted) {
+      bytesReceived.add(frame.tensor().payloadBytes());
+      wake();
+    }
+    message.reply(null);
+  }
+
+  private Refusal foreign(PeerPartition frame) {
+    return new Refusal(
+        frame.id(),
+        Refusal.Reason.WRONG_LAYOUT,
+        "worker %d: found a piece of layout %016x from worker %d, expected %016x; use the same job file"
+            .formatted(self.rank(), frame.layout(), frame.id().worker(), layout));
+  }
+
+  private void await(int rank, Tag tag) {
+    parked = Thread.currentThread();
+    try {
+      if (!inbox.has(rank, tag)) {
+        LockSupport.parkNanos(this, LOOK_NANOS);
+      }
+    } finally {
+      parked = null;
+    }
+  }
+
+  private void park(long nanos) {
+    parked = Thread.currentThread();
+    try {
+      LockSupport.parkNanos(this, nanos);
+    } finally {
+      parked = null;
+    }
+  }
+
+  private UnansweredException unanswered(int rank, Tag tag) {
+    return new UnansweredException(
+        ("worker %d (incarnation %d): nothing from worker %d (incarnation %d) for %d ms: round %d,"
+                + " phase %d, piece %d of membership epoch %d. See that worker's log, or raise"
+                + " exchange.deadlineMillis")
+            .formatted(
+                self.rank(),
+                self.incarnation(),
+                rank,
+                incarnation(rank),
+                job.exchange().deadlineMillis(),
+                tag.round(),
+                tag.phase(),
+                tag.piece(),
+                adopted.epoch()));
+  }
+
+  private int incarnation(int rank) {
+    return adopted
+        .worker(rank)
+        .orElseThrow(() -> new IllegalArgumentException("no worker " + rank + " in " + adopted))
+        .incarnation();
+  }
+
+  private String address(int rank, int incarnation) {
+    return job.addresses().member(ROLE, rank, incarnation);
+  }
+}

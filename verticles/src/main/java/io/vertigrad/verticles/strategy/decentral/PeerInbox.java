@@ -1,0 +1,87 @@
+package io.vertigrad.verticles.strategy.decentral;
+
+import io.vertigrad.codecs.Tensor;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Keeps what other workers sent until it is asked for; hands each message out once, however often
+ * it came.
+ *
+ * <p>All of a worker's messages of one round are taken before any of its later ones, so remembering
+ * the newest round taken is enough to know a duplicate. Messages of older epochs are dropped, those
+ * of newer ones kept. Bounded by what the others can send before they need an answer. Any thread.
+ */
+public final class PeerInbox {
+
+  private final Map<Key, Arrived> waiting = new HashMap<>();
+  private final Map<Integer, Taken> taken = new HashMap<>();
+  private int epoch;
+  private long arrivedNanos;
+
+  private record Key(int from, int epoch, Tag tag) {}
+
+  private record Arrived(Tensor tensor, long nanos) {}
+
+  private record Taken(long round, Set<Tag> tags) {}
+
+  /**
+   * Takes a message in.
+   *
+   * @return false when it is not wanted: of an older epoch, or here before
+   */
+  public synchronized boolean accept(
+      int from, int sentEpoch, Tag tag, Tensor tensor, long nowNanos) {
+    if (sentEpoch < epoch || sentEpoch == epoch && wasTaken(from, tag)) {
+      return false;
+    }
+    return waiting.putIfAbsent(new Key(from, sentEpoch, tag), new Arrived(tensor, nowNanos))
+        == null;
+  }
+
+  /** Moves on to an epoch. */
+  public synchronized void adopt(int newEpoch) {
+    epoch = newEpoch;
+    taken.clear();
+    waiting.keySet().removeIf(key -> key.epoch() < newEpoch);
+  }
+
+  /** Hands a message of the adopted epoch out. */
+  public synchronized Optional<Tensor> take(int from, Tag tag) {
+    Arrived arrived = waiting.remove(new Key(from, epoch, tag));
+    if (arrived == null) {
+      return Optional.empty();
+    }
+    Taken before = taken.get(from);
+    if (before == null || before.round() < tag.round()) {
+      before = new Taken(tag.round(), new HashSet<>());
+      taken.put(from, before);
+    }
+    before.tags().add(tag);
+    arrivedNanos = arrived.nanos();
+    return Optional.of(arrived.tensor());
+  }
+
+  /** True when a message of the adopted epoch is here. */
+  public synchronized boolean has(int from, Tag tag) {
+    return waiting.containsKey(new Key(from, epoch, tag));
+  }
+
+  /** When the message handed out last had come. */
+  public synchronized long arrivedNanos() {
+    return arrivedNanos;
+  }
+
+  /** Messages that nobody has asked for yet. */
+  public synchronized int size() {
+    return waiting.size();
+  }
+
+  private boolean wasTaken(int from, Tag tag) {
+    Taken before = taken.get(from);
+    return before != null && (tag.round() < before.round() || before.tags().contains(tag));
+  }
+}

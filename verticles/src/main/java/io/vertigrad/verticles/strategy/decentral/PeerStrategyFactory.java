@@ -1,0 +1,34 @@
+package io.vertigrad.verticles.strategy.decentral;
+
+import io.vertigrad.verticles.strategy.ExchangeStrategy;
+import io.vertigrad.verticles.strategy.StrategyContext;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+
+/** A configured strategy whose seat is beside each worker; such a job has no servers. */
+public interface PeerStrategyFactory extends StrategyFactory {
+
+  /** The rule of one worker. */
+  PeerStrategy create(PeerContext context);
+
+  /** There is no server to sit beside. */
+  @Override
+  default ExchangeStrategy create(StrategyContext context) {
+    throw new UnsupportedOperationException("this strategy sits beside workers, not servers");
+  }
+
+  /** A version is a step of every worker. */
+  @Override
+  default long lastVersion(long steps, int workers) {
+    return steps;
+  }
+
+  @Override
+  default boolean lockstep() {
+    return true;
+  }
+
+  @Override
+  default int servers(int wanted) {
+    return 0;
+  }
+}

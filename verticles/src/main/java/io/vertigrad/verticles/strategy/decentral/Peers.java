@@ -1,0 +1,41 @@
+package io.vertigrad.verticles.strategy.decentral;
+
+import io.vertigrad.codecs.Tensor;
+import java.util.Optional;
+
+/**
+ * One worker's line to the others of its group; belongs to the worker's thread.
+ *
+ * <p>Each message arrives once, whatever the way does to it, and keeps until it is received. A
+ * message is known by its sender, the group's epoch and its {@link Tag}, so none is mistaken for
+ * another. Messages of an earlier epoch are gone. All of a worker's messages of one round are
+ * received before any of its later ones.
+ */
+public interface Peers {
+
+  /** The newest group heard of; from now on messages go to it and come from it. */
+  PeerGroup adopt();
+
+  /**
+   * Sends and returns at once; the tensor may be queued behind earlier ones to the same worker.
+   *
+   * @param rank another worker of the group
+   */
+  void send(int rank, Tag tag, Tensor tensor);
+
+  /**
+   * Waits for a message.
+   *
+   * @throws GroupChangedException when there is a newer group than the one adopted, or nobody wants
+   *     the message any more: let go of the round
+   * @throws io.vertigrad.verticles.exchange.UnansweredException at the deadline, naming who has not
+   *     sent what
+   */
+  Tensor receive(int rank, Tag tag);
+
+  /** A message if it is there already. */
+  Optional<Tensor> poll(int rank, Tag tag);
+
+  /** When the message that was received last had arrived; see {@link System#nanoTime()}. */
+  long arrivedNanos();
+}

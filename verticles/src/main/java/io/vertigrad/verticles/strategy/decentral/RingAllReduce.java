@@ -1,0 +1,117 @@
+package io.vertigrad.verticles.strategy.decentral;
+
+import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import java.nio.FloatBuffer;
+
+/**
+ * Data parallelism as in DDP and Horovod: every replica takes the same step with the mean gradient
+ * {@code sum_i n_i g_i / sum_i n_i}, n the samples behind each.
+ *
+ * <p>The sum is a {@link RingReduction}, so that all replicas stay equal bit for bit; their hashes
+ * are compared at intervals. Statistics' differences are averaged the same way. A mean that holds
+ * NaN or infinity is left out by everyone. A new group goes on from whoever has come furthest,
+ * optimizer state included.
+ */
+final class RingAllReduce implements PeerStrategy {
+
+  private static final long OPENING_ROUNDS = 2;
+
+  private final RingAllReduceConfig config;
+  private final PeerContext context;
+  private final Replica replica;
+  private final Optimizer optimizer;
+  private final float[] sum;
+  private PeerGroup group;
+  private RingReduction reduction;
+  private long round;
+  private ExchangeTiming timing = ExchangeTiming.NONE;
+
+  RingAllReduce(RingAllReduceConfig config, PeerContext context) {
+    this.config = config;
+    this.context = context;
+    this.replica = context.replica();
+    this.optimizer = context.optimizers().apply(scaled(config, context));
+    this.sum = new float[replica.length() + 1];
+  }
+
+  @Override
+  public void open(PeerGroup now, boolean fresh) {
+    group = now;
+    reduction = new RingReduction(context.peers(), now, context.type(), context.pieceElements());
+    RollCall.Entry mine = new RollCall.Entry(replica.updates(), replica.samples(), fresh);
+    RollCall call = RollCall.hold(context.peers(), now, 0, mine);
+    int source = call.furthest();
+    float[] state = Replica.state(optimizer);
+    RingBroadcast broadcast = new RingBroadcast(context.peers(), now, context.pieceElements());
+    float[] parameters = replica.parameters().clone();
+    broadcast.from(source, 1, 0, parameters);
+    broadcast.from(source, 1, 1, state);
+    replica.become(parameters);
+    optimizer.writeState(FloatBuffer.wrap(state));
+    replica.resume(call.entries().get(source).updates(), call.entries().get(source).samples());
+    round = OPENING_ROUNDS;
+  }
+
+  /** Nothing: the gradient is all that travels. */
+  @Override
+  public void begin() {}
+
+  @Override
+  public void complete(LocalGradient gradient) {
+    long readyNanos = context.nanoClock().getAsLong();
+    weigh(gradient);
+    reduction.sum(round, sum);
+    if (group.size() > 1) {
+      timing = timing.plus(readyNanos, readyNanos, context.peers().arrivedNanos());
+    }
+    step(gradient.values());
+    check();
+    round++;
+  }
+
+  @Override
+  public ExchangeTiming timing() {
+    return timing;
+  }
+
+  @Override
+  public double spectralGap() {
+    return 1;
+  }
+
+  /** A full batch weighs 1, so that narrow exchange types keep their range. */
+  private void weigh(LocalGradient gradient) {
+    float weight = (float) gradient.samples() / context.batch();
+    for (int i = 0; i < gradient.values().length; i++) {
+      sum[i] = weight * gradient.values()[i];
+    }
+    sum[replica.length()] = weight;
+  }
+
+  private void step(float[] mean) {
+    float weight = sum[replica.length()];
+    for (int i = 0; i < mean.length; i++) {
+      mean[i] = sum[i] / weight;
+    }
+    if (new LocalGradient(mean, 1).isFinite()) {
+      replica.step(optimizer, replica.parameters(), mean, (double) weight * context.batch());
+    } else {
+      timing = timing.plusSkipped();
+      replica.advance(replica.parameters(), 0);
+    }
+  }
+
+  private void check() {
+    if (config.checkEvery() > 0 && replica.updates() % config.checkEvery() == 0) {
+      new ReplicaCheck(context.peers(), group).compare(round, reduction.phases(), replica);
+    }
+  }
+
+  private static OptimizerConfig scaled(RingAllReduceConfig config, PeerContext context) {
+    OptimizerConfig optimizer = context.optimizer();
+    return config.scaleLearningRate()
+        ? optimizer.withLearningRate(optimizer.learningRate() * context.workers())
+        : optimizer;
+  }
+}

@@ -1,0 +1,20 @@
+package io.vertigrad.verticles.strategy.decentral;
+
+import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+import io.vertigrad.verticles.strategy.StrategyProvider;
+
+/** Registers {@link RingAllReduce} as {@code allreduce}. */
+public final class RingAllReduceProvider implements StrategyProvider {
+
+  @Override
+  public String name() {
+    return "allreduce";
+  }
+
+  @Override
+  public StrategyFactory configure(Settings settings) {
+    RingAllReduceConfig config = RingAllReduceConfig.read(settings);
+    return (PeerStrategyFactory) context -> new RingAllReduce(config, context);
+  }
+}

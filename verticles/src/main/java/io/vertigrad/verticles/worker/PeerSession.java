@@ -1,0 +1,211 @@
+package io.vertigrad.verticles.worker;
+
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.verticles.exchange.ExchangeException;
+import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.Rendezvous;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
+import io.vertigrad.verticles.peer.BusPeers;
+import io.vertigrad.verticles.peer.HostedSeat;
+import io.vertigrad.verticles.peer.ReplicaSeat;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.decentral.ExchangeTiming;
+import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
+import io.vertigrad.verticles.strategy.decentral.LocalGradient;
+import io.vertigrad.verticles.strategy.decentral.PeerContext;
+import io.vertigrad.verticles.strategy.decentral.PeerStrategy;
+import io.vertigrad.verticles.worker.PeerTrainingLoop.PeerTrainingPlan;
+import io.vertx.core.Future;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+
+/** One incarnation of a worker among its peers, from its first agreement to the job's end. */
+final class PeerSession {
+
+  private static final long SNAPSHOT_NANOS = 50_000_000;
+  private static final long CLOSE_NANOS = 2_000_000_000;
+  private static final long SKIPPED_UNTIL_DIVERGED = 20;
+
+  private final PeerTrainingPlan plan;
+  private final PeerReplica replica;
+  private final Identity identity;
+  private final BooleanSupplier stop;
+  private final BusPeers peers;
+  private final ReplicaSeat seat;
+  private final HostedSeat hosted;
+  private final PeerStrategy strategy;
+  private final Tally tally;
+  private boolean fresh = true;
+  private double spectralGap;
+  private long skippedInARow;
+  private long toldNanos;
+
+  /**
+   * @param stop becomes true when this incarnation is to end
+   */
+  PeerSession(PeerTrainingPlan plan, PeerReplica replica, Identity identity, BooleanSupplier stop) {
+    this.plan = plan;
+    this.replica = replica;
+    this.identity = identity;
+    this.stop = stop;
+    JobConfig job = plan.job();
+    this.peers = new BusPeers(plan.vertx(), job, replica.layout(), identity, stop);
+    this.seat =
+        new ReplicaSeat(
+            plan.training().partitions(),
+            identity.incarnation(),
+            plan.training().type(),
+            job.exchange().deadlineMillis());
+    String address = job.addresses().shard(identity.rank(), identity.incarnation());
+    this.hosted = new HostedSeat(plan.vertx(), address, seat);
+    this.strategy = plan.strategy().create(context(job));
+    this.tally = new Tally(identity);
+  }
+
+  /** Listens to peers and readers; blocks until they can send. */
+  void open() {
+    Rendezvous.await(Future.all(peers.open(), hosted.open()), () -> false);
+  }
+
+  void membershipChanged(Membership now) {
+    peers.membershipChanged(now);
+  }
+
+  void wake() {
+    peers.wake();
+  }
+
+  /** Takes steps until told to end, then lets readers look until then. */
+  void run(BatchSource batches, Consumer<PeerSession> news) {
+    while (!stop.getAsBoolean()) {
+      try {
+        if (peers.regrouped()) {
+          regroup();
+        }
+        while (mayStep()) {
+          step(batches);
+          tell(news);
+        }
+        news.accept(this);
+        while (!stop.getAsBoolean() && !peers.regrouped()) {
+          strategy.idle();
+          peers.pause();
+        }
+      } catch (GroupChangedException changed) {
+        replica.load();
+      }
+    }
+  }
+
+  /** Lets go of both addresses; waits no longer than a closing Vert.x takes. */
+  void close() {
+    long limit = System.nanoTime() + CLOSE_NANOS;
+    Rendezvous.await(
+        Future.join(peers.close(), hosted.close()).otherwiseEmpty(),
+        () -> System.nanoTime() > limit);
+  }
+
+  LoopProgress progress() {
+    return tally.snapshot();
+  }
+
+  PeerExchange exchange() {
+    ExchangeTiming timing = strategy.timing();
+    return new PeerExchange(
+        System.currentTimeMillis(),
+        identity.rank(),
+        identity.incarnation(),
+        replica.vector().updates(),
+        replica.vector().epochs(),
+        timing.exchangeNanos() / 1e9,
+        timing.waitedNanos() / 1e9,
+        timing.hiddenShare(),
+        spectralGap,
+        timing.skipped());
+  }
+
+  private boolean mayStep() {
+    return !fresh && !finished() && peers.current() && !stop.getAsBoolean();
+  }
+
+  private void regroup() {
+    strategy.open(peers.adopt(), fresh);
+    fresh = false;
+    spectralGap = strategy.spectralGap();
+    replica.load();
+    tally.pulled(replica.vector().updates());
+    show();
+  }
+
+  private void step(BatchSource batches) {
+    long start = plan.nanoClock().getAsLong();
+    Batch batch = batches.next();
+    long ready = plan.nanoClock().getAsLong();
+    tally.waitedForData(ready - start);
+    strategy.begin();
+    long begun = plan.nanoClock().getAsLong();
+    double loss = replica.compute(batch);
+    LocalGradient gradient = replica.gradient(batch.count());
+    long computed = plan.nanoClock().getAsLong();
+    long skipped = strategy.timing().skipped();
+    strategy.complete(gradient);
+    replica.load();
+    long swapping = begun - ready + plan.nanoClock().getAsLong() - computed;
+    boolean left = strategy.timing().skipped() > skipped;
+    tally.computed(batch, computed - begun);
+    tally.swapped(
+        left ? 0 : batch.count(),
+        loss,
+        replica.vector().updates(),
+        swapping,
+        peers.bytesSent(),
+        peers.bytesReceived());
+    watchDivergence(left, loss);
+    show();
+  }
+
+  /** Shows readers every version the evaluator may ask for, and the last. */
+  private void show() {
+    long version = replica.vector().updates();
+    if (finished() || version % plan.job().evaluator().every() == 0) {
+      seat.publish(version, replica.vector().parameters());
+    }
+  }
+
+  private void tell(Consumer<PeerSession> news) {
+    long now = plan.nanoClock().getAsLong();
+    if (now - toldNanos >= SNAPSHOT_NANOS) {
+      toldNanos = now;
+      news.accept(this);
+    }
+  }
+
+  private boolean finished() {
+    return replica.vector().updates() >= plan.training().lastVersion();
+  }
+
+  private void watchDivergence(boolean skipped, double loss) {
+    skippedInARow = skipped ? skippedInARow + 1 : 0;
+    if (skippedInARow >= SKIPPED_UNTIL_DIVERGED) {
+      throw new ExchangeException(
+          ("worker %d: training diverged: %d gradients in a row held NaN or infinity, the last at"
+                  + " step %d (loss %s). Lower optimizer.learningRate or set optimizer.clipNorm")
+              .formatted(identity.rank(), skippedInARow, replica.vector().updates(), loss));
+    }
+  }
+
+  private PeerContext context(JobConfig job) {
+    return new PeerContext(
+        peers,
+        replica.vector(),
+        replica::optimizer,
+        job.optimizer(),
+        job.workers().count(),
+        job.workers().batch(),
+        plan.training().type(),
+        job.exchange().partitionElements(),
+        plan.nanoClock());
+  }
+}

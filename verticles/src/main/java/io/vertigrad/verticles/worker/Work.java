@@ -1,0 +1,30 @@
+package io.vertigrad.verticles.worker;
+
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import java.util.List;
+
+/** What a worker's thread does once it takes part; all but {@link #run()} may be called by any. */
+interface Work {
+
+  /** Works until the job is over: true when its last version was reached. */
+  boolean run();
+
+  /** Ends {@link #run()} soon: at the latest after the gradient that is being computed. */
+  void stop();
+
+  /** Makes {@link #run()} join again if this is what it works as: it is not welcome any more. */
+  void evicted(int rank, int incarnation);
+
+  /** Counters. */
+  LoopProgress progress();
+
+  /** Samples applied by all workers, where no server counts them; 0 elsewhere. */
+  default long samplesOfAll() {
+    return 0;
+  }
+
+  /** What else there is to tell, with every report of progress. */
+  default List<TrainingEvent> news() {
+    return List.of();
+  }
+}

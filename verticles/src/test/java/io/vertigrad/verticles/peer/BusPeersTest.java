@@ -1,0 +1,186 @@
+package io.vertigrad.verticles.peer;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.Malformed;
+import io.vertigrad.codecs.PeerPartition;
+import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.UnansweredException;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.Membership.Member;
+import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
+import io.vertigrad.verticles.strategy.decentral.Tag;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(20)
+class BusPeersTest {
+
+  private static final long LAYOUT = 42;
+  private static final Tensor ONE = Tensor.ofFloats(1, 2);
+  private static final Tag TAG = new Tag(3, 1, 2);
+
+  private final Vertx vertx = Vertx.vertx();
+  private final JobConfig job =
+      JobConfig.read(
+          "test",
+          new JsonObject(
+              """
+              {"job": "peers", "exchange": {"retryMillis": 50, "deadlineMillis": 400,
+               "suspectMillis": 100, "evictMillis": 300, "windowBytes": 16}}
+              """));
+  private final BusPeers left = peers(0);
+  private final BusPeers right = peers(1);
+
+  @BeforeEach
+  void open() {
+    FrameCodecs.register(vertx.eventBus());
+    await(left.open());
+    group(1, left, 0, 1);
+  }
+
+  @AfterEach
+  void close() {
+    await(vertx.close());
+  }
+
+  @Test
+  void shouldBringAMessageWhenItsReceiverListensLater() {
+    left.send(1, TAG, ONE);
+    await(right.open());
+    group(1, right, 0, 1);
+
+    assertEquals(ONE, right.receive(0, TAG));
+    assertEquals(8, right.bytesReceived());
+    assertEquals(Optional.empty(), right.poll(0, TAG));
+  }
+
+  @Test
+  void shouldKeepAMessageOfAnEpochItHasNotHeardOf() {
+    await(right.open());
+    group(1, right, 0, 1);
+    group(2, left, 0, 1);
+    left.send(1, TAG, ONE);
+    Awaitility.await().until(() -> right.bytesReceived() > 0);
+
+    assertEquals(Optional.empty(), right.poll(0, TAG));
+    group(2, right, 0, 1);
+
+    assertEquals(ONE, right.receive(0, TAG));
+  }
+
+  @Test
+  void shouldSendTheSameAgainAndNoMoreThanTheWindowWhenNothingIsAcknowledged() {
+    AtomicInteger came = new AtomicInteger();
+    var consumer =
+        vertx
+            .eventBus()
+            .<Frame>consumer("vertigrad.peers.peer.1.0", message -> came.incrementAndGet());
+    await(consumer.completion());
+    IntStream.range(0, 6).forEach(i -> left.send(1, new Tag(0, 0, i), ONE));
+    // Two of eight bytes fit into sixteen: they come again and again, the others do not.
+    Awaitility.await().until(() -> came.get() >= 6);
+    await(consumer.unregister());
+
+    await(right.open());
+    group(1, right, 0, 1);
+
+    IntStream.range(0, 6).forEach(i -> assertEquals(ONE, right.receive(0, new Tag(0, 0, i))));
+    assertEquals(6 * 8, right.bytesReceived());
+    assertEquals(6 * 8, left.bytesSent());
+  }
+
+  @Test
+  void shouldNameWhoIsSilentWhenTheDeadlinePasses() {
+    UnansweredException late = assertThrows(UnansweredException.class, () -> left.receive(1, TAG));
+
+    assertEquals(
+        "worker 0 (incarnation 0): nothing from worker 1 (incarnation 0) for 400 ms: round 3,"
+            + " phase 1, piece 2 of membership epoch 1. See that worker's log, or raise"
+            + " exchange.deadlineMillis",
+        late.getMessage());
+  }
+
+  @Test
+  void shouldLetGoOfAWaitWhenTheGroupChanges() throws Exception {
+    CompletableFuture<Void> waiting =
+        CompletableFuture.runAsync(
+            () -> assertThrows(GroupChangedException.class, () -> left.receive(1, TAG)));
+
+    left.membershipChanged(membership(2, 0, 2));
+
+    waiting.get(5, TimeUnit.SECONDS);
+    assertTrue(left.regrouped());
+    assertEquals(List.of(0, 2), left.adopt().ranks());
+  }
+
+  @Test
+  void shouldNotAdoptAGroupItIsNotPartOf() {
+    left.membershipChanged(membership(2, 1, 2));
+
+    assertEquals(false, left.regrouped());
+    assertEquals(false, left.current());
+  }
+
+  @Test
+  void shouldRefuseWhatIsNotMeantForIt() {
+    ExchangeId id = new ExchangeId(job.addresses().jobHash(), 1, 0, 1, 3, 2);
+
+    assertNull(ask(new PeerPartition(id, LAYOUT, 1, ONE)));
+    Refusal foreign =
+        assertInstanceOf(Refusal.class, ask(new PeerPartition(id, LAYOUT + 1, 1, ONE)));
+    assertEquals(Refusal.Reason.WRONG_LAYOUT, foreign.reason());
+    assertInstanceOf(Malformed.class, ask(new PullRequest(id, LAYOUT, 0)));
+    assertEquals(8, left.bytesReceived());
+  }
+
+  private Frame ask(Frame frame) {
+    return await(vertx.eventBus().<Frame>request("vertigrad.peers.peer.0.0", frame)).body();
+  }
+
+  private BusPeers peers(int rank) {
+    Identity self = new Identity(job.addresses().jobHash(), rank, 0);
+    return new BusPeers(vertx, job, LAYOUT, self, () -> false);
+  }
+
+  private static void group(int epoch, BusPeers peers, int... ranks) {
+    peers.membershipChanged(membership(epoch, ranks));
+    peers.adopt();
+  }
+
+  private static Membership membership(int epoch, int... ranks) {
+    List<Member> workers = IntStream.of(ranks).mapToObj(rank -> new Member(rank, 0, 0)).toList();
+    return new Membership(epoch, workers, List.of());
+  }
+
+  private static <T> T await(Future<T> future) {
+    try {
+      return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

@@ -1,0 +1,193 @@
+package io.vertigrad.verticles.peer;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
+import io.vertigrad.verticles.evaluator.EvaluatorVerticle;
+import io.vertigrad.verticles.fixture.PointsProvider;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
+import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
+import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertigrad.verticles.worker.WorkerVerticle;
+import io.vertx.core.Deployable;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Whole jobs without servers in one JVM: coordinator, workers and evaluator on a local bus. */
+@Timeout(60)
+class PeerJobTest {
+
+  private static final double RATE = 0.01;
+
+  private final List<TrainingEvent> events = new CopyOnWriteArrayList<>();
+  private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
+  private final List<String> workers = new ArrayList<>();
+  private Vertx vertx;
+  private JsonObject job;
+
+  @BeforeEach
+  void startVertx() {
+    vertx = Vertx.vertx();
+    vertx
+        .eventBus()
+        .<JsonObject>consumer(
+            "vertigrad.points.events", m -> events.add(TrainingEvent.fromJson(m.body())));
+    job =
+        new JsonObject()
+            .put("job", "points")
+            .put("engine", "quadratic")
+            .put("data", new JsonObject().put("name", "points"))
+            .put("optimizer", new JsonObject().put("learningRate", RATE))
+            .put("exchange", new JsonObject().put("suspectMillis", 100).put("evictMillis", 1_000));
+  }
+
+  @AfterEach
+  void closeVertx() {
+    await(vertx.close());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "allreduce, 1",
+    "allreduce, 2",
+    "allreduce, 3",
+    "dpsgd, 1",
+    "dpsgd, 2",
+    "dpsgd, 4",
+    "local, 3"
+  })
+  void shouldReachTheClosedFormWithoutAServer(String strategy, int count) {
+    train(strategy, count, 200);
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(200, result.getLong("version"));
+    assertEquals(count * samplesAfter(200, count), result.getLong("samples"));
+    assertEquals(coordinateAfter(200), lossOf(result), 1e-4);
+    ReplicasAveraged averaged = last(ReplicasAveraged.class);
+    assertEquals(count, averaged.workers());
+    assertEquals(0, averaged.consensusDistance(), 1e-6);
+    assertEquals(100, averaged.localAccuracy(), "every sample of the points has the label 1");
+    assertTrue(happened(e -> e instanceof Evaluated tested && !tested.wholeTestSet()));
+  }
+
+  @Test
+  void shouldConvergeWhenPairsMeetAtRandom() {
+    train("gossip", 3, 2_000);
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-2);
+    assertEquals(3, last(ReplicasAveraged.class).workers());
+  }
+
+  @Test
+  void shouldTellWhatTheExchangeCostWhenTraining() {
+    train("dpsgd", 2, 300);
+
+    await(coordinator.result());
+    await(coordinator.stop("the test is over"));
+
+    PeerExchange exchange = last(PeerExchange.class);
+    assertEquals(2 / 3.0, exchange.spectralGap(), 1e-9);
+    assertTrue(exchange.secondsExchanging() > 0, exchange.toString());
+    // Three coordinates of four bytes, to one neighbour each step.
+    assertTrue(last(WorkerProgress.class).bytesSent() >= 300 * 12);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"allreduce, 12000", "dpsgd, 12000", "local, 100000"})
+  void shouldGoOnWhenAWorkerLeavesAndAnotherComes(String strategy, long steps) {
+    train(strategy, 3, steps);
+    Awaitility.await().until(() -> stepsOf(1) > 50);
+
+    await(vertx.undeploy(workers.get(1)));
+    deploy(new WorkerVerticle());
+    Awaitility.await()
+        .until(() -> happened(e -> e instanceof MemberJoined j && j.incarnation() == 1));
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(steps, result.getLong("version"));
+    assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-3);
+    assertEquals(3, last(ReplicasAveraged.class).workers());
+  }
+
+  private void train(String strategy, int count, long steps) {
+    job.put("steps", steps)
+        .put("strategy", new JsonObject().put("name", strategy))
+        .put(
+            "workers", new JsonObject().put("batch", 4).put("waitSeconds", 10).put("count", count));
+    deploy(coordinator);
+    deploy(new EvaluatorVerticle());
+    for (int i = 0; i < count; i++) {
+      workers.add(deploy(new WorkerVerticle()));
+    }
+  }
+
+  private String deploy(Deployable verticle) {
+    return await(vertx.deployVerticle(verticle, new DeploymentOptions().setConfig(job.copy())));
+  }
+
+  /** Of a worker whose share of 64 samples comes in batches of 4, the last one smaller. */
+  private static long samplesAfter(int steps, int workers) {
+    int share = (64 + workers - 1) / workers;
+    int batches = (share + 3) / 4;
+    return steps / batches * share + steps % batches * 4L;
+  }
+
+  private long stepsOf(int rank) {
+    return events.stream()
+        .filter(e -> e instanceof WorkerProgress w && w.rank() == rank)
+        .mapToLong(e -> ((WorkerProgress) e).step())
+        .max()
+        .orElse(0);
+  }
+
+  private boolean happened(Predicate<TrainingEvent> event) {
+    return events.stream().anyMatch(event);
+  }
+
+  private <E extends TrainingEvent> E last(Class<E> type) {
+    List<E> found = events.stream().filter(type::isInstance).map(type::cast).toList();
+    return found.get(found.size() - 1);
+  }
+
+  /** {@code w <- w - rate (w - x)} from 0: {@code w = x (1 - (1 - rate)^steps)}. */
+  private static double coordinateAfter(int steps) {
+    return PointsProvider.COORDINATE * (1 - Math.pow(1 - RATE, steps));
+  }
+
+  /** The quadratic model's score is its first coordinate. */
+  private static double lossOf(JsonObject result) {
+    return result.getJsonObject("evaluation").getDouble("loss");
+  }
+
+  private static <T> T await(Future<T> future) {
+    try {
+      return future.toCompletionStage().toCompletableFuture().get(40, TimeUnit.SECONDS);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

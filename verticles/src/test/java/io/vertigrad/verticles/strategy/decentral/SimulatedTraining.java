@@ -1,0 +1,152 @@
+package io.vertigrad.verticles.strategy.decentral;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.verticles.strategy.StrategyProvider;
+import io.vertigrad.verticles.strategy.decentral.SimulatedWorkers.Weather;
+import io.vertigrad.verticles.strategy.decentral.SimulatedWorkers.Worker;
+import io.vertx.core.json.JsonObject;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Trains {@code f_i(x) = 1/2 |x - target_i|^2} on every simulated worker. */
+final class SimulatedTraining {
+
+  static final int BATCH = 4;
+
+  final SimulatedWorkers network;
+  final Map<Integer, Replica> replicas = new TreeMap<>();
+  final Map<Integer, PeerStrategy> strategies = new TreeMap<>();
+  OptimizerConfig optimizer = OptimizerConfig.sgd(0.1);
+  DataType type = DataType.FLOAT32;
+  int length = 7;
+  int trainable = 5;
+  int pieceElements = 2;
+  long computeNanos = 1_000_000;
+  int workers;
+  int steps = 10;
+  Samples samples = (rank, step) -> BATCH;
+  Extra extraNanos = (rank, step) -> 0;
+  final Map<Integer, Long> finishedNanos = new TreeMap<>();
+  Gradient gradient = SimulatedTraining::towardsTarget;
+
+  /** How many samples a worker's batch has. */
+  interface Samples {
+    int of(int rank, long step);
+  }
+
+  /** How much longer a worker's gradient takes. */
+  interface Extra {
+    long of(int rank, long step);
+  }
+
+  /** A worker's gradient at its parameters. */
+  interface Gradient {
+    float[] at(int rank, long step, float[] parameters);
+  }
+
+  private final StrategyProvider provider;
+  private final JsonObject settings;
+
+  SimulatedTraining(StrategyProvider provider, String settings, Weather weather, long seed) {
+    this.provider = provider;
+    this.settings = new JsonObject(settings);
+    this.network = new SimulatedWorkers(seed, weather);
+  }
+
+  /** Trains with this many workers from the start. */
+  SimulatedTraining run(int count) {
+    workers = count;
+    for (int rank = 0; rank < count; rank++) {
+      network.start(rank, this::train);
+    }
+    network.regroup(0, 1, SimulatedWorkers.ranks(count));
+    network.run();
+    return this;
+  }
+
+  void train(Worker worker) {
+    float[] initial = initial(worker.rank);
+    Replica replica = new Replica(initial, trainable, 1_000);
+    replicas.put(worker.rank, replica);
+    PeerStrategy strategy = create(worker, replica);
+    strategies.put(worker.rank, strategy);
+    worker.awaitGroup();
+    boolean fresh = true;
+    while (fresh || !network.everyoneRests()) {
+      try {
+        strategy.open(worker.adopt(), fresh);
+        fresh = false;
+        while (replica.updates() < steps) {
+          step(worker, replica, strategy);
+        }
+        rest(worker, strategy);
+      } catch (GroupChangedException changed) {
+        continue;
+      }
+    }
+  }
+
+  private void rest(Worker worker, PeerStrategy strategy) {
+    worker.rests = true;
+    finishedNanos.putIfAbsent(worker.rank, network.now());
+    while (!network.everyoneRests() && worker.current()) {
+      strategy.idle();
+      worker.compute(computeNanos);
+    }
+  }
+
+  float[] parameters(int rank) {
+    return replicas.get(rank).parameters();
+  }
+
+  /** Where a worker would begin if nobody told it otherwise: rank-dependent on purpose. */
+  float[] initial(int rank) {
+    float[] initial = new float[length];
+    for (int i = 0; i < length; i++) {
+      initial[i] = 1 + i + 10 * rank;
+    }
+    return initial;
+  }
+
+  static float target(int rank, int element) {
+    return rank - 0.5f * element;
+  }
+
+  private void step(Worker worker, Replica replica, PeerStrategy strategy) {
+    strategy.begin();
+    float[] values = gradient.at(worker.rank, replica.updates(), replica.parameters());
+    for (int i = trainable; i < length; i++) {
+      values[i] = 0.25f * (worker.rank + 1);
+    }
+    int count = samples.of(worker.rank, replica.updates());
+    worker.compute(computeNanos + extraNanos.of(worker.rank, replica.updates()));
+    strategy.complete(new LocalGradient(values, count));
+  }
+
+  private PeerStrategy create(Worker worker, Replica replica) {
+    PeerStrategyFactory factory =
+        (PeerStrategyFactory) provider.configure(Settings.of("job.json", settings.copy()));
+    return factory.create(
+        new PeerContext(
+            worker,
+            replica,
+            config -> new Optimizer(config, new TestRule(config, trainable), trainable),
+            optimizer,
+            workers,
+            BATCH,
+            type,
+            pieceElements,
+            network::now));
+  }
+
+  private static float[] towardsTarget(int rank, long step, float[] parameters) {
+    float[] values = parameters.clone();
+    for (int i = 0; i < values.length; i++) {
+      values[i] -= target(rank, i);
+    }
+    return values;
+  }
+}

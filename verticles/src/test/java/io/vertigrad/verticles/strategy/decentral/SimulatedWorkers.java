@@ -1,0 +1,302 @@
+package io.vertigrad.verticles.strategy.decentral;
+
+import io.vertigrad.codecs.Tensor;
+import java.util.List;
+import java.util.Optional;
+import java.util.PriorityQueue;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.Semaphore;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+
+/**
+ * Workers as threads of which one runs at a time, over a network in virtual time that delays,
+ * loses, duplicates and reorders as its seed says. The same seed gives the same run.
+ */
+final class SimulatedWorkers {
+
+  private static final long DEADLINE_NANOS = 60_000_000_000L;
+
+  private final Random random;
+  private final Weather weather;
+  private final PriorityQueue<Event> events = new PriorityQueue<>();
+  private final TreeMap<Integer, Worker> workers = new TreeMap<>();
+  private long now;
+  private long sequence;
+  private long messages;
+  private long bytes;
+
+  /** What the network does to each message. */
+  record Weather(double loss, double duplicates, long latencyNanos, long jitterNanos) {
+    static final Weather FAIR = new Weather(0, 0, 50_000, 0);
+    static final Weather ROUGH = new Weather(0.1, 0.1, 50_000, 3_000_000);
+    static final long RETRY_NANOS = 10_000_000;
+  }
+
+  private record Event(long nanos, long order, Runnable action) implements Comparable<Event> {
+    @Override
+    public int compareTo(Event other) {
+      int byTime = Long.compare(nanos, other.nanos);
+      return byTime != 0 ? byTime : Long.compare(order, other.order);
+    }
+  }
+
+  SimulatedWorkers(long seed, Weather weather) {
+    this.random = new Random(seed);
+    this.weather = weather;
+  }
+
+  /** Adds a worker that starts at once. */
+  Worker start(int rank, Consumer<Worker> body) {
+    Worker worker = new Worker(rank, body);
+    workers.put(rank, worker);
+    return worker;
+  }
+
+  /** At a moment, these ranks become the group; each hears of it after its own delay. */
+  void regroup(long nanos, int epoch, List<Integer> ranks) {
+    at(
+        nanos,
+        () -> ranks.forEach(rank -> at(now + delay(), () -> workers.get(rank).hear(epoch, ranks))));
+  }
+
+  /** At a moment, a worker's process is gone. */
+  void kill(long nanos, int rank) {
+    at(nanos, () -> workers.get(rank).dead = true);
+  }
+
+  void at(long nanos, Runnable action) {
+    events.add(new Event(nanos, sequence++, action));
+  }
+
+  long now() {
+    return now;
+  }
+
+  long messages() {
+    return messages;
+  }
+
+  long bytes() {
+    return bytes;
+  }
+
+  /** Runs until every living worker is done. */
+  void run() {
+    try {
+      workers.values().forEach(Worker::launch);
+      while (workers.values().stream().anyMatch(w -> !w.done && !w.dead)) {
+        List<Worker> ready = workers.values().stream().filter(Worker::runnable).toList();
+        if (!ready.isEmpty()) {
+          ready.get(random.nextInt(ready.size())).resume();
+        } else if (events.isEmpty()) {
+          workers.values().forEach(Worker::rethrow);
+          throw new AssertionError("everyone waits: " + workers.values());
+        } else {
+          Event event = events.remove();
+          now = Math.max(now, event.nanos());
+          event.action().run();
+        }
+      }
+      workers.values().forEach(Worker::rethrow);
+    } finally {
+      workers.values().forEach(Worker::interrupt);
+    }
+  }
+
+  /** True when every living worker has taken its last step. */
+  boolean everyoneRests() {
+    return workers.values().stream().allMatch(worker -> worker.rests || worker.dead);
+  }
+
+  private long delay() {
+    return weather.latencyNanos()
+        + (weather.jitterNanos() == 0 ? 0 : (long) (random.nextDouble() * weather.jitterNanos()));
+  }
+
+  private void transmit(Worker from, int to, int epoch, Tag tag, Tensor tensor) {
+    messages++;
+    bytes += tensor.payloadBytes();
+    if (random.nextDouble() < weather.loss()) {
+      at(now + Weather.RETRY_NANOS, () -> retry(from, to, epoch, tag, tensor));
+      return;
+    }
+    at(now + delay(), () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
+    if (random.nextDouble() < weather.duplicates()) {
+      at(now + delay() * 7, () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
+    }
+  }
+
+  private void retry(Worker from, int to, int epoch, Tag tag, Tensor tensor) {
+    if (!from.dead) {
+      transmit(from, to, epoch, tag, tensor);
+    }
+  }
+
+  /** One worker's thread and its line to the others. */
+  final class Worker implements Peers {
+
+    final int rank;
+    private final Thread thread;
+    private final Semaphore baton = new Semaphore(0);
+    private final Semaphore returned = new Semaphore(0);
+    private final PeerInbox inbox = new PeerInbox();
+    private PeerGroup newest;
+    private PeerGroup group;
+    private Wanted wanted;
+    private long wakeNanos = -1;
+    boolean rests;
+    private boolean woken = true;
+    private boolean done;
+    private boolean dead;
+    private Throwable failure;
+
+    private record Wanted(int from, Tag tag) {}
+
+    Worker(int rank, Consumer<Worker> body) {
+      this.rank = rank;
+      this.thread = new Thread(null, () -> live(body), "simulated worker " + rank, 256 << 10);
+      this.thread.setDaemon(true);
+    }
+
+    /** Lets virtual time pass. */
+    void compute(long nanos) {
+      wakeNanos = now + nanos;
+      at(wakeNanos, () -> {});
+      pause();
+      wakeNanos = -1;
+    }
+
+    /** Blocks until there is a group this worker belongs to. */
+    void awaitGroup() {
+      while (newest == null) {
+        pause();
+      }
+    }
+
+    boolean current() {
+      return newest.epoch() == group.epoch();
+    }
+
+    @Override
+    public PeerGroup adopt() {
+      group = newest;
+      inbox.adopt(group.epoch());
+      return group;
+    }
+
+    @Override
+    public void send(int to, Tag tag, Tensor tensor) {
+      if (to == rank || !group.ranks().contains(to)) {
+        throw new AssertionError("worker " + rank + " sends to " + to + " in " + group);
+      }
+      transmit(this, to, group.epoch(), tag, tensor);
+    }
+
+    @Override
+    public Tensor receive(int from, Tag tag) {
+      long limit = now + DEADLINE_NANOS;
+      while (true) {
+        if (newest.epoch() > group.epoch()) {
+          throw new GroupChangedException("epoch " + newest.epoch());
+        }
+        Optional<Tensor> message = inbox.take(from, tag);
+        if (message.isPresent()) {
+          return message.get();
+        }
+        if (now >= limit) {
+          throw new AssertionError(rank + " has nothing from " + from + " for " + tag);
+        }
+        wanted = new Wanted(from, tag);
+        pause();
+        wanted = null;
+      }
+    }
+
+    @Override
+    public Optional<Tensor> poll(int from, Tag tag) {
+      return inbox.take(from, tag);
+    }
+
+    @Override
+    public long arrivedNanos() {
+      return inbox.arrivedNanos();
+    }
+
+    @Override
+    public String toString() {
+      return "worker %d %s in %s wants %s"
+          .formatted(rank, done ? "done" : dead ? "dead" : "alive", group, wanted);
+    }
+
+    private boolean runnable() {
+      return !done && !dead && woken && (wakeNanos < 0 || now >= wakeNanos);
+    }
+
+    private void hear(int epoch, List<Integer> ranks) {
+      if (newest == null || newest.epoch() < epoch) {
+        newest = new PeerGroup(epoch, ranks, rank);
+        woken = true;
+      }
+    }
+
+    private void deliver(int from, int epoch, Tag tag, Tensor tensor) {
+      if (!dead) {
+        inbox.accept(from, epoch, tag, tensor, now);
+        woken |= wanted != null && wanted.from() == from && wanted.tag().equals(tag);
+      }
+    }
+
+    private void live(Consumer<Worker> body) {
+      try {
+        baton.acquireUninterruptibly();
+        body.accept(this);
+      } catch (SimulationOver over) {
+        return;
+      } catch (Throwable e) {
+        failure = e;
+      }
+      done = true;
+      returned.release();
+    }
+
+    private void launch() {
+      thread.start();
+    }
+
+    private void resume() {
+      baton.release();
+      returned.acquireUninterruptibly();
+    }
+
+    private void pause() {
+      woken = wakeNanos >= 0;
+      returned.release();
+      try {
+        baton.acquire();
+      } catch (InterruptedException e) {
+        throw new SimulationOver();
+      }
+    }
+
+    private void rethrow() {
+      if (failure != null && !dead) {
+        throw new AssertionError("worker " + rank + " failed: " + failure, failure);
+      }
+    }
+
+    private void interrupt() {
+      thread.interrupt();
+    }
+  }
+
+  private static final class SimulationOver extends Error {
+    private static final long serialVersionUID = 1L;
+  }
+
+  /** Ranks 0 to n-1. */
+  static List<Integer> ranks(int workers) {
+    return IntStream.range(0, workers).boxed().toList();
+  }
+}
