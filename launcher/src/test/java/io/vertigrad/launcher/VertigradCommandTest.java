@@ -147,7 +147,7 @@ class VertigradCommandTest {
   void shouldNameTheStrategiesWhenItIsUnknown() {
     assertRefused(
         "vertigrad: conf/digits-sync.json with --set strategy.name=snyc: strategy.name is \"snyc\","
-            + " expected one of async, ssp, sync",
+            + " expected one of allreduce, async, dpsgd, gossip, local, ssp, sync",
         "train",
         "--set",
         "strategy.name=snyc",
