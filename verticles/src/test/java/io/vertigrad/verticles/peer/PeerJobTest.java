@@ -83,7 +83,7 @@ class PeerJobTest {
     assertEquals(200, result.getLong("version"));
     assertEquals(count * samplesAfter(200, count), result.getLong("samples"));
     assertEquals(coordinateAfter(200), lossOf(result), 1e-4);
-    ReplicasAveraged averaged = last(ReplicasAveraged.class);
+    ReplicasAveraged averaged = lastOfTheEnd();
     assertEquals(count, averaged.workers());
     assertEquals(0, averaged.consensusDistance(), 1e-6);
     assertEquals(100, averaged.localAccuracy(), "every sample of the points has the label 1");
@@ -97,8 +97,9 @@ class PeerJobTest {
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-2);
-    assertEquals(3, last(ReplicasAveraged.class).workers());
+    // Whoever is done early still meets those who are behind, which keeps the mean of the two.
+    assertEquals(PointsProvider.COORDINATE, lossOf(result), 0.1 * PointsProvider.COORDINATE);
+    assertEquals(3, lastOfTheEnd().workers());
   }
 
   @Test
@@ -162,6 +163,15 @@ class PeerJobTest {
         .mapToLong(e -> ((WorkerProgress) e).step())
         .max()
         .orElse(0);
+  }
+
+  /** The end's own average, which alone carries the workers' own accuracy; it may arrive late. */
+  private ReplicasAveraged lastOfTheEnd() {
+    Awaitility.await()
+        .until(
+            () ->
+                happened(e -> e instanceof ReplicasAveraged a && !Double.isNaN(a.localAccuracy())));
+    return last(ReplicasAveraged.class);
   }
 
   private boolean happened(Predicate<TrainingEvent> event) {
