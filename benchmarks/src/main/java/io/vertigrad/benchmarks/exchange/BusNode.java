@@ -6,6 +6,8 @@ import io.vertigrad.verticles.job.ClusterConfig;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.Membership.Member;
 import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.eventbus.MessageConsumer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -25,6 +27,7 @@ final class BusNode {
   private final Vertx vertx;
   private final String address;
   private String deployment;
+  private MessageConsumer<Buffer> bare;
 
   private BusNode(Vertx vertx, String address) {
     this.vertx = vertx;
@@ -68,6 +71,19 @@ final class BusNode {
         vertx
             .deployVerticle(ShardServer.verticle(exchange, membership(exchange)))
             .await(START_SECONDS, TimeUnit.SECONDS);
+  }
+
+  /** Answers the bare bus's requests of this case from now on, and no longer the one before. */
+  void serveBare(ExchangeCase exchange) throws Exception {
+    if (bare != null) {
+      bare.unregister().await(START_SECONDS, TimeUnit.SECONDS);
+    }
+    bare = BareBus.serve(vertx, exchange);
+  }
+
+  /** One worker of the bare bus. */
+  RoundTimes workBare(ExchangeCase exchange) throws Exception {
+    return BareBus.work(vertx, exchange);
   }
 
   /** Runs these workers, one thread each, and returns when all have finished. */

@@ -16,6 +16,8 @@ final class ExchangeContest {
   private static final long PARAMETERS_PER_TURN = 150_000_000;
   private static final int MOST_ROUNDS = 2_000;
   private static final int SMALL = 10_000;
+  private static final String ASYNC = "async";
+  private static final String BARE_BUS = "bare bus";
 
   private final ExchangeNodes processes;
   private final ExchangeNodes embedded;
@@ -39,18 +41,22 @@ final class ExchangeContest {
 
   void run(BenchmarkReport report, boolean quick) throws Exception {
     Contest contest = new Contest();
-    for (String strategy : List.of("sync", "async")) {
+    for (String strategy : List.of("sync", ASYNC)) {
       enter(contest, strategy, "raw TCP", quick, processes::raw);
       enter(contest, strategy, "processes", quick, processes::bus);
       enter(contest, strategy, "embedded", quick, embedded::bus);
     }
+    enter(contest, ASYNC, BARE_BUS, quick, processes::bare);
     Map<String, Repetitions> measured = contest.run(quick ? 2 : 7);
-    for (String strategy : List.of("sync", "async")) {
+    for (String strategy : List.of("sync", ASYNC)) {
       BenchmarkRow raw = row(measured, name(strategy, "raw TCP"));
       report.add(raw);
       BenchmarkRow across = row(measured, name(strategy, "processes")).over(raw);
       report.add(4L * parameters >= 1 << 20 ? across.withAim("ratio 0.4") : across);
       report.add(row(measured, name(strategy, "embedded")).over(raw));
+      if (strategy.equals(ASYNC)) {
+        report.add(row(measured, name(ASYNC, BARE_BUS)).over(raw));
+      }
       if (parameters <= SMALL) {
         addRoundTrips(report, name(strategy, "raw TCP"), "");
         addRoundTrips(report, name(strategy, "processes"), "0.4 ms");

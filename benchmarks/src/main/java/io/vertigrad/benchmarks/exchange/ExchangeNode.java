@@ -14,7 +14,8 @@ final class ExchangeNode {
   static final String WORK_RAW = "work raw";
   static final String SERVE_BUS = "serve bus";
   static final String WORK_BUS = "work bus";
-
+  static final String SERVE_BARE = "serve bare bus";
+  static final String WORK_BARE = "work bare bus";
   static final String MEMORY = "memory";
 
   private final HeapWatch heap = new HeapWatch();
@@ -42,6 +43,11 @@ final class ExchangeNode {
     return switch (task) {
       case SERVE_RAW -> new JsonObject().put("port", RawTcpServer.start(exchange));
       case WORK_RAW -> times(List.of(RawTcpWorker.work(exchange, question.getInteger("port"))));
+      case SERVE_BARE -> {
+        bus.serveBare(exchange);
+        yield new JsonObject();
+      }
+      case WORK_BARE -> times(List.of(bus.workBare(exchange)));
       case SERVE_BUS -> {
         bus.serve(exchange);
         heap.reset();

@@ -72,6 +72,13 @@ final class ExchangeNodes implements AutoCloseable {
     return collect(task(ExchangeNode.WORK_RAW, exchange).put("port", port), exchange.workers());
   }
 
+  /** The same bytes over the event bus between the same processes, with nothing on top. */
+  List<RoundTimes> bare(ExchangeCase exchange) throws IOException, InterruptedException {
+    server.ask(task(ExchangeNode.SERVE_BARE, exchange), LIMIT_SECONDS);
+    start(exchange.workers());
+    return collect(task(ExchangeNode.WORK_BARE, exchange), exchange.workers());
+  }
+
   /** What the server's process keeps in memory, see {@link HeapWatch#report()}. */
   JsonObject serverMemory() throws InterruptedException {
     return server.ask(new JsonObject().put("task", ExchangeNode.MEMORY), LIMIT_SECONDS);
