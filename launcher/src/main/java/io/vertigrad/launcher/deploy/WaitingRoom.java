@@ -64,7 +64,7 @@ public final class WaitingRoom {
   }
 
   private synchronized String waiting() {
-    long left = Math.max(0, TimeUnit.NANOSECONDS.toSeconds(deadlineNanos - System.nanoTime()));
+    long left = Math.max(0, Math.round((deadlineNanos - System.nanoTime()) / 1e9));
     String missing =
         IntStream.range(0, job.workers().count())
             .filter(rank -> !present.contains(rank))
