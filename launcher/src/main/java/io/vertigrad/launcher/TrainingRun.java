@@ -76,6 +76,12 @@ final class TrainingRun {
       }
       conclude();
       return ExitStatus.OK;
+    } catch (RuntimeException e) {
+      if (interrupted) {
+        LOG.info("interrupted", e);
+        return ExitStatus.JOB_FAILED;
+      }
+      throw e;
     } finally {
       stop();
       forget(hook);

@@ -86,7 +86,11 @@ public final class ProcessDeployment implements Deployment {
         });
   }
 
-  private void launch(Role role, String name) throws IOException {
+  /** Not while, or after, all are stopped. */
+  private synchronized void launch(Role role, String name) throws IOException {
+    if (stopping) {
+      return;
+    }
     List<String> arguments =
         List.of(
             "node",
