@@ -5,6 +5,7 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.launcher.deploy.JobFailedException;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.coordinator.JoinException;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -34,14 +35,17 @@ final class FailureReport {
   static int failed(Exception error, CommandLine command, ParseResult result) {
     LoggerFactory.getLogger(FailureReport.class).debug("the command failed", error);
     Optional<Throwable> input = causes(error).filter(FailureReport::isInput).findFirst();
-    Optional<Throwable> job =
-        causes(error).filter(JobFailedException.class::isInstance).findFirst();
+    Optional<Throwable> job = causes(error).filter(FailureReport::isJob).findFirst();
     if (input.isPresent() && job.isEmpty()) {
       command.getErr().println("vertigrad: " + oneLine(input.get().getMessage()));
       return ExitStatus.BAD_INPUT;
     }
     command.getErr().println("vertigrad: " + job.map(FailureReport::told).orElse(bug(error)));
     return ExitStatus.JOB_FAILED;
+  }
+
+  private static boolean isJob(Throwable error) {
+    return error instanceof JobFailedException || error instanceof JoinException;
   }
 
   private static boolean isInput(Throwable error) {

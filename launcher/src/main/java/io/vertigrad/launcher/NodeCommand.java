@@ -12,6 +12,8 @@ import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import java.util.concurrent.Callable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -29,6 +31,7 @@ import picocli.CommandLine.Option;
     optionListHeading = "%nOptions:%n")
 final class NodeCommand implements Callable<Integer> {
 
+  private static final Logger LOG = LoggerFactory.getLogger(NodeCommand.class);
   private static final long READ_SECONDS = 30;
   private static final long START_SECONDS = 120;
   private static final long STOP_SECONDS = 15;
@@ -54,6 +57,8 @@ final class NodeCommand implements Callable<Integer> {
   @Option(names = "--with-parent", hidden = true)
   private boolean withParent;
 
+  private volatile boolean stopping;
+
   @Override
   public Integer call() {
     if (withParent) {
@@ -63,11 +68,10 @@ final class NodeCommand implements Callable<Integer> {
     ClusterStart start =
         new ClusterStart("vertigrad-" + config.addresses().job(), config.cluster());
     Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
-    Thread closing = new Thread(() -> close(vertx), "stop-node");
-    Runtime.getRuntime().addShutdownHook(closing);
+    JobWatch watch = new JobWatch(vertx, config);
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(watch, vertx), "stop-node"));
     try {
       FrameCodecs.register(vertx.eventBus());
-      JobWatch watch = new JobWatch(vertx, config);
       Await.result(watch.listen(), START_SECONDS, "the event bus");
       Await.result(
           RoleVerticles.deploy(vertx, RoleVerticles.className(role), config),
@@ -75,8 +79,14 @@ final class NodeCommand implements Callable<Integer> {
           "starting the " + role.lower());
       Await.result(watch.over(), FOREVER_SECONDS, "the job");
       return ExitStatus.OK;
+    } catch (RuntimeException e) {
+      if (stopping) {
+        LOG.info("stopped while it started: {}", e.getMessage());
+        return ExitStatus.JOB_FAILED;
+      }
+      throw e;
     } finally {
-      close(vertx);
+      close(watch, vertx);
     }
   }
 
@@ -93,7 +103,14 @@ final class NodeCommand implements Callable<Integer> {
     }
   }
 
-  private static synchronized void close(Vertx vertx) {
+  /** From now on a start that is broken off is nobody's fault. */
+  private void stop(JobWatch watch, Vertx vertx) {
+    stopping = true;
+    close(watch, vertx);
+  }
+
+  private static synchronized void close(JobWatch watch, Vertx vertx) {
+    watch.close();
     Await.result(vertx.close(), STOP_SECONDS, "leaving the cluster");
   }
 }

@@ -1,6 +1,8 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.deploy.Crew;
+import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
@@ -49,6 +51,14 @@ final class TrainCommand implements Callable<Integer> {
   private boolean listen;
 
   @Option(
+      names = "--workers-here",
+      paramLabel = "N",
+      description =
+          "Starts only N of the workers, 0 for none, and waits for nodes to join as the others;"
+              + " opens the port as --listen does.")
+  private Integer workersHere;
+
+  @Option(
       names = "--run-dir",
       paramLabel = "DIR",
       description = "Keeps the run there instead of in runs/<time>-<job>.")
@@ -64,6 +74,7 @@ final class TrainCommand implements Callable<Integer> {
   public Integer call() {
     RunLog.leaveConsole();
     JobConfig asked = read();
+    Crew crew = crew(asked);
     ClusterStart.check(asked.cluster());
     RunDirectory directory =
         runDirectory == null
@@ -74,7 +85,21 @@ final class TrainCommand implements Callable<Integer> {
         Display.of(
             Display.Style.chosen(json, quiet), System.out, kept.addresses().job(), kept.steps());
     boolean joins = !kept.cluster().members().isEmpty();
-    return new TrainingRun(kept, directory, display).call(processes, listen || joins);
+    boolean open = listen || joins || workersHere != null;
+    return new TrainingRun(kept, directory, display).call(crew, processes, open);
+  }
+
+  private Crew crew(JobConfig asked) {
+    Crew all = Crew.of(asked);
+    if (workersHere == null) {
+      return all;
+    }
+    if (workersHere < 0 || workersHere > all.workers()) {
+      throw new InputException(
+          "--workers-here %d: expected a number from 0 to workers.count, %d"
+              .formatted(workersHere, all.workers()));
+    }
+    return all.withWorkers(workersHere);
   }
 
   private JobConfig read() {

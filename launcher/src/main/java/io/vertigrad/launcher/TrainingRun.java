@@ -2,10 +2,12 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.deploy.Crew;
 import io.vertigrad.launcher.deploy.Deployment;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.JobFailedException;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
+import io.vertigrad.launcher.deploy.WaitingRoom;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.run.FinalModel;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -53,14 +55,18 @@ final class TrainingRun {
     this.monitor = new RunMonitor(directory, display);
   }
 
-  /** Trains in this JVM, or in processes; opens the cluster's port when asked to, or needed. */
-  int call(boolean processes, boolean listen) {
+  /**
+   * Trains in this JVM, or in processes; opens the cluster's port when asked to, or needed.
+   *
+   * @param crew whom to start here
+   */
+  int call(Crew crew, boolean processes, boolean listen) {
     directory.write(directory.job(), job.json());
     RunLog.appendTo(directory.log());
     Thread hook = new Thread(this::interrupted, "stop-run");
     Runtime.getRuntime().addShutdownHook(hook);
     try {
-      start(processes, listen);
+      start(crew, processes, listen);
       JsonObject end = Await.result(ended(), FOREVER_SECONDS, "the job");
       if (interrupted) {
         return ExitStatus.JOB_FAILED;
@@ -70,32 +76,38 @@ final class TrainingRun {
       }
       conclude();
       return ExitStatus.OK;
+    } catch (RuntimeException e) {
+      if (interrupted) {
+        LOG.info("interrupted", e);
+        return ExitStatus.JOB_FAILED;
+      }
+      throw e;
     } finally {
       stop();
       forget(hook);
     }
   }
 
-  private void start(boolean processes, boolean listen) {
+  private void start(Crew crew, boolean processes, boolean listen) {
     monitor.say(ResultText.opening(job, directory));
     open(processes || listen);
     FrameCodecs.register(vertx.eventBus());
     Await.result(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
+    if (crew.workers() < job.workers().count()) {
+      WaitingRoom waiting = new WaitingRoom(vertx, job, monitor::say);
+      Await.result(waiting.open(), START_SECONDS, "the event bus");
+    }
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
     Await.result(
         vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
     coordinating = true;
-    deployment =
-        processes
-            ? new ProcessDeployment(
-                vertx,
-                job,
-                directory,
-                joinAddress,
-                VertigradApplication.class.getName(),
-                monitor::say)
-            : new EmbeddedDeployment(vertx, job);
+    deployment = processes ? processes(crew) : new EmbeddedDeployment(vertx, job, crew);
     Await.result(deployment.start(), START_SECONDS, "starting the members");
+  }
+
+  private Deployment processes(Crew crew) {
+    return new ProcessDeployment(
+        vertx, crew, directory, joinAddress, VertigradApplication.class.getName(), monitor::say);
   }
 
   private void open(boolean clustered) {

@@ -56,6 +56,9 @@ class TrainCommandTest {
     assertTrue(result.out().contains("on the whole test set (500 samples)"), result.out());
     assertEquals(summary.getString("parametersHash"), hashOf(run.resolve("model.zip")));
     assertTrue(Files.readString(run.resolve("events.jsonl")).contains("\"type\":\"jobFinished\""));
+    String log = Files.readString(run.resolve("run.log"));
+    assertTrue(log.matches("(?s).*: accuracy [0-9.]+ %, loss [0-9.]+ .500 test.*"), log);
+    assertTrue(log.matches("(?s).*the job is over: .*\"accuracy\":[0-9.]+.*"), log);
     JsonObject ran = new JsonObject(Files.readString(run.resolve("job.json")));
     assertEquals(40, ran.getInteger("steps"));
     JsonObject workers = ran.getJsonObject("workers");
@@ -101,7 +104,9 @@ class TrainCommandTest {
         train(folder.resolve("run"), "conf/digits-sync.json", "--steps", "5", "--quiet");
 
     assertTrue(result.out().startsWith("accuracy "), result.out());
-    assertEquals(4, result.out().lines().count(), result.out());
+    assertTrue(result.out().contains("; saved " + folder.resolve("run")), result.out());
+    assertEquals(1, result.out().lines().count(), result.out());
+    assertEquals("", result.err());
   }
 
   private static CommandRun train(Path run, String file, String... options) {

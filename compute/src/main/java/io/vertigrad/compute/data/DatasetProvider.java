@@ -1,8 +1,12 @@
 package io.vertigrad.compute.data;
 
+import io.vertigrad.codecs.settings.NamedClass;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
 import java.util.ServiceLoader;
 
-/** Opens a data set by name; found through ServiceLoader. */
+/** Opens a data set by name; found through ServiceLoader, or by the name of its class. */
 public interface DatasetProvider {
 
   /** The name used in job files. */
@@ -29,14 +33,21 @@ public interface DatasetProvider {
   }
 
   private static Dataset load(DataConfig config, Split split, ClassLoader loader) {
-    StringBuilder found = new StringBuilder();
-    for (DatasetProvider provider : ServiceLoader.load(DatasetProvider.class, loader)) {
-      if (provider.name().equals(config.name())) {
-        return provider.open(config, split);
-      }
-      found.append(found.isEmpty() ? "" : ", ").append(provider.name());
-    }
-    throw new DataException(
-        "data set '%s' is not known, expected one of: %s".formatted(config.name(), found));
+    return find(config.name(), loader).open(config, split);
+  }
+
+  private static DatasetProvider find(String name, ClassLoader loader) {
+    Map<String, DatasetProvider> registered = new LinkedHashMap<>();
+    ServiceLoader.load(DatasetProvider.class, loader).forEach(p -> registered.put(p.name(), p));
+    return Optional.ofNullable(registered.get(name))
+        .or(() -> NamedClass.instance(name, DatasetProvider.class, loader))
+        .orElseThrow(
+            () ->
+                new DataException(
+                    "data set '%s' is not known, expected one of: %s, or the class name of a %s"
+                        .formatted(
+                            name,
+                            String.join(", ", registered.keySet()),
+                            DatasetProvider.class.getSimpleName())));
   }
 }

@@ -1,5 +1,6 @@
 package io.vertigrad.compute.dl4j;
 
+import io.vertigrad.codecs.settings.NamedClass;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import java.nio.file.Files;
@@ -59,28 +60,13 @@ final class ModelLoader {
   }
 
   private static ModelFactory factoryClass(String name, String known) {
-    try {
-      Object factory =
-          Class.forName(name, true, Thread.currentThread().getContextClassLoader())
-              .getConstructor()
-              .newInstance();
-      if (factory instanceof ModelFactory modelFactory) {
-        return modelFactory;
-      }
-      throw new IllegalArgumentException(
-          "model %s: expected a class that implements %s"
-              .formatted(name, ModelFactory.class.getName()));
-    } catch (ClassNotFoundException e) {
-      throw new IllegalArgumentException(
-          "model '%s' is not known, expected one of %s, ".formatted(name, known)
-              + "the path of a DL4J .zip or .json, or the class name of a ModelFactory",
-          e);
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalArgumentException(
-          "model %s: cannot be made, expected a public constructor without arguments that returns"
-              .formatted(name),
-          e);
-    }
+    return NamedClass.instance(
+            name, ModelFactory.class, Thread.currentThread().getContextClassLoader())
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "model '%s' is not known, expected one of %s, ".formatted(name, known)
+                        + "the path of a DL4J .zip or .json, or the class name of a ModelFactory"));
   }
 
   private Network adapted(NeuralNetwork network) {

@@ -28,8 +28,16 @@ class DatasetProviderTest {
             .getMessage();
 
     assertEquals(
-        "data set 'emnist' is not known, expected one of: digits, shapes, mnist, cifar10, csv",
+        "data set 'emnist' is not known, expected one of: digits, shapes, mnist, cifar10, csv, or the"
+            + " class name of a DatasetProvider",
         message);
+  }
+
+  @Test
+  void shouldOpenAnUnregisteredDataSetWhenItsClassIsNamed() {
+    DataConfig config = named("io.vertigrad.compute.data.UnregisteredProvider", Map.of());
+
+    assertEquals(3, DatasetProvider.open(config, Split.TRAIN, LOADER).size());
   }
 
   private static DataConfig named(String name, Map<String, Object> options) {

@@ -1,6 +1,7 @@
 package io.vertigrad.examples.ownstrategy;
 
 import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.verticles.strategy.central.Barrier;
 
 /**
  * Settings of {@link TrimmedMean}.
@@ -14,7 +15,7 @@ record TrimmedMeanConfig(int trim, long deadlineMillis) {
     TrimmedMeanConfig config =
         new TrimmedMeanConfig(
             settings.integer("trim", 1, 0, 2048),
-            settings.longInteger("deadlineMillis", 50_000, 1, 86_400_000));
+            settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, 86_400_000));
     settings.refuseUnknown();
     return config;
   }

@@ -1,10 +1,9 @@
 package io.vertigrad.examples.ownstrategy;
 
 import io.vertigrad.codecs.settings.Settings;
-import io.vertigrad.verticles.strategy.ExchangeStrategy;
-import io.vertigrad.verticles.strategy.StrategyContext;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyProvider;
+import io.vertigrad.verticles.strategy.central.Barrier;
 
 /** Registers {@link TrimmedMean} as {@code trimmed-mean}; named in META-INF/services. */
 public final class TrimmedMeanProvider implements StrategyProvider {
@@ -14,26 +13,12 @@ public final class TrimmedMeanProvider implements StrategyProvider {
     return "trimmed-mean";
   }
 
+  /** With a barrier around it, which waits for every active worker. */
   @Override
   public StrategyFactory configure(Settings settings) {
-    return new Factory(TrimmedMeanConfig.read(settings));
-  }
-
-  private record Factory(TrimmedMeanConfig config) implements StrategyFactory {
-
-    @Override
-    public ExchangeStrategy create(StrategyContext context) {
-      return new TrimmedMean(config, context);
-    }
-
-    @Override
-    public long lastVersion(long steps, int workers) {
-      return steps;
-    }
-
-    @Override
-    public boolean lockstep() {
-      return true;
-    }
+    TrimmedMeanConfig config = TrimmedMeanConfig.read(settings);
+    TrimmedMean rule = new TrimmedMean(config.trim());
+    return StrategyFactory.inRounds(
+        context -> Barrier.keepingAll(name(), config.deadlineMillis(), context, rule));
   }
 }

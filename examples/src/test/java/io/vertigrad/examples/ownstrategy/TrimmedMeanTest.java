@@ -58,7 +58,9 @@ class TrimmedMeanTest extends StrategyContract {
     shard.tick(job.clock.getAsLong());
 
     assertEquals(
-        "trimmed-mean: partition 0, round 0: no gradient from worker 0, worker 2 within 50000 ms",
+        "trimmed-mean: partition 0, round 0: no gradient from worker 0 (incarnation 0), worker 2"
+            + " (incarnation 0) within 50000 ms; 1 that arrived were dropped; see what holds it up,"
+            + " or raise strategy.deadlineMillis",
         ((Refusal) early.result()).message());
   }
 }

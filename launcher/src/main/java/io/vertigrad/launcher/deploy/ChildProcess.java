@@ -37,6 +37,7 @@ final class ChildProcess {
       throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add("-XX:+ExitOnOutOfMemoryError");
     command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
     command.removeIf(argument -> ONLY_ONCE.stream().anyMatch(argument::startsWith));
     command.add("-cp");

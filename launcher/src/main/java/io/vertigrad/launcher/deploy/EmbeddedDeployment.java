@@ -8,22 +8,30 @@ import io.vertx.core.Vertx;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Every member of a job as a verticle of this JVM. */
+/** Members of a job, each as a verticle of this JVM. */
 public final class EmbeddedDeployment implements Deployment {
 
   private final Vertx vertx;
   private final JobConfig job;
+  private final Crew crew;
 
+  /** Everyone the job asks for. */
   public EmbeddedDeployment(Vertx vertx, JobConfig job) {
+    this(vertx, job, Crew.of(job));
+  }
+
+  /** These members only. */
+  public EmbeddedDeployment(Vertx vertx, JobConfig job, Crew crew) {
     this.vertx = vertx;
     this.job = job;
+    this.crew = crew;
   }
 
   @Override
   public Future<Void> start() {
     List<Future<String>> deployed = new ArrayList<>();
     for (Role role : Role.values()) {
-      for (int i = 0; i < RoleVerticles.count(job, role); i++) {
+      for (int i = 0; i < crew.count(role); i++) {
         deployed.add(RoleVerticles.deploy(vertx, RoleVerticles.className(role), job));
       }
     }

@@ -15,18 +15,26 @@ public final class JobWatch {
 
   private final Vertx vertx;
   private final JobConfig job;
+  private final long askMillis;
   private final Promise<Void> over = Promise.promise();
   private long lastAnswerNanos = System.nanoTime();
   private String state = "unknown";
+  private long timer;
 
   public JobWatch(Vertx vertx, JobConfig job) {
+    this(vertx, job, ASK_MILLIS);
+  }
+
+  /** Asks the coordinator every {@code askMillis}. */
+  JobWatch(Vertx vertx, JobConfig job, long askMillis) {
     this.vertx = vertx;
     this.job = job;
+    this.askMillis = askMillis;
   }
 
   /** Starts watching; completes when the coordinator's word can be heard. */
   public Future<Void> listen() {
-    vertx.setPeriodic(ASK_MILLIS, id -> ask());
+    timer = vertx.setPeriodic(askMillis, id -> ask());
     return vertx
         .eventBus()
         .<JsonObject>consumer(job.addresses().control(), message -> hear(message.body()))
@@ -42,6 +50,11 @@ public final class JobWatch {
     return over.future();
   }
 
+  /** Asks no more; before Vert.x closes, whose bus throws from then on. */
+  public void close() {
+    vertx.cancelTimer(timer);
+  }
+
   private void hear(JsonObject message) {
     String stop = message.getString("stop");
     if (stop != null) {
@@ -50,7 +63,7 @@ public final class JobWatch {
   }
 
   private void ask() {
-    DeliveryOptions limit = new DeliveryOptions().setSendTimeout(ASK_MILLIS);
+    DeliveryOptions limit = new DeliveryOptions().setSendTimeout(askMillis);
     vertx
         .eventBus()
         .<JsonObject>request(
@@ -79,6 +92,7 @@ public final class JobWatch {
   }
 
   private void end(String failure) {
+    close();
     if (failure == null) {
       over.tryComplete();
     } else {

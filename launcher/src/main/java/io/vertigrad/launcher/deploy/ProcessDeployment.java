@@ -4,7 +4,6 @@ import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -15,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Every member of a job as a process of this machine, joined over the cluster.
+ * Members of a job, each as a process of this machine, joined over the cluster.
  *
  * <p>A worker that dies is reported and the job goes on; a server that dies ends it, and so does a
  * member that finds its input wrong.
@@ -25,7 +24,7 @@ public final class ProcessDeployment implements Deployment {
   private static final long STOP_SECONDS = 5;
 
   private final Vertx vertx;
-  private final JobConfig job;
+  private final Crew crew;
   private final RunDirectory directory;
   private final String joinAddress;
   private final String mainClass;
@@ -37,19 +36,20 @@ public final class ProcessDeployment implements Deployment {
   /**
    * Prepares the processes.
    *
+   * @param crew whom to start
    * @param joinAddress where they join, {@code HOST:PORT}
    * @param mainClass the command line's, started with {@code node}
    * @param report takes a line about a member that died while the job goes on
    */
   public ProcessDeployment(
       Vertx vertx,
-      JobConfig job,
+      Crew crew,
       RunDirectory directory,
       String joinAddress,
       String mainClass,
       Consumer<String> report) {
     this.vertx = vertx;
-    this.job = job;
+    this.crew = crew;
     this.directory = directory;
     this.joinAddress = joinAddress;
     this.mainClass = mainClass;
@@ -60,7 +60,7 @@ public final class ProcessDeployment implements Deployment {
   public Future<Void> start() {
     try {
       for (Role role : Role.values()) {
-        for (int i = 0; i < RoleVerticles.count(job, role); i++) {
+        for (int i = 0; i < crew.count(role); i++) {
           launch(role, role.lower() + "-" + i);
         }
       }
@@ -86,7 +86,11 @@ public final class ProcessDeployment implements Deployment {
         });
   }
 
-  private void launch(Role role, String name) throws IOException {
+  /** Not while, or after, all are stopped. */
+  private synchronized void launch(Role role, String name) throws IOException {
+    if (stopping) {
+      return;
+    }
     List<String> arguments =
         List.of(
             "node",

@@ -6,7 +6,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.PrintStream;
 import java.util.List;
 
-/** Nothing until the run is over, then its result. */
+/** Nothing until the run is over, then one line: its result, and where it is saved. */
 final class ResultOnly implements Display {
 
   private final PrintStream out;
@@ -23,7 +23,8 @@ final class ResultOnly implements Display {
 
   @Override
   public void conclude(List<String> lines, JsonObject summary) {
-    lines.forEach(out::println);
+    String where = lines.stream().filter(l -> l.startsWith(ResultText.SAVED)).findFirst().get();
+    out.println(lines.get(0) + "; " + where);
   }
 
   @Override

@@ -10,6 +10,9 @@ import java.util.List;
 /** What is said before the first step and after the last. */
 public final class ResultText {
 
+  /** What the line begins with that says where the run is. */
+  static final String SAVED = "saved ";
+
   private ResultText() {}
 
   /** One line about what begins. */
@@ -37,7 +40,7 @@ public final class ResultText {
       lines.add(replicas(summary.getJsonObject("replicas")));
     }
     lines.add(
-        "saved " + directory.path() + ": model.zip, summary.json, events.jsonl, job.json, run.log");
+        SAVED + directory.path() + ": model.zip, summary.json, events.jsonl, job.json, run.log");
     lines.add("next: " + next(job));
     return lines;
   }

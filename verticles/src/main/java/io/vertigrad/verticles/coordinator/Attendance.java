@@ -1,10 +1,8 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.strategy.Membership;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Deque;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
@@ -18,12 +16,9 @@ import java.util.stream.Stream;
 /** Who is here under which rank, and how often each rank was given out. */
 final class Attendance {
 
-  private static final int DEPARTURES = 16;
-
   private final Map<Role, TreeMap<Integer, Attendee>> present = new EnumMap<>(Role.class);
   private final Map<Admission, Integer> incarnations = new HashMap<>();
-  private final Map<Admission, String> farewells = new HashMap<>();
-  private final Deque<String> departures = new ArrayDeque<>();
+  private final Departures departures = new Departures();
 
   Attendance() {
     for (Role role : Role.values()) {
@@ -49,11 +44,7 @@ final class Attendance {
   void remove(Attendee attendee, String why) {
     Admission admission = attendee.admission();
     present.get(admission.role()).remove(admission.rank());
-    farewells.put(key(admission.role(), admission.rank()), why);
-    if (departures.size() == DEPARTURES) {
-      departures.removeFirst();
-    }
-    departures.addLast(attendee.describe() + ": " + why);
+    departures.add(attendee, why);
   }
 
   Optional<Attendee> find(Admission admission) {
@@ -92,15 +83,14 @@ final class Attendance {
     return of(Role.SERVER).stream().filter(Attendee::ready).toList();
   }
 
-  /** Why the last holder of this rank is no longer here. */
-  String farewell(Admission admission) {
-    return farewells.getOrDefault(
-        key(admission.role(), admission.rank()), admission + " was never admitted");
+  /** Workers that were part of no published membership yet. */
+  List<Attendee> newWorkers() {
+    return of(Role.WORKER).stream().filter(worker -> !worker.published()).toList();
   }
 
-  /** The last departures with their reasons, for the message of a job that has too few members. */
-  String departures() {
-    return departures.isEmpty() ? "nobody left" : String.join("; ", departures);
+  /** Who is no longer here. */
+  Departures departures() {
+    return departures;
   }
 
   /** The ranks of a role below {@code count} that nobody holds, for people. */

@@ -57,6 +57,7 @@ final class Courier implements Consumer<Decision> {
     } else if (decision instanceof Conclude conclude) {
       conclude(conclude);
     } else if (decision instanceof Complete complete) {
+      LOG.info("the job is over: {}", complete.result().encode());
       result.complete(complete.result());
     } else if (decision instanceof Stop stop) {
       control(new JsonObject().put("stop", stop.reason()));

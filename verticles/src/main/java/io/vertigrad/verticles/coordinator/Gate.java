@@ -3,14 +3,20 @@ package io.vertigrad.verticles.coordinator;
 import io.vertigrad.compute.ParameterLayout;
 import java.util.stream.Collectors;
 
-/** Whether a newcomer fits a job: the same settings, the same model, and a place to take. */
+/** Whether a newcomer fits a job: still open, the same settings and model, a place to take. */
 final class Gate {
 
   private final RosterConfig config;
+  private final Attendance attendance;
+  private final Progress progress;
+  private final Course course;
   private ParameterLayout layout;
 
-  Gate(RosterConfig config) {
+  Gate(RosterConfig config, Attendance attendance, Progress progress, Course course) {
     this.config = config;
+    this.attendance = attendance;
+    this.progress = progress;
+    this.course = course;
   }
 
   /**
@@ -18,7 +24,8 @@ final class Gate {
    *
    * @throws JoinException naming the first thing that does not fit
    */
-  void check(JoinRequest request, Attendance attendance) {
+  void check(JoinRequest request) {
+    checkOpen(request.role());
     String who = "%s at %s is refused: ".formatted(request.role().lower(), request.node());
     config
         .terms()
@@ -38,7 +45,7 @@ final class Gate {
               throw new JoinException(
                   who + "its model differs in " + difference + "; start it with the same model");
             });
-    checkCapacity(request, attendance, who);
+    checkCapacity(request, who);
   }
 
   /** Elements of the job's exchange vector; 0 before anyone came. */
@@ -46,7 +53,16 @@ final class Gate {
     return layout == null ? 0 : layout.length();
   }
 
-  private void checkCapacity(JoinRequest request, Attendance attendance, String who) {
+  private void checkOpen(Role role) {
+    if (course.state().over()) {
+      throw new JoinException("the job is over: " + course.reason());
+    }
+    if (role == Role.WORKER && progress.ended(config.lastVersion())) {
+      throw new JoinException("the job has reached its last version, " + config.lastVersion());
+    }
+  }
+
+  private void checkCapacity(JoinRequest request, String who) {
     int capacity = config.capacity(request.role());
     if (attendance.count(request.role()) < capacity) {
       return;
@@ -56,10 +72,17 @@ final class Gate {
             .limit(4)
             .map(Attendee::describe)
             .collect(Collectors.joining(", "));
-    throw new JoinException(
-        who
-            + "the job has all %d of its %ss (%s); it takes a place only when one is lost"
-                .formatted(capacity, request.role().lower(), holders),
-        true);
+    String full =
+        "the job has all %d of its %ss (%s); it takes a place only when one is lost"
+            .formatted(capacity, request.role().lower(), holders);
+    throw new JoinException(who + full + moreWorkers(request.role()), true);
+  }
+
+  /** Where each worker has a share of the data, one more would have none. */
+  private static String moreWorkers(Role role) {
+    return role == Role.WORKER
+        ? ", because workers.sampler \"distributed\" cuts the data into workers.count shares; to"
+            + " let any number join, start the job with workers.sampler=none"
+        : "";
   }
 }

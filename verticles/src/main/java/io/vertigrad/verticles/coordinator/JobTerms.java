@@ -1,35 +1,51 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.job.NamedConfig;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.math.BigDecimal;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
- * The settings that all members of a job must agree on; paths, threads and limits may differ.
+ * The settings that all members of a job must agree on; folders, threads and limits may differ.
  *
- * @param values one entry per setting, keyed by its path in the job file
+ * @param values one text per setting, keyed by its path in the job file
  */
 record JobTerms(JsonObject values) {
 
+  /** Whole sections; what this machine alone has to know is left out. */
+  private static final List<String> SECTIONS = List.of("model", "data", "optimizer", "strategy");
+
+  private static final Set<String> LOCAL = Set.of("data.directory", "data.download");
+
+  /** Keys of sections that otherwise say how a member works, not what the job is. */
+  private static final List<String> KEYS =
+      List.of(
+          "job",
+          "seed",
+          "steps",
+          "engine",
+          "workers.count",
+          "workers.sampler",
+          "servers.count",
+          "exchange.type",
+          "exchange.partitionElements");
+
   static JobTerms of(JobConfig job) {
-    return new JobTerms(
-        new JsonObject()
-            .put("job", job.addresses().job())
-            .put("seed", job.seed())
-            .put("steps", job.steps())
-            .put("engine", job.engine())
-            .put("model", named(job.model()))
-            .put("data.name", job.data().name())
-            .put("optimizer", job.json().getJsonObject("optimizer", new JsonObject()).encode())
-            .put("strategy", named(job.strategy()))
-            .put("workers.count", job.workers().count())
-            .put("servers.count", job.servers().count())
-            .put("exchange.type", job.exchange().type().name())
-            .put("exchange.partitionElements", job.exchange().partitionElements()));
+    Map<String, String> all = new TreeMap<>();
+    flatten("", job.json(), all);
+    all.keySet().removeIf(key -> LOCAL.contains(key) || !isTerm(key));
+    all.computeIfPresent("model.name", (key, name) -> name.substring(name.lastIndexOf('/') + 1));
+    JsonObject values = new JsonObject();
+    all.forEach(values::put);
+    return new JobTerms(values);
   }
 
   /** Where a newcomer's terms first differ from these, in words that name the setting. */
@@ -46,7 +62,26 @@ record JobTerms(JsonObject values) {
     return Objects.toString(terms.values.getValue(key), "nothing");
   }
 
-  private static String named(NamedConfig config) {
-    return config.settings().toJson().put("name", config.name()).encode();
+  private static boolean isTerm(String key) {
+    return KEYS.contains(key) || SECTIONS.stream().anyMatch(s -> key.startsWith(s + "."));
+  }
+
+  private static void flatten(String path, Object value, Map<String, String> into) {
+    if (value instanceof JsonObject section) {
+      String prefix = path.isEmpty() ? "" : path + ".";
+      section.forEach(entry -> flatten(prefix + entry.getKey(), entry.getValue(), into));
+    } else if (value != null) {
+      into.put(path, plain(value));
+    }
+  }
+
+  /** JSON and YAML, and a default and the same number written out, are the same text. */
+  private static String plain(Object value) {
+    if (value instanceof Number number) {
+      return new BigDecimal(number.toString()).stripTrailingZeros().toPlainString();
+    }
+    return value instanceof JsonArray list
+        ? list.stream().map(JobTerms::plain).collect(Collectors.joining(", ", "[", "]"))
+        : String.valueOf(value);
   }
 }

@@ -9,10 +9,13 @@ import io.vertx.core.eventbus.Message;
 import io.vertx.core.json.JsonObject;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** One join, repeated until a coordinator answers, there is a place, or patience ends. */
 final class Knock {
 
+  private static final Logger LOG = LoggerFactory.getLogger(Knock.class);
   private static final long ANSWER_MILLIS = 1_000;
   private static final long RETRY_MILLIS = 100;
 
@@ -22,6 +25,7 @@ final class Knock {
   private final Supplier<String> over;
   private final Promise<JsonObject> answer = Promise.promise();
   private final long deadlineNanos;
+  private boolean told;
 
   /**
    * A knock that has not been made yet.
@@ -56,9 +60,17 @@ final class Knock {
     if (body.containsKey("admitted")) {
       answer.complete(body);
     } else if (body.getBoolean("retry", false)) {
+      tellOnce(body.getString("refused"));
       again(body.getString("refused"));
     } else {
       answer.fail(new JoinException(body.getString("refused")));
+    }
+  }
+
+  private void tellOnce(String refused) {
+    if (!told) {
+      told = true;
+      LOG.warn("waits up to {} s for a place: {}", job.workers().waitSeconds(), refused);
     }
   }
 

@@ -78,8 +78,13 @@ final class Patience {
     return release.exceeded(state == RosterState.FINISHED, now);
   }
 
+  /** Why no wait can help: nothing was restored of a lost shard, or every worker broke down. */
+  Optional<String> hopeless(long version) {
+    return unrestored(version).or(this::allFailed);
+  }
+
   /** Names a replacement server that brought nothing back of a shard that had moved on. */
-  Optional<String> unrestored(long version) {
+  private Optional<String> unrestored(long version) {
     return attendance.readyServers().stream()
         .filter(server -> !server.published() && server.admission().incarnation() > 0)
         .filter(server -> version > 0 && server.version().equals(OptionalLong.of(0)))
@@ -90,6 +95,15 @@ final class Patience {
                         + " checkpoint; set servers.checkpointEvery and a checkpointDirectory that"
                         + " the replacement can read")
                     .formatted(server.rank(), version, attendance.departures(), server.node()));
+  }
+
+  private Optional<String> allFailed() {
+    return attendance.count(Role.WORKER) > 0
+        ? Optional.empty()
+        : attendance
+            .departures()
+            .allWorkersFailed()
+            .map("no worker is left, all have failed; the first was "::concat);
   }
 
   private long readyWorkers() {

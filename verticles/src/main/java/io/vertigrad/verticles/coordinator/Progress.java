@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertx.core.json.JsonObject;
+import java.util.Collection;
 
 /** How far the job is, from what members said about themselves. */
 final class Progress {
@@ -36,5 +37,19 @@ final class Progress {
   /** True once a worker has seen the last version. */
   boolean anyFinished() {
     return anyFinished;
+  }
+
+  /** True when there is nothing left to do for a newcomer. */
+  boolean ended(long lastVersion) {
+    return anyFinished || version >= lastVersion;
+  }
+
+  /** True when all steps are made; without servers the workers hold the model, so they stay. */
+  boolean complete(RosterConfig config, Attendance attendance) {
+    Collection<Attendee> workers = attendance.of(Role.WORKER);
+    return config.servers() > 0
+        ? anyFinished && workers.isEmpty()
+        : !workers.isEmpty()
+            && workers.stream().allMatch(w -> w.version().orElse(0) >= config.lastVersion());
   }
 }

@@ -1,6 +1,5 @@
 package io.vertigrad.verticles.coordinator;
 
-import io.vertigrad.verticles.coordinator.Decision.Propose;
 import io.vertigrad.verticles.coordinator.Decision.Publish;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
@@ -23,16 +22,13 @@ final class Roster {
   private final LongSupplier clockMillis;
   private final Consumer<Decision> decisions;
   private final Attendance attendance = new Attendance();
-  private final Gate gate;
-  private final Agreement agreement;
   private final Progress progress = new Progress();
+  private final Gate gate;
+  private final MembershipChanges changes;
   private final Patience patience;
   private final Watch watch;
   private final RosterNews news;
-  private final Ending ending;
-  private RosterState state = RosterState.WAITING;
-  private Membership membership = Membership.NONE;
-  private boolean changed;
+  private final Course course;
 
   /**
    * A roster with nobody on it.
@@ -49,31 +45,32 @@ final class Roster {
     this.config = config;
     this.clockMillis = clockMillis;
     this.decisions = decisions;
-    gate = new Gate(config);
-    agreement = new Agreement(config.lockstep(), config.lastVersion());
+    Agreement agreement = new Agreement(config.lockstep(), config.lastVersion());
+    changes = new MembershipChanges(agreement, attendance, progress, decisions);
     patience = new Patience(config, attendance, agreement);
     news = new RosterNews(decisions, wallMillis);
-    ending = new Ending(decisions, news);
+    course = new Course(decisions, news, progress);
+    gate = new Gate(config, attendance, progress, course);
     watch = new Watch(config, attendance, news, clockMillis.getAsLong());
   }
 
   RosterState state() {
-    return state;
+    return course.state();
   }
 
   /** As published last. */
   Membership membership() {
-    return membership;
+    return changes.current();
   }
 
   /** Why a member that is not here any more is not. */
   String farewell(Admission admission) {
-    return attendance.farewell(admission);
+    return attendance.departures().farewell(admission);
   }
 
   /** Why the job is over, once it is. */
   String verdict() {
-    return ending.reason();
+    return course.reason();
   }
 
   /**
@@ -86,16 +83,10 @@ final class Roster {
     if (again.isPresent()) {
       return again.get().admission();
     }
-    if (state.over()) {
-      throw new JoinException("the job is over: " + ending.reason());
-    }
-    if (request.role() == Role.WORKER && lastVersionReached()) {
-      throw new JoinException("the job has reached its last version, " + config.lastVersion());
-    }
-    gate.check(request, attendance);
+    gate.check(request);
     Attendee newcomer = attendance.admit(request, clockMillis.getAsLong());
     news.joined(newcomer);
-    changed = true;
+    changes.want();
     settle();
     return newcomer.admission();
   }
@@ -110,7 +101,7 @@ final class Roster {
     attendee.get().heard(status, clockMillis.getAsLong());
     progress.heard(status);
     if (attendee.get().ready() != wasReady) {
-      changed = true;
+      changes.want();
       settle();
     }
     return true;
@@ -125,47 +116,41 @@ final class Roster {
 
   /** True while a server's answer to this proposal matters. */
   boolean awaits(int epoch, int server) {
-    return agreement.awaits(epoch, server);
+    return changes.awaits(epoch, server);
   }
 
   /** A server took the proposed membership over. */
   void accepted(int epoch, int server) {
-    agreement.accepted(epoch, server);
+    changes.accepted(epoch, server);
     publishWhenAgreed();
   }
 
   /** A server has already reached {@code version}, at or past a newcomer's first round. */
   void refused(int epoch, int server, long version) {
-    if (!agreement.awaits(epoch, server)) {
+    if (!changes.awaits(epoch, server)) {
       return;
     }
     progress.reached(version);
-    agreement.widen();
-    if (lastVersionReached()) {
-      attendance.of(Role.WORKER).stream()
-          .filter(worker -> !worker.published())
-          .toList()
+    if (progress.ended(config.lastVersion())) {
+      attendance
+          .newWorkers()
           .forEach(worker -> remove(worker, "the job ended before its first round"));
     }
-    changed = true;
+    changes.refused();
     settle();
   }
 
   /** The end was evaluated, or could not be; {@code statuses} are the servers' last counters. */
   void concluded(Iterable<JsonObject> statuses, Optional<JsonObject> evaluation) {
-    if (state == RosterState.FINISHING) {
+    if (state() == RosterState.FINISHING) {
       statuses.forEach(progress::heard);
-      state = RosterState.FINISHED;
-      ending.finished(progress, evaluation);
+      course.finished(evaluation);
     }
   }
 
   /** Ends the job from outside, or lets the members of an ended one go. */
   void stop(String reason) {
-    if (state != RosterState.STOPPED) {
-      state = RosterState.STOPPED;
-      ending.stopped(progress, reason);
-    }
+    course.stopped(reason);
   }
 
   /** Looks at the clock: suspects, evicts, gives up waiting. Called a few times a second. */
@@ -174,8 +159,8 @@ final class Roster {
     watch.overdue(now).forEach(silent -> remove(silent, silent.silence(now)));
     patience.unresponsive(now).forEach(server -> remove(server, "it answered no proposal"));
     settle();
-    patience.exhausted(state, progress.anyFinished(), now).ifPresent(this::fail);
-    if (patience.letGo(state, now)) {
+    patience.exhausted(state(), progress.anyFinished(), now).ifPresent(course::failed);
+    if (patience.letGo(state(), now)) {
       stop("nobody asked for more after the end");
     }
   }
@@ -192,65 +177,35 @@ final class Roster {
     if (who.role() == Role.WORKER && why.equals(FINISHED)) {
       progress.workerFinished();
     }
-    changed |= who.role() != Role.EVALUATOR;
+    if (who.role() != Role.EVALUATOR) {
+      changes.want();
+    }
   }
 
   private void settle() {
-    if (state == RosterState.WAITING && patience.quorate(clockMillis.getAsLong())) {
-      state = RosterState.RUNNING;
-      changed = true;
+    if (state() == RosterState.WAITING && patience.quorate(clockMillis.getAsLong())) {
+      course.start();
+      changes.want();
     }
-    if (state == RosterState.RUNNING && workersDone()) {
-      state = RosterState.FINISHING;
-      ending.conclude(attendance, progress);
+    if (course.running() && progress.complete(config, attendance)) {
+      course.conclude(attendance);
     }
-    if (state == RosterState.RUNNING && changed) {
-      changed = false;
-      patience.unrestored(progress.version()).ifPresentOrElse(this::fail, this::propose);
+    if (course.running() && changes.due()) {
+      patience.hopeless(progress.version()).ifPresentOrElse(course::failed, this::propose);
     }
-  }
-
-  /** Without servers the workers hold the model, so they stay after their last step. */
-  private boolean workersDone() {
-    return config.servers() > 0
-        ? progress.anyFinished() && attendance.count(Role.WORKER) == 0
-        : attendance.count(Role.WORKER) > 0
-            && attendance.of(Role.WORKER).stream()
-                .allMatch(worker -> worker.version().orElse(0) >= config.lastVersion());
   }
 
   private void propose() {
-    Membership next = agreement.propose(attendance, progress.version(), membership.epoch() > 0);
-    next.servers()
-        .forEach(
-            server ->
-                decisions.accept(
-                    new Propose(
-                        next, new Admission(Role.SERVER, server.rank(), server.incarnation()))));
+    changes.propose();
     publishWhenAgreed();
   }
 
   private void publishWhenAgreed() {
-    if (state != RosterState.RUNNING || !agreement.complete()) {
-      return;
-    }
-    boolean first = membership.epoch() == 0;
-    membership = agreement.close();
-    attendance.published(membership);
+    boolean first = membership().epoch() == 0;
+    Optional<Membership> agreed = course.running() ? changes.agreed() : Optional.empty();
     if (first) {
-      news.started(config, membership, gate.parameters());
+      agreed.ifPresent(membership -> news.started(config, membership, gate.parameters()));
     }
-    decisions.accept(new Publish(membership));
-  }
-
-  private boolean lastVersionReached() {
-    return progress.anyFinished() || progress.version() >= config.lastVersion();
-  }
-
-  private void fail(String reason) {
-    if (!state.over()) {
-      state = RosterState.FAILED;
-      ending.failed(progress, reason);
-    }
+    agreed.ifPresent(membership -> decisions.accept(new Publish(membership)));
   }
 }

@@ -13,6 +13,7 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
  * @param lastVersion version at which the job ends
  * @param servers exactly so many
  * @param workers so many to start with
+ * @param places most workers at once: with a sampler that shares the data out, one per share
  * @param minimumWorkers with fewer the job waits for more
  * @param evaluators 0 or 1
  * @param waitMillis how long it waits for members, at the start and when too few are left
@@ -28,6 +29,7 @@ record RosterConfig(
     long lastVersion,
     int servers,
     int workers,
+    int places,
     int minimumWorkers,
     int evaluators,
     long waitMillis,
@@ -46,6 +48,7 @@ record RosterConfig(
         strategy.lastVersion(job.steps(), job.workers().count()),
         strategy.servers(job.servers().count()),
         job.workers().count(),
+        job.workers().places(),
         job.workers().minimum(),
         job.evaluator().count(),
         1_000L * job.workers().waitSeconds(),
@@ -58,7 +61,7 @@ record RosterConfig(
   int capacity(Role role) {
     return switch (role) {
       case SERVER -> servers;
-      case WORKER -> 4096;
+      case WORKER -> places;
       case EVALUATOR -> 1;
     };
   }

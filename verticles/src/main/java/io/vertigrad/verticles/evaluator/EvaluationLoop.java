@@ -9,6 +9,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonObject;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -104,7 +105,7 @@ final class EvaluationLoop {
 
   private void test(ParameterSnapshot snapshot) {
     tested = snapshot.lowestVersion();
-    events.accept(evaluated(snapshot, evaluation.part(), false));
+    tell(evaluated(snapshot, evaluation.part(), false));
   }
 
   private void obey(Promise<JsonObject> command) {
@@ -122,7 +123,7 @@ final class EvaluationLoop {
 
   private JsonObject testWhole(ParameterSnapshot snapshot) {
     Evaluated whole = evaluated(snapshot, evaluation.whole(), true);
-    events.accept(whole);
+    tell(whole);
     return new JsonObject()
         .put("version", whole.version())
         .put("highestVersion", snapshot.highestVersion())
@@ -130,6 +131,17 @@ final class EvaluationLoop {
         .put("loss", whole.loss())
         .put("accuracy", whole.accuracy())
         .put("parametersHash", whole.parametersHash());
+  }
+
+  private void tell(Evaluated result) {
+    events.accept(result);
+    LOG.info(
+        "version {}: accuracy {} %, loss {} ({} test samples{})",
+        result.version(),
+        String.format(Locale.ROOT, "%.2f", result.accuracy()),
+        String.format(Locale.ROOT, "%.4f", result.loss()),
+        result.samples(),
+        result.wholeTestSet() ? ", all of them" : "");
   }
 
   private static Evaluated evaluated(ParameterSnapshot snapshot, Score score, boolean whole) {

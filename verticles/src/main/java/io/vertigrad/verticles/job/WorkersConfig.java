@@ -15,8 +15,10 @@ import io.vertigrad.codecs.settings.Settings;
 public record WorkersConfig(
     int count, int minimum, int batch, String sampler, int threads, int waitSeconds) {
 
+  private static final int MOST = 4096;
+
   static WorkersConfig read(Settings section) {
-    int count = section.integer("count", 2, 1, 4096);
+    int count = section.integer("count", 2, 1, MOST);
     WorkersConfig config =
         new WorkersConfig(
             count,
@@ -27,5 +29,10 @@ public record WorkersConfig(
             section.integer("waitSeconds", 120, 1, 86_400));
     section.refuseUnknown();
     return config;
+  }
+
+  /** How many may take part at once: as many as there are shares, where the data is shared out. */
+  public int places() {
+    return sampler.equals("distributed") ? count : MOST;
   }
 }

@@ -181,8 +181,7 @@ public final class Fence implements ExchangeStrategy {
     return new Refusal(
         id,
         Reason.NOT_FINITE,
-        ("partition %d: the gradient of worker %d, step %d holds NaN or infinity; not applied;"
-                + " a smaller learning rate or optimizer.clipNorm may help")
+        "partition %d: the gradient of worker %d, step %d holds NaN or infinity; not applied"
             .formatted(id.partition(), id.worker(), id.step()));
   }
 }

@@ -1,5 +1,7 @@
 package io.vertigrad.verticles.strategy;
 
+import java.util.function.Function;
+
 /** A configured strategy, from which each partition gets its own instance. */
 public interface StrategyFactory {
 
@@ -24,5 +26,15 @@ public interface StrategyFactory {
    */
   default int servers(int wanted) {
     return wanted;
+  }
+
+  /** A rule beside a server for which all workers share a round: the job has {@code steps}. */
+  static StrategyFactory inRounds(Function<StrategyContext, ExchangeStrategy> rule) {
+    return new ServerStrategyFactory(true, rule);
+  }
+
+  /** A rule beside a server that takes each gradient for itself. */
+  static StrategyFactory perGradient(Function<StrategyContext, ExchangeStrategy> rule) {
+    return new ServerStrategyFactory(false, rule);
   }
 }

@@ -1,12 +1,13 @@
 package io.vertigrad.verticles.strategy;
 
+import io.vertigrad.codecs.settings.NamedClass;
 import io.vertigrad.verticles.job.NamedConfig;
 import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The strategies on the class path, by name. */
+/** The strategies on the class path, by name or by the name of their provider's class. */
 public final class StrategyProviders {
 
   private StrategyProviders() {}
@@ -27,14 +28,24 @@ public final class StrategyProviders {
    * @throws io.vertigrad.codecs.settings.SettingsException naming the file and what is wrong
    */
   public static StrategyFactory configure(NamedConfig strategy, ClassLoader loader) {
+    return provider(strategy, loader).configure(strategy.settings());
+  }
+
+  private static StrategyProvider provider(NamedConfig strategy, ClassLoader loader) {
     String name = strategy.name();
-    return find(name, loader)
-        .orElseThrow(() -> strategy.settings().refuse("name", unknown(name, loader)))
-        .configure(strategy.settings());
+    try {
+      return find(name, loader)
+          .orElseThrow(() -> strategy.settings().refuse("name", unknown(name, loader)));
+    } catch (IllegalArgumentException unusable) {
+      throw strategy.settings().refuse("name", "is " + unusable.getMessage());
+    }
   }
 
   private static Optional<StrategyProvider> find(String name, ClassLoader loader) {
-    return all(loader).filter(provider -> provider.name().equals(name)).findFirst();
+    return all(loader)
+        .filter(provider -> provider.name().equals(name))
+        .findFirst()
+        .or(() -> NamedClass.instance(name, StrategyProvider.class, loader));
   }
 
   private static Stream<StrategyProvider> all(ClassLoader loader) {
@@ -45,6 +56,7 @@ public final class StrategyProviders {
   private static String unknown(String name, ClassLoader loader) {
     String known =
         all(loader).map(StrategyProvider::name).sorted().collect(Collectors.joining(", "));
-    return "is \"%s\", expected one of %s".formatted(name, known);
+    return "is \"%s\", expected one of %s, or the class name of a %s"
+        .formatted(name, known, StrategyProvider.class.getSimpleName());
   }
 }

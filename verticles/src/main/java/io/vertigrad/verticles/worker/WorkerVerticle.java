@@ -52,7 +52,7 @@ public final class WorkerVerticle extends VerticleBase {
 
   private Future<Void> depart(Boolean finished, Throwable failure) {
     vertx.cancelTimer(reportTimer);
-    String reason = finished == null ? "failed: " + failure.getMessage() : reason(finished);
+    String reason = finished == null ? failed(failure) : finished ? "finished" : "stopped";
     report(reason);
     if (failure != null) {
       tell(failure, reason);
@@ -69,8 +69,9 @@ public final class WorkerVerticle extends VerticleBase {
     }
   }
 
-  private static String reason(boolean finished) {
-    return finished ? "finished" : "stopped";
+  /** In words; whoever hears them knows already which worker speaks. */
+  private static String failed(Throwable failure) {
+    return "failed: " + String.valueOf(failure.getMessage()).replaceFirst("^worker \\d+: ", "");
   }
 
   private void report(String event) {

@@ -30,7 +30,9 @@ abstract class JobOnTheBus {
           .put("job", "coordination")
           .put("steps", 1_000)
           .put("strategy", new JsonObject().put("name", "rounds"))
-          .put("workers", new JsonObject().put("count", 1).put("waitSeconds", 30))
+          .put(
+              "workers",
+              new JsonObject().put("count", 1).put("sampler", "none").put("waitSeconds", 30))
           .put("evaluator", new JsonObject().put("count", 0))
           .put("exchange", new JsonObject().put("suspectMillis", 300).put("evictMillis", 900));
   Vertx vertx;

@@ -119,6 +119,29 @@ final class RosterLossTest {
         stage.failure());
   }
 
+  @Test
+  void shouldFailAtOnceWithTheFirstReasonWhenEveryWorkerHasBrokenDown() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
+
+    stage.roster.leave(new Admission(Role.WORKER, 1, 0), "failed: NaN", new JsonObject());
+    assertEquals(RosterState.RUNNING, stage.roster.state());
+    stage.roster.leave(new Admission(Role.WORKER, 0, 0), "failed: NaN too", new JsonObject());
+
+    assertEquals(
+        "no worker is left, all have failed; the first was worker 1 at nowhere: NaN",
+        stage.failure());
+  }
+
+  @Test
+  void shouldWaitForAReplacementWhenNotEveryWorkerBrokeDownByItself() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
+
+    stage.roster.leave(new Admission(Role.WORKER, 1, 0), "stopped", new JsonObject());
+    stage.roster.leave(new Admission(Role.WORKER, 0, 0), "failed: NaN", new JsonObject());
+
+    assertEquals(RosterState.RUNNING, stage.roster.state());
+  }
+
   private static Membership proposed(RosterStage stage) {
     return stage.last(Decision.Propose.class).next();
   }

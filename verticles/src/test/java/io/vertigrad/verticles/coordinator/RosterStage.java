@@ -22,6 +22,11 @@ final class RosterStage {
   }
 
   static RosterConfig config(int servers, int workers, boolean lockstep) {
+    return config(servers, workers, 4096, lockstep);
+  }
+
+  /** With room for so many workers. */
+  static RosterConfig config(int servers, int workers, int places, boolean lockstep) {
     return new RosterConfig(
         new JobTerms(new JsonObject()),
         "sync",
@@ -30,6 +35,7 @@ final class RosterStage {
         1_000,
         servers,
         workers,
+        places,
         2,
         0,
         60_000,

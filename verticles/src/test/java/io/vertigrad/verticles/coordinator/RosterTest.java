@@ -172,6 +172,23 @@ final class RosterTest {
     assertEquals(2, proposed(stage).workers().size());
   }
 
+  @Test
+  void shouldRefuseAWorkerWithoutAShareUntilAPlaceIsLost() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, 2, true)).started(1, 2);
+
+    JoinException refused = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
+    stage.roster.leave(new Admission(Role.WORKER, 0, 0), "crashed", new JsonObject());
+
+    assertEquals(
+        "worker at nowhere is refused: the job has all 2 of its workers (worker 0 at nowhere,"
+            + " worker 1 at nowhere); it takes a place only when one is lost, because"
+            + " workers.sampler \"distributed\" cuts the data into workers.count shares; to let any"
+            + " number join, start the job with workers.sampler=none",
+        refused.getMessage());
+    assertTrue(refused.worthRetrying());
+    assertEquals(new Admission(Role.WORKER, 0, 1), stage.join(Role.WORKER));
+  }
+
   private static Membership proposed(RosterStage stage) {
     return stage.last(Decision.Propose.class).next();
   }
@@ -185,6 +202,7 @@ final class RosterTest {
         c.lastVersion(),
         c.servers(),
         c.workers(),
+        c.places(),
         1,
         1,
         c.waitMillis(),

@@ -1,8 +1,6 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.codecs.settings.Settings;
-import io.vertigrad.verticles.strategy.ExchangeStrategy;
-import io.vertigrad.verticles.strategy.StrategyContext;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyProvider;
 
@@ -16,21 +14,9 @@ public final class RoundsProvider implements StrategyProvider {
 
   @Override
   public StrategyFactory configure(Settings settings) {
-    return new StrategyFactory() {
-      @Override
-      public ExchangeStrategy create(StrategyContext context) {
-        throw new UnsupportedOperationException("combines nothing");
-      }
-
-      @Override
-      public long lastVersion(long steps, int workers) {
-        return steps;
-      }
-
-      @Override
-      public boolean lockstep() {
-        return true;
-      }
-    };
+    return StrategyFactory.inRounds(
+        context -> {
+          throw new UnsupportedOperationException("combines nothing");
+        });
   }
 }

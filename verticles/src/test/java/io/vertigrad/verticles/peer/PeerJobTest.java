@@ -3,66 +3,22 @@ package io.vertigrad.verticles.peer;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
-import io.vertigrad.verticles.evaluator.EvaluatorVerticle;
+import io.vertigrad.verticles.fixture.PointsJob;
 import io.vertigrad.verticles.fixture.PointsProvider;
-import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
 import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertigrad.verticles.worker.WorkerVerticle;
-import io.vertx.core.Deployable;
-import io.vertx.core.DeploymentOptions;
-import io.vertx.core.Future;
-import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Whole jobs without servers in one JVM: coordinator, workers and evaluator on a local bus. */
-@Timeout(60)
-class PeerJobTest {
-
-  private static final double RATE = 0.01;
-
-  private final List<TrainingEvent> events = new CopyOnWriteArrayList<>();
-  private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
-  private final List<String> workers = new ArrayList<>();
-  private Vertx vertx;
-  private JsonObject job;
-
-  @BeforeEach
-  void startVertx() {
-    vertx = Vertx.vertx();
-    vertx
-        .eventBus()
-        .<JsonObject>consumer(
-            "vertigrad.points.events", m -> events.add(TrainingEvent.fromJson(m.body())));
-    job =
-        new JsonObject()
-            .put("job", "points")
-            .put("engine", "quadratic")
-            .put("data", new JsonObject().put("name", "points"))
-            .put("optimizer", new JsonObject().put("learningRate", RATE))
-            .put("exchange", new JsonObject().put("suspectMillis", 100).put("evictMillis", 1_000));
-  }
-
-  @AfterEach
-  void closeVertx() {
-    await(vertx.close());
-  }
+class PeerJobTest extends PointsJob {
 
   @ParameterizedTest
   @CsvSource({
@@ -140,14 +96,7 @@ class PeerJobTest {
         .put(
             "workers", new JsonObject().put("batch", 4).put("waitSeconds", 10).put("count", count));
     deploy(coordinator);
-    deploy(new EvaluatorVerticle());
-    for (int i = 0; i < count; i++) {
-      workers.add(deploy(new WorkerVerticle()));
-    }
-  }
-
-  private String deploy(Deployable verticle) {
-    return await(vertx.deployVerticle(verticle, new DeploymentOptions().setConfig(job.copy())));
+    deployEvaluatorAndWorkers(count);
   }
 
   /** Of a worker whose share of 64 samples comes in batches of 4, the last one smaller. */
@@ -172,32 +121,5 @@ class PeerJobTest {
             () ->
                 happened(e -> e instanceof ReplicasAveraged a && !Double.isNaN(a.localAccuracy())));
     return last(ReplicasAveraged.class);
-  }
-
-  private boolean happened(Predicate<TrainingEvent> event) {
-    return events.stream().anyMatch(event);
-  }
-
-  private <E extends TrainingEvent> E last(Class<E> type) {
-    List<E> found = events.stream().filter(type::isInstance).map(type::cast).toList();
-    return found.get(found.size() - 1);
-  }
-
-  /** {@code w <- w - rate (w - x)} from 0: {@code w = x (1 - (1 - rate)^steps)}. */
-  private static double coordinateAfter(int steps) {
-    return PointsProvider.COORDINATE * (1 - Math.pow(1 - RATE, steps));
-  }
-
-  /** The quadratic model's score is its first coordinate. */
-  private static double lossOf(JsonObject result) {
-    return result.getJsonObject("evaluation").getDouble("loss");
-  }
-
-  private static <T> T await(Future<T> future) {
-    try {
-      return future.toCompletionStage().toCompletableFuture().get(40, TimeUnit.SECONDS);
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
-    }
   }
 }

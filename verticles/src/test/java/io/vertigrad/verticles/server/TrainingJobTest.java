@@ -3,10 +3,8 @@ package io.vertigrad.verticles.server;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
-import io.vertigrad.verticles.evaluator.EvaluatorVerticle;
+import io.vertigrad.verticles.fixture.PointsJob;
 import io.vertigrad.verticles.fixture.PointsProvider;
-import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointWritten;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
@@ -14,64 +12,23 @@ import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.worker.WorkerVerticle;
 import io.vertx.core.Context;
 import io.vertx.core.Deployable;
-import io.vertx.core.DeploymentOptions;
-import io.vertx.core.Future;
-import io.vertx.core.Vertx;
-import io.vertx.core.VertxOptions;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whole jobs in one JVM: coordinator, servers, workers and evaluator on a real, local bus. */
-@Timeout(60)
-final class TrainingJobTest {
-
-  private static final double RATE = 0.01;
+final class TrainingJobTest extends PointsJob {
 
   @TempDir Path folder;
-  private final List<TrainingEvent> events = new CopyOnWriteArrayList<>();
-  private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
   private final AtomicReference<Context> loop = new AtomicReference<>();
-  private final List<String> workers = new ArrayList<>();
-  private Vertx vertx;
-  private JsonObject job;
-
-  @BeforeEach
-  void startVertx() {
-    // A loop for each member: a frozen one must not freeze another.
-    vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(32));
-    vertx
-        .eventBus()
-        .<JsonObject>consumer(
-            "vertigrad.points.events", m -> events.add(TrainingEvent.fromJson(m.body())));
-    job =
-        new JsonObject()
-            .put("job", "points")
-            .put("engine", "quadratic")
-            .put("data", new JsonObject().put("name", "points"))
-            .put("optimizer", new JsonObject().put("learningRate", RATE))
-            .put("exchange", new JsonObject().put("suspectMillis", 100).put("evictMillis", 1_000))
-            .put("workers", new JsonObject().put("batch", 4).put("waitSeconds", 10));
-  }
-
-  @AfterEach
-  void closeVertx() {
-    await(vertx.close());
-  }
 
   @Test
   void shouldReachTheClosedFormWhenTwoWorkersShareRounds() {
@@ -204,14 +161,8 @@ final class TrainingJobTest {
     for (int i = 0; i < servers; i++) {
       server = deploy(i > 0 || otherServer == null ? new ParameterServerVerticle() : otherServer);
     }
-    deploy(new EvaluatorVerticle());
-    workers.add(deploy(new WorkerVerticle()));
-    workers.add(deploy(new WorkerVerticle()));
+    deployEvaluatorAndWorkers(2);
     return server;
-  }
-
-  private String deploy(Deployable verticle) {
-    return await(vertx.deployVerticle(verticle, new DeploymentOptions().setConfig(job.copy())));
   }
 
   private static void awaitLatch(CountDownLatch latch) {
@@ -228,23 +179,5 @@ final class TrainingJobTest {
         .mapToLong(event -> ((ServerProgress) event).version())
         .max()
         .orElse(0);
-  }
-
-  /** {@code w <- w - rate (w - x)} from 0: {@code w = x (1 - (1 - rate)^steps)}. */
-  private static double coordinateAfter(int steps) {
-    return PointsProvider.COORDINATE * (1 - Math.pow(1 - RATE, steps));
-  }
-
-  /** The quadratic model's score is its first coordinate. */
-  private static double lossOf(JsonObject result) {
-    return result.getJsonObject("evaluation").getDouble("loss");
-  }
-
-  private static <T> T await(Future<T> future) {
-    try {
-      return future.toCompletionStage().toCompletableFuture().get(30, TimeUnit.SECONDS);
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
-    }
   }
 }

@@ -41,7 +41,31 @@ class StrategyProvidersTest {
 
     String start = "conf/x.json: strategy.name is \"snyc\", expected one of allreduce, ";
     assertTrue(e.getMessage().startsWith(start), e.getMessage());
-    assertTrue(e.getMessage().contains("ssp, sync"), e.getMessage());
+    assertTrue(
+        e.getMessage().endsWith("ssp, sync, or the class name of a StrategyProvider"),
+        e.getMessage());
+  }
+
+  @Test
+  void shouldFindAnUnregisteredStrategyByItsClass() {
+    String name = "io.vertigrad.verticles.strategy.UnregisteredProvider";
+
+    StrategyFactory factory = StrategyProviders.configure(config(name), LOADER);
+
+    assertEquals(600, factory.lastVersion(200, 3));
+  }
+
+  @Test
+  void shouldSayWhatIsExpectedWhenTheClassIsNoProvider() {
+    SettingsException e =
+        assertThrows(
+            SettingsException.class,
+            () -> StrategyProviders.configure(config("java.lang.String"), LOADER));
+
+    assertEquals(
+        "conf/x.json: strategy.name is java.lang.String: expected a class that implements"
+            + " io.vertigrad.verticles.strategy.StrategyProvider",
+        e.getMessage());
   }
 
   @Test

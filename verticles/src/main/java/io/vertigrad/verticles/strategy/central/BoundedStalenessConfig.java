@@ -22,8 +22,7 @@ record BoundedStalenessConfig(int staleness, long deadlineMillis) {
     BoundedStalenessConfig config =
         new BoundedStalenessConfig(
             settings.integer("staleness", 3, 0, 1_000_000),
-            settings.longInteger(
-                "deadlineMillis", SyncGatherConfig.DEADLINE_MILLIS, 1, 86_400_000));
+            settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, 86_400_000));
     settings.refuseUnknown();
     return config;
   }

@@ -16,7 +16,7 @@ import java.util.TreeSet;
  * are summed without rounding a product, and the whole is scaled by {@code samples of the first /
  * samples of all}. The array of the sum is kept from round to round.
  */
-final class GatherRound {
+final class GatherRound implements Barrier.Round {
 
   private final boolean mean;
   private final int length;
@@ -33,17 +33,14 @@ final class GatherRound {
   }
 
   /** Takes a gradient, to be summed when its turn comes. */
-  void hold(GradientPartition update) {
+  @Override
+  public void hold(GradientPartition update) {
     held.put(update.id().worker(), update);
   }
 
-  /** Number of gradients that arrived. */
-  int arrived() {
-    return summed + held.size();
-  }
-
   /** Sums what is held as far as every lower expected rank has been summed. */
-  void sumInTurn(SortedSet<Integer> expected) {
+  @Override
+  public void advance(SortedSet<Integer> expected) {
     for (int rank : expected) {
       GradientPartition update = held.remove(rank);
       if (update != null) {
@@ -55,35 +52,26 @@ final class GatherRound {
   }
 
   /** Sums all that is held, takes one step with it and starts over. */
-  void applyTo(PartitionStore store) {
+  @Override
+  public void applyTo(PartitionStore store) {
     held.values().forEach(this::add);
     store.apply(sum, mean ? (float) ((double) firstSamples / samples) : 1f, samples);
     reset();
   }
 
   /** A rank's worker left: what is held of it is dropped, what is summed stays. */
-  void leave(int rank) {
+  @Override
+  public void leave(int rank) {
     held.remove(rank);
     summedRanks.remove(rank);
   }
 
-  /** Drops the round. */
-  void reset() {
+  @Override
+  public void reset() {
     held.clear();
     summedRanks.clear();
     summed = 0;
     samples = 0;
-  }
-
-  /** Ranks of {@code expected} that have not arrived. */
-  SortedSet<Integer> missing(SortedSet<Integer> expected) {
-    SortedSet<Integer> missing = new TreeSet<>(expected);
-    missing.removeIf(this::has);
-    return missing;
-  }
-
-  private boolean has(int rank) {
-    return held.containsKey(rank) || summedRanks.contains(rank);
   }
 
   private void add(GradientPartition update) {

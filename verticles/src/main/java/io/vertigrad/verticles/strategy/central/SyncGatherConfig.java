@@ -11,9 +11,6 @@ import io.vertigrad.codecs.settings.Settings;
  */
 record SyncGatherConfig(Reduction reduction, int quorum, long deadlineMillis) {
 
-  /** Below the worker's own limit, so that the answer that names the culprit arrives in time. */
-  static final long DEADLINE_MILLIS = 50_000;
-
   /** How gradients of one round become one. */
   enum Reduction {
     /** Their plain sum: the effective learning rate grows with the number of workers. */
@@ -35,7 +32,7 @@ record SyncGatherConfig(Reduction reduction, int quorum, long deadlineMillis) {
         new SyncGatherConfig(
             reduction.equals("sum") ? Reduction.SUM : Reduction.MEAN,
             settings.integer("quorum", 0, 0, 4096),
-            settings.longInteger("deadlineMillis", DEADLINE_MILLIS, 1, 86_400_000));
+            settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, 86_400_000));
     settings.refuseUnknown();
     return config;
   }

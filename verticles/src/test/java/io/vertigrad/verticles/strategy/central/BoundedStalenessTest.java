@@ -94,7 +94,7 @@ class BoundedStalenessTest extends StrategyContract {
     step(job, shard, 0, 1);
     Future<Frame> third = step(job, shard, 0, 2);
 
-    job.clock.advanceMillis(SyncGatherConfig.DEADLINE_MILLIS);
+    job.clock.advanceMillis(Barrier.DEADLINE_MILLIS);
     shard.tick(job.clock.getAsLong());
 
     String message = assertInstanceOf(Refusal.class, third.result()).message();

@@ -101,7 +101,7 @@ class SyncGatherTest extends StrategyContract {
     Shard shard = started(job, 3);
     Future<Frame> early = shard.handle(job.gradient(1, 0, 0, 0, 1, 1, 1, 1));
 
-    job.clock.advanceMillis(SyncGatherConfig.DEADLINE_MILLIS);
+    job.clock.advanceMillis(Barrier.DEADLINE_MILLIS);
     shard.tick(job.clock.getAsLong());
     Future<Frame> retry = shard.handle(job.gradient(1, 0, 0, 0, 1, 1, 1, 1));
     shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));

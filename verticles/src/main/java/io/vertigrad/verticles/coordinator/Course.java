@@ -7,17 +7,28 @@ import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** How a job ends: evaluated, failed or stopped; its result is decided once. */
-final class Ending {
+/** How far a job is, and how it ends: evaluated, failed or stopped; its result is decided once. */
+final class Course {
 
   private final Consumer<Decision> decisions;
   private final RosterNews news;
+  private final Progress progress;
+  private RosterState state = RosterState.WAITING;
   private String reason = "";
   private boolean complete;
 
-  Ending(Consumer<Decision> decisions, RosterNews news) {
+  Course(Consumer<Decision> decisions, RosterNews news, Progress progress) {
     this.decisions = decisions;
     this.news = news;
+    this.progress = progress;
+  }
+
+  RosterState state() {
+    return state;
+  }
+
+  boolean running() {
+    return state == RosterState.RUNNING;
   }
 
   /** Why it ended; empty before. */
@@ -25,7 +36,14 @@ final class Ending {
     return reason;
   }
 
-  void conclude(Attendance attendance, Progress progress) {
+  /** Enough members are there. */
+  void start() {
+    state = RosterState.RUNNING;
+  }
+
+  /** The last version is reached: asks those who know for the result. */
+  void conclude(Attendance attendance) {
+    state = RosterState.FINISHING;
     decisions.accept(
         new Conclude(
             attendance.of(Role.SERVER).stream().map(Attendee::admission).toList(),
@@ -33,24 +51,36 @@ final class Ending {
             progress.version()));
   }
 
-  void finished(Progress progress, Optional<JsonObject> evaluation) {
+  /** The result is there. */
+  void finished(Optional<JsonObject> evaluation) {
+    state = RosterState.FINISHED;
     reason = Roster.FINISHED;
     news.finished(progress);
-    JsonObject result = result(RosterState.FINISHED, progress);
+    JsonObject result = result();
     evaluation.ifPresent(found -> result.put("evaluation", found));
     complete(result);
   }
 
-  void failed(Progress progress, String why) {
+  /** It cannot go on; an end that was there before stays. */
+  void failed(String why) {
+    if (state.over()) {
+      return;
+    }
+    state = RosterState.FAILED;
     reason = why;
     news.failed(why);
-    complete(result(RosterState.FAILED, progress).put("failure", why));
+    complete(result().put("failure", why));
     decisions.accept(new Stop(why));
   }
 
-  void stopped(Progress progress, String why) {
+  /** Lets everybody go; a result that was there before stays. */
+  void stopped(String why) {
+    if (state == RosterState.STOPPED) {
+      return;
+    }
+    state = RosterState.STOPPED;
     reason = reason.isEmpty() ? why : reason;
-    complete(result(RosterState.STOPPED, progress).put("failure", "stopped: " + why));
+    complete(result().put("failure", "stopped: " + why));
     decisions.accept(new Stop(why));
   }
 
@@ -61,7 +91,7 @@ final class Ending {
     }
   }
 
-  private static JsonObject result(RosterState state, Progress progress) {
+  private JsonObject result() {
     return new JsonObject()
         .put("state", state.lower())
         .put("version", progress.version())

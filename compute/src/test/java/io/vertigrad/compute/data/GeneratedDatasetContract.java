@@ -1,0 +1,89 @@
+package io.vertigrad.compute.data;
+
+import static io.vertigrad.compute.data.Fingerprint.sample;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.vertigrad.codecs.settings.SettingsException;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** What every data set that is drawn from a seed must do. */
+public abstract class GeneratedDatasetContract {
+
+  private final DatasetProvider provider;
+  private final String fingerprint;
+
+  /** {@code fingerprint} is that of the first 100 training samples of seed 1. */
+  protected GeneratedDatasetContract(DatasetProvider provider, String fingerprint) {
+    this.provider = provider;
+    this.fingerprint = fingerprint;
+  }
+
+  @Test
+  void shouldDrawTheSameBytesOnEveryMachineWhenTheSeedIsTheSame() {
+    Dataset drawn = open(Split.TRAIN, Map.of("train", 100, "seed", 1));
+
+    assertEquals(fingerprint, Fingerprint.of(drawn));
+  }
+
+  @Test
+  void shouldBeginWithTheSmallerSetWhenTheSetIsLarger() {
+    Dataset small = open(Split.TRAIN, Map.of("train", 70));
+    Dataset large = open(Split.TRAIN, Map.of("train", 200));
+
+    for (int i = 0; i < small.size(); i++) {
+      assertArrayEquals(sample(small, i), sample(large, i));
+      assertEquals(small.label(i), large.label(i));
+    }
+  }
+
+  @Test
+  void shouldDrawOtherImagesWhenSplitOrSeedDiffers() {
+    Dataset train = open(Split.TRAIN, Map.of("train", 1, "test", 1));
+    Dataset test = open(Split.TEST, Map.of("train", 1, "test", 1));
+    Dataset other = open(Split.TRAIN, Map.of("train", 1, "seed", 2));
+
+    assertFalse(Arrays.equals(sample(train, 0), sample(test, 0)));
+    assertFalse(Arrays.equals(sample(train, 0), sample(other, 0)));
+  }
+
+  /** The split's default size and this shape, ten classes, each about as often as the others. */
+  protected static void assertBalanced(Dataset test, List<Integer> shape) {
+    int[] counts = new int[10];
+    for (int i = 0; i < test.size(); i++) {
+      counts[test.label(i)]++;
+    }
+
+    assertEquals(2_000, test.size());
+    assertEquals(shape, test.shape());
+    assertEquals(10, test.classes());
+    for (int count : counts) {
+      // 200 expected, deviation 13.4: five of them.
+      assertEquals(200, count, 67);
+    }
+  }
+
+  /** How many percent of 500 test samples lie nearest to the mean of their class. */
+  protected final double percentRightByNearestMean() {
+    return new NearestMean(open(Split.TRAIN, Map.of("train", 2_000)))
+        .percentRight(open(Split.TEST, Map.of("test", 500)));
+  }
+
+  /** Why these options are refused. */
+  protected final String refusal(Map<String, Object> options) {
+    return assertThrows(SettingsException.class, () -> open(Split.TRAIN, options)).getMessage();
+  }
+
+  /** The data set with these options. */
+  protected final Dataset open(Split split, Map<String, Object> options) {
+    return provider.open(
+        new DataConfig(provider.name(), Optional.empty(), Optional.empty(), options), split);
+  }
+}

@@ -1,0 +1,37 @@
+package io.vertigrad.launcher.deploy;
+
+import io.vertigrad.verticles.coordinator.Role;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.StrategyProviders;
+
+/**
+ * How many members of each role a command starts itself; the rest of a job joins from elsewhere.
+ *
+ * @param servers parameter servers
+ * @param workers workers
+ * @param evaluators 0 or 1
+ */
+public record Crew(int servers, int workers, int evaluators) {
+
+  /** Everyone a job asks for. */
+  public static Crew of(JobConfig job) {
+    int servers =
+        StrategyProviders.configure(job.strategy(), Crew.class.getClassLoader())
+            .servers(job.servers().count());
+    return new Crew(servers, job.workers().count(), job.evaluator().count());
+  }
+
+  /** The same with another number of workers. */
+  public Crew withWorkers(int count) {
+    return new Crew(servers, count, evaluators);
+  }
+
+  /** How many play this role. */
+  public int count(Role role) {
+    return switch (role) {
+      case SERVER -> servers;
+      case WORKER -> workers;
+      case EVALUATOR -> evaluators;
+    };
+  }
+}

@@ -1,0 +1,96 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Jobs that start with fewer workers than they ask for, and wait for the others to join. */
+@Tag("slow")
+class OutsideWorkersTest {
+
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  @TempDir private Path folder;
+
+  @Test
+  void shouldTrainWithWorkersFromElsewhereWhenNoneStartHere() throws Exception {
+    CompletableFuture<CommandRun> job =
+        CompletableFuture.supplyAsync(
+            () -> train("--workers-here", "0", "--set", "cluster.port=17811"));
+    Awaitility.await().atMost(LIMIT).until(() -> job.isDone() || events().contains("server"));
+
+    int joined =
+        VertigradCommand.execute(
+            "node",
+            "--role",
+            "worker",
+            "--join",
+            "127.0.0.1:17811",
+            folder.resolve("run/job.json").toString());
+    CommandRun ended = job.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+
+    assertEquals(0, ended.exit(), ended.err());
+    assertEquals(0, joined);
+    String out = ended.out();
+    assertTrue(out.contains("--join 127.0.0.1:17811 "), out);
+    assertTrue(out.contains("waiting up to 60 s (workers.waitSeconds) for worker 0\n"), out);
+    assertTrue(out.matches("(?s).*worker 0 joined from 127.0.0.1 pid \\d+\n.*"), out);
+  }
+
+  @Test
+  void shouldNameWhoDidNotComeWhenTheWaitIsOver() {
+    CommandRun ended =
+        train(
+            "--workers-here", "0", "--set", "workers.waitSeconds=4", "--set", "cluster.port=17821");
+
+    assertEquals(1, ended.exit(), ended.out());
+    assertTrue(
+        ended.err().startsWith("vertigrad: the job did not start within 4 s: missing worker 0;"),
+        ended.err());
+  }
+
+  @Test
+  void shouldRefuseMoreWorkersHereThanTheJobHas() {
+    CommandRun ended = train("--workers-here", "3");
+
+    assertEquals(2, ended.exit());
+    assertEquals(
+        "vertigrad: --workers-here 3: expected a number from 0 to workers.count, 1",
+        ended.err().strip());
+  }
+
+  private CommandRun train(String... options) {
+    List<String> arguments = new ArrayList<>();
+    arguments.addAll(List.of("train", "conf/digits-sync.json", "--workers", "1", "--steps", "20"));
+    arguments.addAll(List.of("--run-dir", folder.resolve("run").toString()));
+    arguments.addAll(List.of("--set", "data.train=1000", "--set", "data.test=200"));
+    arguments.addAll(List.of("--set", "workers.waitSeconds=60"));
+    arguments.addAll(List.of(options));
+    return CommandRun.of(arguments.toArray(String[]::new));
+  }
+
+  private String events() throws IOException {
+    Path file = folder.resolve("run/events.jsonl");
+    return Files.exists(file)
+        ? Files.readString(file)
+            .lines()
+            .map(JsonObject::new)
+            .map(e -> e.getString("role"))
+            .toList()
+            .toString()
+        : "";
+  }
+}

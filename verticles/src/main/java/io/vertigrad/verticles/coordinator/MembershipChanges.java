@@ -1,0 +1,79 @@
+package io.vertigrad.verticles.coordinator;
+
+import io.vertigrad.verticles.coordinator.Decision.Propose;
+import io.vertigrad.verticles.strategy.Membership;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** Changes of a membership, one at a time: proposed to every server, in force when all agree. */
+final class MembershipChanges {
+
+  private final Agreement agreement;
+  private final Attendance attendance;
+  private final Progress progress;
+  private final Consumer<Decision> decisions;
+  private Membership current = Membership.NONE;
+  private boolean wanted;
+
+  MembershipChanges(
+      Agreement agreement, Attendance attendance, Progress progress, Consumer<Decision> decisions) {
+    this.agreement = agreement;
+    this.attendance = attendance;
+    this.progress = progress;
+    this.decisions = decisions;
+  }
+
+  /** In force now. */
+  Membership current() {
+    return current;
+  }
+
+  /** Somebody came, left or got ready. */
+  void want() {
+    wanted = true;
+  }
+
+  /** True once after something changed. */
+  boolean due() {
+    boolean due = wanted;
+    wanted = false;
+    return due;
+  }
+
+  /** Asks every server to take over whoever is here now; an unfinished attempt is forgotten. */
+  void propose() {
+    Membership next = agreement.propose(attendance, progress.version(), current.epoch() > 0);
+    next.servers()
+        .forEach(
+            server ->
+                decisions.accept(
+                    new Propose(
+                        next, new Admission(Role.SERVER, server.rank(), server.incarnation()))));
+  }
+
+  /** True while a server's answer to this proposal matters. */
+  boolean awaits(int epoch, int server) {
+    return agreement.awaits(epoch, server);
+  }
+
+  /** A server took the proposal over. */
+  void accepted(int epoch, int server) {
+    agreement.accepted(epoch, server);
+  }
+
+  /** A server is at or past a newcomer's first round; the next proposal leaves more room. */
+  void refused() {
+    agreement.widen();
+    wanted = true;
+  }
+
+  /** The proposal that all servers have taken over, now in force; empty when there is none. */
+  Optional<Membership> agreed() {
+    if (!agreement.complete()) {
+      return Optional.empty();
+    }
+    current = agreement.close();
+    attendance.published(current);
+    return Optional.of(current);
+  }
+}
