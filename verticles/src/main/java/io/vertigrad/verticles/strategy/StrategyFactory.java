@@ -25,4 +25,9 @@ public interface StrategyFactory {
   default int servers(int wanted) {
     return wanted;
   }
+
+  /** True when gradients travel, which may be compressed; false when parameters do. */
+  default boolean compresses() {
+    return true;
+  }
 }
