@@ -1,10 +1,10 @@
 package io.vertigrad.verticles.strategy.decentral;
 
 /** Sums a vector over all workers of a group, who then hold the same bits. */
-interface Reduction {
+public interface Reduction {
 
   /**
-   * Below so many bytes a vector goes from each to each, in one step of latency where the ring
+   * Up to so many bytes a vector goes from each to each, in one step of latency where the ring
    * takes {@code 2 (N - 1)}; it sends {@code N / 2} times the ring's bytes, in half the messages.
    */
   long DIRECT_BYTES = 64 << 10;
@@ -18,10 +18,10 @@ interface Reduction {
   /**
    * The cheaper way for a vector of this many elements.
    *
-   * @param directBytes a vector that takes fewer goes from each to each
+   * @param directBytes a vector that takes no more goes from each to each
    */
   static Reduction of(PeerContext context, PeerGroup group, int length, long directBytes) {
-    return (long) length * context.type().bytes() < directBytes
+    return (long) length * context.type().bytes() <= directBytes
         ? new DirectReduction(context.peers(), group, context.type(), context.pieceElements())
         : new RingReduction(context.peers(), group, context.type(), context.pieceElements());
   }

@@ -46,7 +46,7 @@ final class RingAllReduce implements PeerStrategy {
     group = now;
     reduction =
         feedback == null
-            ? Reduction.of(context, now, sum.length, config.directBytes())
+            ? Reduction.of(context, now, replica.length(), config.directBytes())
             : new CompressedReduction(context, now, feedback, replica.trainable());
     RollCall.Entry mine = new RollCall.Entry(replica.updates(), replica.samples(), fresh);
     RollCall call = RollCall.hold(context.peers(), now, 0, mine);

@@ -7,7 +7,7 @@ import io.vertigrad.codecs.settings.Settings;
  *
  * @param scaleLearningRate multiply the learning rate by {@code workers.count}, as Horovod does
  * @param checkEvery steps between two comparisons of all replicas by hash; 0 for none
- * @param directBytes a vector that takes fewer goes from each to each instead of around the ring
+ * @param directBytes parameters that take no more go from each to each instead of around the ring
  */
 record RingAllReduceConfig(boolean scaleLearningRate, long checkEvery, long directBytes) {
 
