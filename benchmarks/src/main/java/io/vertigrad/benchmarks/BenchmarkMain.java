@@ -1,11 +1,14 @@
 package io.vertigrad.benchmarks;
 
+import io.vertigrad.benchmarks.allreduce.AllReduceBenchmark;
 import io.vertigrad.benchmarks.compute.ComputeBenchmark;
+import io.vertigrad.benchmarks.convergence.ConvergenceBenchmark;
 import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
 import io.vertigrad.benchmarks.exchange.MemoryBenchmark;
 import io.vertigrad.benchmarks.jmh.JmhBenchmark;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
+import io.vertigrad.benchmarks.scale.ScaleBenchmark;
 import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -14,17 +17,24 @@ import java.util.List;
 /** Runs the benchmarks named on the command line, prints their tables and writes their JSON. */
 final class BenchmarkMain {
 
+  private static final String DATA = "vertigrad.benchmarks.data";
   private static final List<Benchmark> BENCHMARKS =
       List.of(
           new ComputeBenchmark(),
           new ScalingBenchmark(),
           new ExchangeBenchmark(),
+          new AllReduceBenchmark(),
           new MemoryBenchmark(),
-          new JmhBenchmark());
+          new JmhBenchmark(),
+          new ScaleBenchmark(),
+          new ConvergenceBenchmark(System.getProperty(DATA, "")));
 
   private BenchmarkMain() {}
 
-  /** {@code [compute|scaling|exchange|memory|jmh|all]... [--quick]}, everything by default. */
+  /**
+   * {@code [compute|scaling|exchange|allreduce|memory|jmh|scale|convergence|all]... [--quick]},
+   * everything by default.
+   */
   public static void main(String[] arguments) throws Exception {
     List<String> names = new ArrayList<>(List.of(arguments));
     boolean quick = names.remove("--quick");

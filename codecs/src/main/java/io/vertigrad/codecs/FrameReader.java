@@ -100,13 +100,11 @@ final class FrameReader {
   Tensor tensor() {
     DataType type = oneOf(HeaderField.DATA_TYPE, DataType.values());
     Encoding encoding = oneOf(HeaderField.ENCODING, Encoding.values());
-    long elements = between(HeaderField.ELEMENT_COUNT, 0, FrameLimits.maxElements(type));
-    long bytes = encoding.payloadBytes(type, elements);
-    if (bytes != payload.remaining()) {
-      String expected = "%d for %d elements of %s".formatted(bytes, elements, type);
-      fail(HeaderField.PAYLOAD_LENGTH, payload.remaining(), expected);
+    int elements = (int) between(HeaderField.ELEMENT_COUNT, 0, encoding.maxElements(type));
+    if (fault == null) {
+      fault = new TensorCheck(type, encoding, elements, payload).fault();
     }
-    return fault == null ? Tensor.wrap(type, takePayload()) : null;
+    return fault == null ? Tensor.wrap(type, encoding, elements, takePayload()) : null;
   }
 
   /** The next 32-bit number of the payload. */

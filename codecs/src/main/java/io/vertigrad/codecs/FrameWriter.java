@@ -36,12 +36,12 @@ final class FrameWriter {
         .put(HeaderField.PARTITION, id.partition());
   }
 
-  /** The tensor's elements as payload, dense, from {@code firstElement} on. */
+  /** The tensor's elements as payload, in its encoding, from {@code firstElement} on. */
   FrameWriter tensor(long firstElement, Tensor tensor) {
     return put(HeaderField.FIRST_ELEMENT, firstElement)
         .put(HeaderField.ELEMENT_COUNT, tensor.length())
         .put(HeaderField.DATA_TYPE, tensor.type())
-        .put(HeaderField.ENCODING, Encoding.DENSE)
+        .put(HeaderField.ENCODING, tensor.encoding())
         .payload(tensor.payload());
   }
 

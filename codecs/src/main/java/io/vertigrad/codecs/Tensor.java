@@ -9,7 +9,8 @@ import java.util.StringJoiner;
 import java.util.zip.CRC32C;
 
 /**
- * An immutable vector of numbers in its wire form: little-endian bytes of one {@link DataType}.
+ * An immutable vector of numbers in its wire form: little-endian bytes of one {@link DataType} and
+ * {@link Encoding}.
  *
  * <p>Rounding to a narrower type happens when the tensor is made, so local delivery, which hands
  * over the object, and remote delivery, which copies the bytes, give the same numbers bit for bit.
@@ -20,12 +21,16 @@ public final class Tensor {
   private static final int SHOWN_ELEMENTS = 4;
 
   private final DataType type;
+  private final Encoding encoding;
+  private final int length;
 
   /** Position 0, little-endian; never written and never handed out writable. */
   private final ByteBuffer bytes;
 
-  private Tensor(DataType type, ByteBuffer bytes) {
+  private Tensor(DataType type, Encoding encoding, int length, ByteBuffer bytes) {
     this.type = type;
+    this.encoding = encoding;
+    this.length = length;
     this.bytes = bytes;
   }
 
@@ -36,7 +41,12 @@ public final class Tensor {
           "payload of %d bytes: expected a multiple of %d for %s"
               .formatted(payload.remaining(), type.bytes(), type));
     }
-    return new Tensor(type, payload.slice().order(ByteOrder.LITTLE_ENDIAN));
+    return wrap(type, Encoding.DENSE, payload.remaining() / type.bytes(), payload);
+  }
+
+  /** Likewise for any encoding; the payload was checked. */
+  static Tensor wrap(DataType type, Encoding encoding, int length, ByteBuffer payload) {
+    return new Tensor(type, encoding, length, payload.slice().order(ByteOrder.LITTLE_ENDIAN));
   }
 
   /**
@@ -45,12 +55,11 @@ public final class Tensor {
    */
   public static Tensor copyOf(DataType type, FloatBuffer source) {
     int length = source.remaining();
-    ByteBuffer payload =
-        ByteBuffer.allocate(Math.multiplyExact(length, type.bytes()))
-            .order(ByteOrder.LITTLE_ENDIAN);
+    ByteBuffer payload = allocate(Math.multiplyExact(length, type.bytes()));
+    Tensor tensor = new Tensor(type, Encoding.DENSE, length, payload);
     if (type == DataType.FLOAT32) {
       payload.asFloatBuffer().put(source);
-      return new Tensor(type, payload);
+      return tensor;
     }
     Chunk chunk = Chunk.ofThread();
     for (int first = 0; first < length; first += Chunk.ELEMENTS) {
@@ -58,7 +67,30 @@ public final class Tensor {
       source.get(chunk.elements(), 0, count);
       chunk.write(type, payload, first, count);
     }
-    return new Tensor(type, payload);
+    return tensor;
+  }
+
+  /**
+   * Rounds what remains of {@code source} to one byte each and consumes it: to the nearest of 255
+   * multiples of a scale that 1,024 elements share, ties to even.
+   */
+  public static Tensor int8(FloatBuffer source) {
+    int length = source.remaining();
+    ByteBuffer payload = allocate(Math.toIntExact(Int8Blocks.payloadBytes(length)));
+    Int8Blocks.write(source, payload);
+    return new Tensor(DataType.FLOAT32, Encoding.INT8, length, payload);
+  }
+
+  /**
+   * Takes the {@code kept} elements of largest magnitude of what remains of {@code source}, of
+   * equal ones the first, and 0 for the others; consumes it.
+   */
+  public static Tensor top(FloatBuffer source, int kept) {
+    int length = source.remaining();
+    Objects.checkIndex(kept, length + 1);
+    ByteBuffer payload = allocate(Math.multiplyExact(kept, TopElements.ENTRY_BYTES));
+    TopElements.write(source, kept, payload);
+    return new Tensor(DataType.FLOAT32, Encoding.TOP_K, length, payload);
   }
 
   /** A float32 tensor of these values. */
@@ -71,9 +103,24 @@ public final class Tensor {
     return type;
   }
 
+  /** How elements are laid out. */
+  public Encoding encoding() {
+    return encoding;
+  }
+
+  /** True when the payload is nothing but every element as float32. */
+  public boolean isPlain() {
+    return type == DataType.FLOAT32 && encoding == Encoding.DENSE;
+  }
+
   /** Number of elements. */
   public int length() {
-    return bytes.remaining() / type.bytes();
+    return length;
+  }
+
+  /** Bytes by which the payload is smaller than its elements as float32. */
+  public int savedBytes() {
+    return length * Float.BYTES - payloadBytes();
   }
 
   /** Size of the payload on the wire. */
@@ -93,18 +140,17 @@ public final class Tensor {
 
   /** Writes all elements at the destination's position and advances it. */
   public void copyTo(FloatBuffer destination) {
-    int length = length();
     if (destination.remaining() < length) {
       throw new BufferOverflowException();
     }
-    if (type == DataType.FLOAT32) {
+    if (isPlain()) {
       destination.put(bytes.asFloatBuffer());
       return;
     }
     Chunk chunk = Chunk.ofThread();
     for (int first = 0; first < length; first += Chunk.ELEMENTS) {
       int count = Math.min(Chunk.ELEMENTS, length - first);
-      chunk.read(type, bytes, first, count);
+      read(chunk, first, count);
       destination.put(chunk.elements(), 0, count);
     }
   }
@@ -120,12 +166,11 @@ public final class Tensor {
    * one per sum; a scale of 1 adds the elements themselves.
    */
   public void addTo(float[] accumulator, int offset, float scale) {
-    int length = length();
     Objects.checkFromIndexSize(offset, length, accumulator.length);
     Chunk chunk = Chunk.ofThread();
     for (int first = 0; first < length; first += Chunk.ELEMENTS) {
       int count = Math.min(Chunk.ELEMENTS, length - first);
-      chunk.read(type, bytes, first, count);
+      read(chunk, first, count);
       chunk.addTo(accumulator, offset + first, count, scale);
     }
   }
@@ -133,25 +178,42 @@ public final class Tensor {
   /** True when no element is NaN or infinite. */
   public boolean isFinite() {
     int words = payloadBytes() / Integer.BYTES;
+    return switch (encoding) {
+      case DENSE ->
+          isFinite(0, words) && (payloadBytes() % Integer.BYTES == 0 || isFinite(length - 1));
+      case INT8 -> isFinite(0, (int) Int8Blocks.blocks(length));
+      case TOP_K -> isFinite(words / 2, words);
+    };
+  }
+
+  /** Looks at 32-bit words of the payload that hold elements, or scales of some. */
+  private boolean isFinite(int from, int to) {
     Chunk chunk = Chunk.ofThread();
-    for (int first = 0; first < words; first += Chunk.ELEMENTS) {
-      if (!chunk.isFinite(type, bytes, first, Math.min(Chunk.ELEMENTS, words - first))) {
+    for (int first = from; first < to; first += Chunk.ELEMENTS) {
+      if (!chunk.isFinite(type, bytes, first, Math.min(Chunk.ELEMENTS, to - first))) {
         return false;
       }
     }
-    return payloadBytes() % Integer.BYTES == 0 || isFinite(length() - 1);
+    return true;
   }
 
   private boolean isFinite(int element) {
     Chunk chunk = Chunk.ofThread();
-    chunk.read(type, bytes, element, 1);
+    read(chunk, element, 1);
     return Float.isFinite(chunk.elements()[0]);
   }
 
-  /** True for a tensor of the same type with the same bits; so NaN may equal NaN, 0 is not -0. */
+  /**
+   * True for one of the same type and encoding with the same bits; so NaN may equal NaN, 0 is not
+   * -0.
+   */
   @Override
   public boolean equals(Object other) {
-    return other instanceof Tensor tensor && type == tensor.type && bytes.equals(tensor.bytes);
+    return other instanceof Tensor tensor
+        && type == tensor.type
+        && encoding == tensor.encoding
+        && length == tensor.length
+        && bytes.equals(tensor.bytes);
   }
 
   @Override
@@ -164,13 +226,28 @@ public final class Tensor {
   /** Type, length and the first few elements. */
   @Override
   public String toString() {
-    int shown = Math.min(SHOWN_ELEMENTS, length());
+    int shown = Math.min(SHOWN_ELEMENTS, length);
     Chunk chunk = Chunk.ofThread();
-    chunk.read(type, bytes, 0, shown);
-    StringJoiner text = new StringJoiner(", ", "%s[%d] {".formatted(type, length()), "}");
+    read(chunk, 0, shown);
+    Object name = encoding == Encoding.DENSE ? type : encoding;
+    StringJoiner text = new StringJoiner(", ", "%s[%d] {".formatted(name, length), "}");
     for (int i = 0; i < shown; i++) {
       text.add(Float.toString(chunk.elements()[i]));
     }
-    return (shown < length() ? text.add("...") : text).toString();
+    return (shown < length ? text.add("...") : text).toString();
+  }
+
+  /** Decodes elements into a chunk; {@code first} is a multiple of its size, or nothing follows. */
+  private void read(Chunk chunk, int first, int count) {
+    switch (encoding) {
+      case DENSE -> chunk.read(type, bytes, first, count);
+      case INT8 -> Int8Blocks.read(bytes, length, first, count, chunk.elements());
+      case TOP_K -> TopElements.read(bytes, first, count, chunk.elements());
+      default -> throw new AssertionError(encoding);
+    }
+  }
+
+  private static ByteBuffer allocate(int bytes) {
+    return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 }

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Damaged frames: each becomes a {@link Malformed} that names what is wrong. */
 class FrameFaultsTest {
 
-  static final List<Frame> FRAMES = Frames.ALL;
+  static final List<Frame> FRAMES = Frames.EVERY;
 
   @ParameterizedTest
   @FieldSource("FRAMES")
@@ -111,7 +111,56 @@ class FrameFaultsTest {
             68,
             "09",
             "data type at offset 68 is 9, expected 1 (FLOAT32), 2 (FLOAT16), 3 (BFLOAT16)"),
-        arguments(Frames.GRADIENT, 69, "01", "encoding at offset 69 is 1, expected 0 (DENSE)"),
+        arguments(
+            Frames.GRADIENT,
+            69,
+            "03",
+            "encoding at offset 69 is 3, expected 0 (DENSE), 1 (INT8), 2 (TOP_K)"),
+        arguments(
+            Frames.GRADIENT,
+            69,
+            "01",
+            "payload length at offset 88 is 8, expected 6 for 2 elements of INT8"),
+        arguments(
+            Frames.INT8, 68, "02", "data type at offset 68 is 2, expected 1 (FLOAT32) for INT8"),
+        arguments(
+            Frames.INT8,
+            64,
+            "41ff0100",
+            "element count at offset 64 is 130881, expected 0 to 130816"),
+        arguments(
+            Frames.INT8,
+            96,
+            "000080bf",
+            "scale at offset 96 is -1.0, expected 0 to the largest float over 127"),
+        arguments(
+            Frames.INT8,
+            96,
+            "ffff7f7f",
+            "scale at offset 96 is 3.4028235E38, expected 0 to the largest float over 127"),
+        arguments(
+            Frames.TOP_K, 68, "03", "data type at offset 68 is 3, expected 1 (FLOAT32) for TOP_K"),
+        arguments(
+            Frames.TOP_K,
+            64,
+            "01",
+            "payload length at offset 88 is 16, expected a multiple of 8 up to 8 for 1 elements of"
+                + " TOP_K"),
+        arguments(
+            Frames.TOP_K,
+            96,
+            "ffffffff",
+            "index at offset 96 is -1, expected above the one before and below 5"),
+        arguments(
+            Frames.TOP_K,
+            100,
+            "01",
+            "index at offset 100 is 1, expected above the one before and below 5"),
+        arguments(
+            Frames.TOP_K,
+            100,
+            "05",
+            "index at offset 100 is 5, expected above the one before and below 5"),
         arguments(
             Frames.GRADIENT, 72, "00000000", "samples at offset 72 is 0, expected 1 to 2147483647"),
         arguments(

@@ -3,6 +3,7 @@ package io.vertigrad.codecs;
 import io.vertx.core.buffer.Buffer;
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
 /** One small frame of each kind, and the way to bytes and back. */
@@ -36,7 +37,26 @@ final class Frames {
       new PeerPartition(
           ID, LAYOUT, 7, Tensor.copyOf(DataType.FLOAT16, FloatBuffer.wrap(new float[] {1f, -2f})));
 
+  /** Three elements by int8, with a scale of 1/64. */
+  static final GradientPartition INT8 =
+      new GradientPartition(
+          ID,
+          LAYOUT,
+          41,
+          128,
+          1_024,
+          Tensor.int8(FloatBuffer.wrap(new float[] {127f / 64, -0.5f, 0})));
+
+  /** The two largest of five elements. */
+  static final PeerPartition TOP_K =
+      new PeerPartition(
+          ID, LAYOUT, 7, Tensor.top(FloatBuffer.wrap(new float[] {0, -2f, 0.5f, 0, 1f}), 2));
+
+  /** One of each kind, in the order of their numbers. */
   static final List<Frame> ALL = List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED, PEER);
+
+  /** All of them and every encoding. */
+  static final List<Frame> EVERY = Stream.concat(ALL.stream(), Stream.of(INT8, TOP_K)).toList();
 
   private Frames() {}
 

@@ -101,6 +101,36 @@ class GoldenFramesTest {
         """);
   }
 
+  @Test
+  void shouldKeepItsBytesWhenAGradientIsWrittenAsInt8() {
+    assertGolden(
+        Frames.INT8,
+        """
+        56 47 52 44 01 01 00 00 88 77 66 55 44 33 22 11
+        08 07 06 05 04 03 02 01 03 00 00 00 02 00 00 00
+        05 00 00 00 04 00 00 00 07 ca 9a 3b 00 00 00 00
+        29 00 00 00 00 00 00 00 00 04 00 00 00 00 00 00
+        03 00 00 00 01 01 00 00 80 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 07 00 00 00 9e 6b 5d 05
+        00 00 80 3c 7f e0 00
+        """);
+  }
+
+  @Test
+  void shouldKeepItsBytesWhenTheLargestElementsAreWritten() {
+    assertGolden(
+        Frames.TOP_K,
+        """
+        56 47 52 44 01 06 00 00 88 77 66 55 44 33 22 11
+        08 07 06 05 04 03 02 01 03 00 00 00 02 00 00 00
+        05 00 00 00 04 00 00 00 07 ca 9a 3b 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        05 00 00 00 01 02 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 07 00 00 00 10 00 00 00 d3 20 eb e7
+        01 00 00 00 04 00 00 00 00 00 00 c0 00 00 80 3f
+        """);
+  }
+
   private static void assertGolden(Frame frame, String expected) {
     String golden = String.join(" ", expected.split("\\s+"));
     byte[] bytes = HexFormat.ofDelimiter(" ").parseHex(golden);

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whole jobs, every role in its own JVM. */
@@ -54,8 +55,25 @@ class ProcessTrainingTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"digits-sync", "digits-async"})
-  void shouldFinishWhenWorkerIsKilledAndReplaced(String job) throws Exception {
+  @CsvSource({"digits-sync, 300, 300", "digits-async, 300, 600"})
+  void shouldFinishWhenWorkerIsKilledAndReplaced(String job, int steps, long last)
+      throws Exception {
+    assertFinishesAfterKill(job, steps, last, "seed=0");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"dpsgd", "allreduce"})
+  void shouldFinishWhenWorkerIsKilledAndReplacedWithoutServers(String strategy) throws Exception {
+    assertFinishesAfterKill(
+        "digits-ring", 400, 400, "strategy={\"name\":\"%s\"}".formatted(strategy));
+
+    double consensus = summary("run").getJsonObject("replicas").getDouble("consensusDistance");
+    assertEquals(strategy.equals("allreduce"), consensus == 0, "consensus distance " + consensus);
+    assertTrue(consensus < 1, "consensus distance " + consensus);
+  }
+
+  private void assertFinishesAfterKill(String job, int steps, long last, String setting)
+      throws Exception {
     CompletableFuture<CommandRun> run =
         CompletableFuture.supplyAsync(
             () ->
@@ -65,7 +83,9 @@ class ProcessTrainingTest {
                         "run",
                         "--processes",
                         "--steps",
-                        "300",
+                        String.valueOf(steps),
+                        "--set",
+                        setting,
                         "--set",
                         "workers.batch=512",
                         "--set",
@@ -84,7 +104,6 @@ class ProcessTrainingTest {
     assertEquals(0, ended.exit(), ended.err());
     assertTrue(ended.out().contains("ended with exit code 137"), ended.out());
     assertTrue(happened("memberJoined", 1), ended.out());
-    long last = job.equals("digits-sync") ? 300 : 600;
     assertEquals(last, summary("run").getLong("version"));
     assertTrue(summary("run").getDouble("accuracy") > 60, summary("run").encode());
     assertTrue(replacement.waitFor(20, TimeUnit.SECONDS), "the replacement did not end");

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 /** The product's side of a measured process: Vert.x, and on it a server, workers, or both. */
-final class BusNode {
+public final class BusNode {
 
   private static final int PORT = 15_901;
   private static final long START_SECONDS = 60;
@@ -36,12 +36,12 @@ final class BusNode {
   }
 
   /** Everything in this process, no cluster. */
-  static BusNode alone() {
+  public static BusNode alone() {
     return new BusNode(ClusterStart.alone(), "");
   }
 
   /** A node of a cluster on the loopback address; founds one when there is nobody to join. */
-  static BusNode clustered(String join) throws Exception {
+  public static BusNode clustered(String join) throws Exception {
     List<String> members = join.isEmpty() ? List.of() : List.of(join);
     ClusterConfig config =
         new ClusterConfig(
@@ -58,8 +58,12 @@ final class BusNode {
   }
 
   /** Where others join, {@code HOST:PORT}; empty without a cluster. */
-  String address() {
+  public String address() {
     return address;
+  }
+
+  public Vertx vertx() {
+    return vertx;
   }
 
   /** Serves this case from now on, and no longer the one before. */

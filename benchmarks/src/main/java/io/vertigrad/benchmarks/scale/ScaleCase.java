@@ -1,5 +1,6 @@
 package io.vertigrad.benchmarks.scale;
 
+import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.settings.Settings;
@@ -90,6 +91,7 @@ record ScaleCase(String name, JsonObject settings, int workers, int parameters, 
                 workers,
                 1,
                 DataType.FLOAT32,
+                Compression.NONE,
                 pieceElements,
                 network::now));
     strategy.open(peers.adopt(), true);

@@ -3,10 +3,10 @@ package io.vertigrad.benchmarks.scaling;
 import io.vertx.core.json.JsonObject;
 
 /**
- * One training run on generated digits.
+ * One training run on generated data.
  *
  * @param model name as in job files
- * @param strategy {@code sync} or {@code async}
+ * @param strategy likewise
  * @param workers how many
  * @param processes whether each role has a process of its own
  * @param samples training samples of the whole run, the same whatever the number of workers
@@ -17,14 +17,15 @@ record TrainingCase(String model, String strategy, int workers, boolean processe
 
   /** The job file; nobody evaluates on the way, because that would be measured too. */
   JsonObject job() {
+    boolean colour = model.equals("resnet20");
     return new JsonObject()
         .put("job", "scaling-%s-%s-%d".formatted(model, strategy, workers))
         .put("steps", Math.max(1, samples / BATCH / workers))
         .put("model", new JsonObject().put("name", model))
-        .put("data", new JsonObject().put("name", "digits"))
+        .put("data", new JsonObject().put("name", colour ? "shapes" : "digits"))
         .put("strategy", new JsonObject().put("name", strategy))
         .put("workers", new JsonObject().put("count", workers).put("batch", BATCH))
-        .put("evaluator", new JsonObject().put("count", 0));
+        .put("evaluator", new JsonObject().put("count", 0).put("every", 1_000_000));
   }
 
   @Override

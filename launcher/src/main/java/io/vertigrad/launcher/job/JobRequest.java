@@ -49,7 +49,7 @@ public final class JobRequest {
     assignments.forEach(assignment -> assignment.applyTo(changed));
     String changes = words.isEmpty() ? "" : " with " + String.join(" ", words);
     JobConfig job = JobConfig.read(file.origin() + changes, changed);
-    StrategyProviders.configure(job.strategy(), getClass().getClassLoader());
+    StrategyProviders.configure(job, getClass().getClassLoader());
     return job;
   }
 }

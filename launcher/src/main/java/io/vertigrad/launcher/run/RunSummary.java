@@ -53,6 +53,8 @@ public final class RunSummary {
         .put("parametersHash", tested.parametersHash())
         .put("updates", updates(progress))
         .put("bytesSent", (long) progress.ofWorkers(WorkerProgress::bytesSent))
+        .put("bytesSaved", (long) progress.ofWorkers(WorkerProgress::bytesSaved))
+        .put("encoding", job.exchange().encoding())
         .put("bytesReceived", (long) progress.ofWorkers(WorkerProgress::bytesReceived))
         .put("gitRevision", Versions.gitRevision())
         .put("versions", versionsJson);

@@ -41,6 +41,6 @@ class RunProgressTest {
   }
 
   private static WorkerProgress worker(int rank, long samples) {
-    return new WorkerProgress(0, rank, 0, 1, 1, 0, samples, 1, 0, 0, 0, 0, 0, Map.of());
+    return new WorkerProgress(0, rank, 0, 1, 1, 0, samples, 1, 0, 0, 0, 0, 0, 0, Map.of());
   }
 }

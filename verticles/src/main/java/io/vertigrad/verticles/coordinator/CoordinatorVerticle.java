@@ -55,7 +55,7 @@ public final class CoordinatorVerticle extends VerticleBase {
   public Future<?> start() {
     JobConfig job = JobConfig.read("-conf", config());
     StrategyFactory strategy =
-        StrategyProviders.configure(job.strategy(), CoordinatorVerticle.class.getClassLoader());
+        StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
     Courier courier = new Courier(vertx, job.addresses(), result);
     roster =
         new Roster(

@@ -43,7 +43,7 @@ public final class ModelPartitions {
 
   /** Copies a partition's parameters into the model. */
   public void write(Partition partition, Tensor parameters) {
-    if (parameters.type() == DataType.FLOAT32) {
+    if (parameters.isPlain()) {
       model.writeParameters(partition.first(), parameters.bytes().asFloatBuffer());
       return;
     }

@@ -1,5 +1,7 @@
 package io.vertigrad.verticles.job;
 
+import io.vertigrad.codecs.Compression;
+import io.vertigrad.codecs.Compression.Kind;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.settings.Settings;
 import java.util.Locale;
@@ -14,6 +16,7 @@ import java.util.Locale;
  * @param deadlineMillis after this long an exchange fails and names who did not answer
  * @param suspectMillis without a heartbeat for this long a member is suspected
  * @param evictMillis without a heartbeat for this long a member is evicted
+ * @param compression how gradients are made smaller than their type
  */
 public record ExchangeConfig(
     DataType type,
@@ -22,7 +25,8 @@ public record ExchangeConfig(
     long retryMillis,
     long deadlineMillis,
     long suspectMillis,
-    long evictMillis) {
+    long evictMillis,
+    Compression compression) {
 
   private static final int MOST_ELEMENTS = 130_816;
 
@@ -31,6 +35,31 @@ public record ExchangeConfig(
    * one read more fit into 512 KiB, where a full frame would need 1 MiB (12 % more processor time).
    */
   private static final int DEFAULT_ELEMENTS = 114_432;
+
+  /** Without compression. */
+  public ExchangeConfig(
+      DataType type,
+      int partitionElements,
+      int windowBytes,
+      long retryMillis,
+      long deadlineMillis,
+      long suspectMillis,
+      long evictMillis) {
+    this(
+        type,
+        partitionElements,
+        windowBytes,
+        retryMillis,
+        deadlineMillis,
+        suspectMillis,
+        evictMillis,
+        Compression.NONE);
+  }
+
+  /** What gradients travel as, in a word. */
+  public String encoding() {
+    return compression.isOn() ? compression.toString() : type.toString().toLowerCase(Locale.ROOT);
+  }
 
   static ExchangeConfig read(Settings section) {
     String type = section.choice("type", "float32", "float32", "float16", "bfloat16");
@@ -42,7 +71,8 @@ public record ExchangeConfig(
             section.integer("retryMillis", 5_000, 10, 3_600_000),
             section.integer("deadlineMillis", 60_000, 100, 86_400_000),
             section.integer("suspectMillis", 3_000, 100, 3_600_000),
-            section.integer("evictMillis", 10_000, 200, 3_600_000));
+            section.integer("evictMillis", 10_000, 200, 3_600_000),
+            compression(section));
     if (config.evictMillis <= config.suspectMillis) {
       throw section.refuse(
           "evictMillis",
@@ -51,5 +81,12 @@ public record ExchangeConfig(
     }
     section.refuseUnknown();
     return config;
+  }
+
+  private static Compression compression(Settings section) {
+    String name = section.choice("compression", "none", "none", "int8", "topk");
+    double share =
+        section.number("topShare", Compression.NONE.share(), 1e-9, Compression.LARGEST_SHARE);
+    return new Compression(Kind.valueOf(name.toUpperCase(Locale.ROOT)), share);
   }
 }

@@ -43,6 +43,7 @@ public sealed interface TrainingEvent {
    * @param loss mean training loss since the event before
    * @param secondsComputing time in gradients
    * @param secondsExchanging time from the last gradient byte ready to the next parameters there
+   * @param bytesSaved by how much {@code bytesSent} is less than float32 would have been
    * @param staleness how many of its gradients were applied at which staleness
    */
   record WorkerProgress(
@@ -58,6 +59,7 @@ public sealed interface TrainingEvent {
       double secondsExchanging,
       double secondsWaitingForData,
       long bytesSent,
+      long bytesSaved,
       long bytesReceived,
       Map<Integer, Long> staleness)
       implements TrainingEvent {}

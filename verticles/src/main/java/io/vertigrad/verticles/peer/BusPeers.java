@@ -44,6 +44,7 @@ public final class BusPeers implements Peers {
   private final PeerInbox inbox = new PeerInbox();
   private final Map<String, PeerOutbox> outboxes = new ConcurrentHashMap<>();
   private final LongAdder bytesSent = new LongAdder();
+  private final LongAdder bytesSaved = new LongAdder();
   private final LongAdder bytesReceived = new LongAdder();
   private volatile Membership newest = Membership.NONE;
   private volatile Thread parked;
@@ -110,6 +111,11 @@ public final class BusPeers implements Peers {
     return bytesSent.sum();
   }
 
+  /** By how much that is less than float32 would have been. */
+  public long bytesSaved() {
+    return bytesSaved.sum();
+  }
+
   /** Payload received, duplicates not counted. */
   public long bytesReceived() {
     return bytesReceived.sum();
@@ -132,6 +138,7 @@ public final class BusPeers implements Peers {
         new PeerPartition(
             self.exchange(adopted.epoch(), tag.round(), tag.piece()), layout, tag.phase(), tensor);
     bytesSent.add(tensor.payloadBytes());
+    bytesSaved.add(tensor.savedBytes());
     String address = address(rank, incarnation(rank));
     outboxes.computeIfAbsent(address, to -> new PeerOutbox(vertx, to, job.exchange())).offer(frame);
   }

@@ -28,6 +28,11 @@ public interface StrategyFactory {
     return wanted;
   }
 
+  /** True when gradients travel, which may be compressed; false when parameters do. */
+  default boolean compresses() {
+    return true;
+  }
+
   /** A rule beside a server for which all workers share a round: the job has {@code steps}. */
   static StrategyFactory inRounds(Function<StrategyContext, ExchangeStrategy> rule) {
     return new ServerStrategyFactory(true, rule);

@@ -1,6 +1,8 @@
 package io.vertigrad.verticles.strategy;
 
+import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.settings.NamedClass;
+import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.NamedConfig;
 import java.util.Optional;
 import java.util.ServiceLoader;
@@ -39,6 +41,27 @@ public final class StrategyProviders {
     } catch (IllegalArgumentException unusable) {
       throw strategy.settings().refuse("name", "is " + unusable.getMessage());
     }
+  }
+
+  /**
+   * Reads a job's strategy and refuses what it does not go with.
+   *
+   * @throws io.vertigrad.codecs.settings.SettingsException naming the file, the key and what is
+   *     wrong
+   */
+  public static StrategyFactory configure(JobConfig job, ClassLoader loader) {
+    StrategyFactory strategy = configure(job.strategy(), loader);
+    Compression compression = job.exchange().compression();
+    if (compression.isOn() && !strategy.compresses()) {
+      throw job.settings()
+          .section("exchange")
+          .refuse(
+              "compression",
+              ("is \"%s\", expected \"none\" with strategy %s: its workers swap parameters, and"
+                      + " only gradients are compressed; set exchange.type to float16 or bfloat16")
+                  .formatted(compression, job.strategy().name()));
+    }
+    return strategy;
   }
 
   private static Optional<StrategyProvider> find(String name, ClassLoader loader) {

@@ -29,6 +29,7 @@ final class GradientRound implements Round {
   private final BooleanSupplier stop;
   private final Map<Partition, Long> offeredAt = new HashMap<>();
   private long bytesSent;
+  private long bytesSaved;
   private long bytesReceived;
   private int staleness = -1;
   private Refusal refusal;
@@ -72,6 +73,7 @@ final class GradientRound implements Round {
   public Frame request(Partition partition) {
     Tensor gradient = replica.gradient().partition(partition);
     bytesSent += gradient.payloadBytes();
+    bytesSaved += gradient.savedBytes();
     return new GradientPartition(
         replica.identity().exchange(epoch, step, partition.index()),
         replica.layout(),
@@ -86,6 +88,9 @@ final class GradientRound implements Round {
     bytesReceived += answer.parameters().payloadBytes();
     replica.parameters().write(partition, answer.parameters());
     replica.versions().set(partition, answer.version());
+    if (answer.outcome() == Outcome.APPLIED || answer.outcome() == Outcome.DUPLICATE) {
+      replica.gradient().delivered(partition);
+    }
     if (answer.outcome() == Outcome.APPLIED) {
       staleness = Math.max(staleness, answer.staleness());
     }
@@ -109,6 +114,11 @@ final class GradientRound implements Round {
   /** Payload of gradients, retries not counted. */
   long bytesSent() {
     return bytesSent;
+  }
+
+  /** By how much that is less than float32 would have been. */
+  long bytesSaved() {
+    return bytesSaved;
   }
 
   /** Payload of parameters. */

@@ -18,6 +18,7 @@ import java.util.Map;
  * @param secondsExchanging time from gradient to next parameters
  * @param secondsWaitingForData time until the next batch was there
  * @param bytesSent payload of gradients
+ * @param bytesSaved by how much that is less than float32 would have been
  * @param bytesReceived payload of parameters
  * @param refused gradients of which a server refused some partition as not finite
  * @param staleness how many gradients were applied at which staleness, the largest of a gradient's
@@ -35,6 +36,7 @@ public record LoopProgress(
     double secondsExchanging,
     double secondsWaitingForData,
     long bytesSent,
+    long bytesSaved,
     long bytesReceived,
     long refused,
     Map<Integer, Long> staleness) {
@@ -45,7 +47,7 @@ public record LoopProgress(
 
   /** Nothing yet. */
   public static final LoopProgress NONE =
-      new LoopProgress(-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of());
+      new LoopProgress(-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of());
 
   /**
    * Mean training loss between an earlier snapshot of the same incarnation and this one; over all
@@ -74,6 +76,7 @@ public record LoopProgress(
         secondsExchanging,
         secondsWaitingForData,
         bytesSent,
+        bytesSaved,
         bytesReceived,
         staleness);
   }

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.worker;
 
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.ErrorFeedback;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
@@ -8,14 +9,18 @@ import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.verticles.exchange.ModelPartitions;
 import io.vertigrad.verticles.job.Partition;
 import java.nio.FloatBuffer;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
  * A model's last gradient as tensors, clipped to a norm where the job asks for it.
  *
- * <p>{@link GradientClip} over all trainable elements together; statistics are never clipped, nor
- * is a gradient whose norm is not finite. Belongs to the model's thread.
+ * <p>Where gradients are compressed, what that leaves out is fed back into the next: {@link
+ * ErrorFeedback}. {@link GradientClip} over all trainable elements together; statistics are never
+ * clipped or compressed, nor is a gradient whose norm is not finite clipped. Belongs to the model's
+ * thread.
  */
 final class OutgoingGradient {
 
@@ -28,6 +33,9 @@ final class OutgoingGradient {
   private final double clipNorm;
   private final float[] trainable;
   private final float[] scratch;
+  private final Optional<ErrorFeedback> feedback;
+  private final Map<Partition, Tensor> compressed = new HashMap<>();
+  private boolean broken;
   private boolean clipped;
 
   /**
@@ -41,6 +49,10 @@ final class OutgoingGradient {
     this.plan = plan.partitions().partitions();
     this.type = plan.type();
     this.clipNorm = plan.clipNorm();
+    this.feedback =
+        plan.compression().isOn()
+            ? Optional.of(new ErrorFeedback(plan.compression(), model.layout().trainable()))
+            : Optional.empty();
     this.trainable = new float[clipNorm > 0 ? model.layout().trainable() : 0];
     this.scratch = new float[this.plan.stream().mapToInt(Partition::length).max().orElse(0)];
   }
@@ -54,14 +66,39 @@ final class OutgoingGradient {
     if (clipNorm > 0) {
       clip();
     }
-    return plan.stream().filter(partition -> !travelsFinite(partition)).findFirst();
+    compressed.clear();
+    Optional<Partition> first =
+        plan.stream().filter(partition -> !travelsFinite(partition)).findFirst();
+    broken = first.isPresent();
+    return first;
   }
 
-  /** A copy of one partition. */
+  /** A copy of one partition, the same however often it is asked for. */
   Tensor partition(Partition partition) {
+    return isCompressed(partition) && !broken
+        ? compressed.computeIfAbsent(partition, this::compress)
+        : dense(partition);
+  }
+
+  /** A partition was applied: what compression left out of it is owed from now on. */
+  void delivered(Partition partition) {
+    if (compressed.containsKey(partition)) {
+      feedback.orElseThrow().delivered(partition.first(), partition.length());
+    }
+  }
+
+  private Tensor compress(Partition partition) {
+    return feedback.orElseThrow().compress(partition.first(), values(partition));
+  }
+
+  private Tensor dense(Partition partition) {
     return isClipped(partition)
         ? Tensor.copyOf(type, FloatBuffer.wrap(trainable, partition.first(), partition.length()))
         : partitions.gradient(partition);
+  }
+
+  private boolean isCompressed(Partition partition) {
+    return feedback.isPresent() && partition.kind() == Block.Kind.TRAINABLE;
   }
 
   private void clip() {
@@ -79,21 +116,26 @@ final class OutgoingGradient {
 
   /** Rounding to the exchange type keeps the order, so the largest magnitude decides for all. */
   private boolean travelsFinite(Partition partition) {
-    float largest;
+    float largest = largestMagnitude(values(partition));
+    DataType travelsAs = isCompressed(partition) ? DataType.FLOAT32 : type;
+    return Tensor.copyOf(travelsAs, FloatBuffer.wrap(new float[] {largest})).isFinite();
+  }
+
+  /** The partition's elements, valid until the next call. */
+  private FloatBuffer values(Partition partition) {
     if (isClipped(partition)) {
-      largest = largestMagnitude(trainable, partition.first(), partition.length());
-    } else {
-      model.readGradient(partition.first(), FloatBuffer.wrap(scratch, 0, partition.length()));
-      largest = largestMagnitude(scratch, 0, partition.length());
+      return FloatBuffer.wrap(trainable, partition.first(), partition.length());
     }
-    return Tensor.copyOf(type, FloatBuffer.wrap(new float[] {largest})).isFinite();
+    model.readGradient(partition.first(), FloatBuffer.wrap(scratch, 0, partition.length()));
+    return FloatBuffer.wrap(scratch, 0, partition.length());
   }
 
   /** Without their sign, floats order like their bits, infinity and then NaN above all others. */
-  private static float largestMagnitude(float[] values, int first, int length) {
+  private static float largestMagnitude(FloatBuffer values) {
+    float[] array = values.array();
     int largest = 0;
-    for (int i = first; i < first + length; i++) {
-      largest = Math.max(largest, Float.floatToRawIntBits(values[i]) & MAGNITUDE_BITS);
+    for (int i = values.position(); i < values.limit(); i++) {
+      largest = Math.max(largest, Float.floatToRawIntBits(array[i]) & MAGNITUDE_BITS);
     }
     return Float.intBitsToFloat(largest);
   }

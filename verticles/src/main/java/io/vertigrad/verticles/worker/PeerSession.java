@@ -161,6 +161,7 @@ final class PeerSession {
         replica.vector().updates(),
         swapping,
         peers.bytesSent(),
+        peers.bytesSaved(),
         peers.bytesReceived());
     watchDivergence(left, loss);
     show();
@@ -205,6 +206,7 @@ final class PeerSession {
         job.workers().count(),
         job.workers().batch(),
         plan.training().type(),
+        plan.training().compression(),
         job.exchange().partitionElements(),
         plan.nanoClock());
   }

@@ -21,6 +21,7 @@ final class Tally {
   private long exchangingNanos;
   private long waitingNanos;
   private long bytesSent;
+  private long bytesSaved;
   private long bytesReceived;
   private long refused;
 
@@ -47,6 +48,7 @@ final class Tally {
     version = newest;
     exchangingNanos += nanos;
     bytesSent += round.bytesSent();
+    bytesSaved += round.bytesSaved();
     bytesReceived += round.bytesReceived();
     refused += round.refusal().isPresent() ? 1 : 0;
     round.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
@@ -57,15 +59,24 @@ final class Tally {
    *
    * @param applied samples behind the gradient, 0 if it was left out
    * @param allSent bytes of the whole session
+   * @param allSaved likewise
    * @param allReceived likewise
    */
-  void swapped(int applied, double loss, long newest, long nanos, long allSent, long allReceived) {
+  void swapped(
+      int applied,
+      double loss,
+      long newest,
+      long nanos,
+      long allSent,
+      long allSaved,
+      long allReceived) {
     step++;
     samples += applied;
     lossSum += loss * applied;
     version = newest;
     exchangingNanos += nanos;
     bytesSent = allSent;
+    bytesSaved = allSaved;
     bytesReceived = allReceived;
   }
 
@@ -86,6 +97,7 @@ final class Tally {
         exchangingNanos / NANOS_PER_SECOND,
         waitingNanos / NANOS_PER_SECOND,
         bytesSent,
+        bytesSaved,
         bytesReceived,
         refused,
         staleness);

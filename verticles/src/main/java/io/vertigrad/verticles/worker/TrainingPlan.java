@@ -1,5 +1,6 @@
 package io.vertigrad.verticles.worker;
 
+import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PartitionPlan;
@@ -11,6 +12,7 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
  * @param job hash of the job's name
  * @param partitions how the model's vector is cut
  * @param type how gradients are stored in frames
+ * @param compression how they are made smaller than that
  * @param clipNorm longest gradient to send (L2 norm over all trainable elements); 0 for any
  * @param lastVersion the loop ends when every partition has reached it
  * @param lockstep true when workers move in rounds
@@ -19,6 +21,7 @@ public record TrainingPlan(
     long job,
     PartitionPlan partitions,
     DataType type,
+    Compression compression,
     double clipNorm,
     long lastVersion,
     boolean lockstep) {
@@ -40,6 +43,7 @@ public record TrainingPlan(
         job.addresses().jobHash(),
         partitions,
         job.exchange().type(),
+        job.exchange().compression(),
         job.optimizer().clipNorm(),
         strategy.lastVersion(job.steps(), job.workers().count()),
         strategy.lockstep());

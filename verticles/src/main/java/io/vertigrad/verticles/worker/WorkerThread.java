@@ -81,7 +81,7 @@ final class WorkerThread {
   }
 
   private boolean train() {
-    StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
+    StrategyFactory strategy = StrategyProviders.configure(job, loader);
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     try (Model model = Engine.named(job.engine()).model(job.modelOn(data))) {
       TrainingPlan plan = TrainingPlan.of(job, strategy, PartitionPlan.of(job, model.layout()));

@@ -82,12 +82,26 @@ final class TrainingEventJsonTest {
     JsonObject old = new JsonObject().put("type", "workerProgress").put("rank", 3);
 
     assertEquals(
-        new WorkerProgress(0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of()),
+        new WorkerProgress(0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of()),
         TrainingEvent.fromJson(old));
   }
 
   private static WorkerProgress progress(double loss) {
     return new WorkerProgress(
-        5, 1, 2, 56, 57, 3, 7_168, loss, 1.5, 0.25, 0.125, 1_000, 2_000, Map.of(0, 50L, 11, 6L));
+        5,
+        1,
+        2,
+        56,
+        57,
+        3,
+        7_168,
+        loss,
+        1.5,
+        0.25,
+        0.125,
+        1_000,
+        500,
+        2_000,
+        Map.of(0, 50L, 11, 6L));
   }
 }

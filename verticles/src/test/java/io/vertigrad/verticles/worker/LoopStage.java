@@ -1,5 +1,6 @@
 package io.vertigrad.verticles.worker;
 
+import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
@@ -43,7 +44,8 @@ final class LoopStage {
   }
 
   TrainingPlan plan(long lastVersion, double clipNorm, boolean lockstep) {
-    return new TrainingPlan(JOB, partitions, DataType.FLOAT32, clipNorm, lastVersion, lockstep);
+    return new TrainingPlan(
+        JOB, partitions, DataType.FLOAT32, Compression.NONE, clipNorm, lastVersion, lockstep);
   }
 
   TrainingLoop loop(TrainingPlan plan, Enrolment enrolment) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
@@ -142,7 +143,7 @@ class NotFiniteGradientTest {
     exchange.membershipChanged(members);
     return new TrainingLoop(
         new QuadraticModel(TRAINABLE, STATISTICS),
-        new TrainingPlan(TestJob.JOB, job.plan, DataType.FLOAT32, 0, STEPS, true),
+        new TrainingPlan(TestJob.JOB, job.plan, DataType.FLOAT32, Compression.NONE, 0, STEPS, true),
         exchange,
         () -> Optional.of(self),
         rank -> new ListedBatches(values.iterator()),

@@ -1,9 +1,16 @@
 package io.vertigrad.verticles.worker;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.Compression;
+import io.vertigrad.codecs.Compression.Kind;
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Encoding;
+import io.vertigrad.codecs.Tensor;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.verticles.exchange.ModelPartitions;
 import io.vertigrad.verticles.fixture.QuadraticModel;
@@ -21,6 +28,7 @@ class OutgoingGradientTest {
   private static final int TRAINABLE = 6;
 
   private final QuadraticModel model = new QuadraticModel(TRAINABLE, 0);
+  private Compression compression = Compression.NONE;
   private final PartitionPlan plan = PartitionPlan.of(model.layout(), 4, 1);
 
   @ParameterizedTest
@@ -66,11 +74,69 @@ class OutgoingGradientTest {
         gradient(DataType.FLOAT32, 10, Float.NaN).computed());
   }
 
+  @Test
+  void shouldOweWhatWasNotDeliveredYetWhenGradientsAreCompressed() {
+    compression = new Compression(Kind.TOPK, 0.25);
+    Partition first = plan.partitions().get(0);
+    OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 3);
+
+    gradient.computed();
+    Tensor sent = gradient.partition(first);
+    Tensor again = gradient.partition(first);
+    gradient.computed();
+    Tensor instead = gradient.partition(first);
+    gradient.delivered(first);
+    gradient.computed();
+    Tensor next = gradient.partition(first);
+
+    // The gradient is 1 everywhere in this partition; one of four elements is sent at a time.
+    assertSame(sent, again);
+    assertArrayEquals(new float[] {1, 0, 0, 0}, elements(sent));
+    assertArrayEquals(new float[] {1, 0, 0, 0}, elements(instead));
+    assertArrayEquals(new float[] {0, 2, 0, 0}, elements(next));
+  }
+
+  @Test
+  void shouldLeaveStatisticsAloneWhenGradientsAreCompressed() {
+    compression = new Compression(Kind.TOPK, 0.25);
+    QuadraticModel normed = new QuadraticModel(4, 4);
+    normed.gradient(new Batch(new float[] {-1, -2, -3, -4}, new int[1], List.of(4), 0));
+    PartitionPlan both = PartitionPlan.of(normed.layout(), 4, 1);
+    TrainingPlan training = new TrainingPlan(1, both, DataType.BFLOAT16, compression, 0, 1, false);
+    OutgoingGradient gradient =
+        new OutgoingGradient(normed, new ModelPartitions(normed, DataType.BFLOAT16), training);
+    gradient.computed();
+
+    Tensor trainable = gradient.partition(both.partitions().get(0));
+    Tensor statistics = gradient.partition(both.partitions().get(1));
+
+    assertEquals(Encoding.TOP_K, trainable.encoding());
+    assertEquals(DataType.BFLOAT16, statistics.type());
+    assertEquals(Encoding.DENSE, statistics.encoding());
+  }
+
+  @Test
+  void shouldOfferTheBrokenPartitionAsItIsWhenGradientsAreCompressed() {
+    compression = new Compression(Kind.INT8, 0.25);
+    OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, Float.NaN);
+
+    Partition broken = gradient.computed().orElseThrow();
+
+    assertFalse(gradient.partition(broken).isFinite());
+    assertEquals(Encoding.DENSE, gradient.partition(broken).encoding());
+  }
+
+  private static float[] elements(Tensor tensor) {
+    float[] elements = new float[tensor.length()];
+    tensor.copyTo(elements, 0);
+    return elements;
+  }
+
   /** The model's gradient is {@code w - x}, and w is 0. */
   private OutgoingGradient gradient(DataType type, double clipNorm, float element) {
     float[] features = {-1, -1, -1, -1, -element, -1};
     model.gradient(new Batch(features, new int[1], List.of(TRAINABLE), 0));
-    TrainingPlan training = new TrainingPlan(1, plan, type, clipNorm, 1, false);
+    TrainingPlan training = new TrainingPlan(1, plan, type, compression, clipNorm, 1, false);
     return new OutgoingGradient(model, new ModelPartitions(model, type), training);
   }
 }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
@@ -166,7 +167,8 @@ class TrainingLoopTest {
 
   @Test
   void shouldRoundGradientsWhenTheyTravelAsBfloat16() {
-    TrainingPlan plan = new TrainingPlan(JOB, stage.partitions, DataType.BFLOAT16, 0, 1, false);
+    TrainingPlan plan =
+        new TrainingPlan(JOB, stage.partitions, DataType.BFLOAT16, Compression.NONE, 0, 1, false);
     stage.shard.script =
         frame -> {
           if (frame instanceof GradientPartition gradient) {

@@ -6,8 +6,8 @@ import io.vertigrad.compute.optimizer.Optimizer;
  * Local SGD: every worker steps alone, and after every H steps all take the mean of their
  * parameters and statistics, {@code x_i <- sum_j x_j / N}; Stich 2019.
  *
- * <p>The mean is a {@link RingReduction}, so that all agree bit for bit after it. The optimizer's
- * state stays local.
+ * <p>The mean is a {@link Reduction}, so that all agree bit for bit after it. The optimizer's state
+ * stays local.
  */
 final class LocalSgd implements PeerStrategy {
 
@@ -16,7 +16,7 @@ final class LocalSgd implements PeerStrategy {
   private final Replica replica;
   private final Optimizer optimizer;
   private PeerGroup group;
-  private RingReduction reduction;
+  private Reduction reduction;
   private long round;
   private ExchangeTiming timing = ExchangeTiming.NONE;
 
@@ -30,7 +30,7 @@ final class LocalSgd implements PeerStrategy {
   @Override
   public void open(PeerGroup now, boolean fresh) {
     group = now;
-    reduction = new RingReduction(context.peers(), now, context.type(), context.pieceElements());
+    reduction = Reduction.of(context, now, replica.length(), Reduction.DIRECT_BYTES);
     new Arrival(context, now).settle(fresh);
     round = Arrival.ROUNDS;
   }

@@ -1,5 +1,6 @@
 package io.vertigrad.verticles.strategy.decentral;
 
+import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
@@ -16,6 +17,7 @@ import java.util.function.LongSupplier;
  * @param workers how many the job starts with
  * @param batch samples of a full batch of one worker
  * @param type how numbers travel
+ * @param compression how gradients are made smaller than that
  * @param pieceElements most elements of one message
  * @param nanoClock monotonic time in nanoseconds
  */
@@ -27,5 +29,6 @@ public record PeerContext(
     int workers,
     int batch,
     DataType type,
+    Compression compression,
     int pieceElements,
     LongSupplier nanoClock) {}

@@ -61,7 +61,7 @@ public final class PeerInbox {
       taken.put(from, before);
     }
     before.tags().add(tag);
-    arrivedNanos = arrived.nanos();
+    arrivedNanos = Math.max(arrivedNanos, arrived.nanos());
     return Optional.of(arrived.tensor());
   }
 
@@ -70,7 +70,7 @@ public final class PeerInbox {
     return waiting.containsKey(new Key(from, epoch, tag));
   }
 
-  /** When the message handed out last had come. */
+  /** When the latest of the messages handed out had come. */
   public synchronized long arrivedNanos() {
     return arrivedNanos;
   }

@@ -27,6 +27,12 @@ public interface PeerStrategyFactory extends StrategyFactory {
     return true;
   }
 
+  /** Most swap parameters, where what is left out is lost for good. */
+  @Override
+  default boolean compresses() {
+    return false;
+  }
+
   @Override
   default int servers(int wanted) {
     return 0;

@@ -36,6 +36,6 @@ public interface Peers {
   /** A message if it is there already. */
   Optional<Tensor> poll(int rank, Tag tag);
 
-  /** When the message that was received last had arrived; see {@link System#nanoTime()}. */
+  /** When the latest of the messages received had arrived; see {@link System#nanoTime()}. */
   long arrivedNanos();
 }

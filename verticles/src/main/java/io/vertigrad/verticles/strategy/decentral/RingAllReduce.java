@@ -1,17 +1,18 @@
 package io.vertigrad.verticles.strategy.decentral;
 
+import io.vertigrad.codecs.ErrorFeedback;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import java.nio.FloatBuffer;
 
 /**
- * Data parallelism as in DDP and Horovod: every replica takes the same step with the mean gradient
- * {@code sum_i n_i g_i / sum_i n_i}, n the samples behind each.
+ * All-reduce: data parallelism as in DDP and Horovod: every replica takes the same step with the
+ * mean gradient {@code sum_i n_i g_i / sum_i n_i}, n the samples behind each.
  *
- * <p>The sum is a {@link RingReduction}, so that all replicas stay equal bit for bit; their hashes
- * are compared at intervals. Statistics' differences are averaged the same way. A mean that holds
- * NaN or infinity is left out by everyone. A new group goes on from whoever has come furthest,
- * optimizer state included.
+ * <p>Each {@link Reduction} leaves the same bits everywhere, so that all replicas stay equal; their
+ * hashes are compared at intervals. Small vectors, and compressed ones, go from each to each.
+ * Statistics' differences are averaged the same way. A mean that holds NaN or infinity is left out
+ * by everyone. A new group goes on from whoever has come furthest, optimizer state included.
  */
 final class RingAllReduce implements PeerStrategy {
 
@@ -22,8 +23,9 @@ final class RingAllReduce implements PeerStrategy {
   private final Replica replica;
   private final Optimizer optimizer;
   private final float[] sum;
+  private final ErrorFeedback feedback;
   private PeerGroup group;
-  private RingReduction reduction;
+  private Reduction reduction;
   private long round;
   private ExchangeTiming timing = ExchangeTiming.NONE;
 
@@ -33,12 +35,19 @@ final class RingAllReduce implements PeerStrategy {
     this.replica = context.replica();
     this.optimizer = context.optimizers().apply(scaled(config, context));
     this.sum = new float[replica.length() + 1];
+    this.feedback =
+        context.compression().isOn()
+            ? new ErrorFeedback(context.compression(), replica.trainable())
+            : null;
   }
 
   @Override
   public void open(PeerGroup now, boolean fresh) {
     group = now;
-    reduction = new RingReduction(context.peers(), now, context.type(), context.pieceElements());
+    reduction =
+        feedback == null
+            ? Reduction.of(context, now, replica.length(), config.directBytes())
+            : new CompressedReduction(context, now, feedback, replica.trainable());
     RollCall.Entry mine = new RollCall.Entry(replica.updates(), replica.samples(), fresh);
     RollCall call = RollCall.hold(context.peers(), now, 0, mine);
     int source = call.furthest();
@@ -96,9 +105,17 @@ final class RingAllReduce implements PeerStrategy {
     }
     if (new LocalGradient(mean, 1).isFinite()) {
       replica.step(optimizer, replica.parameters(), mean, (double) weight * context.batch());
+      delivered();
     } else {
       timing = timing.plusSkipped();
       replica.advance(replica.parameters(), 0);
+    }
+  }
+
+  /** A mean that nobody applied leaves no trace in what is owed. */
+  private void delivered() {
+    if (feedback != null) {
+      feedback.delivered(0, replica.trainable());
     }
   }
 

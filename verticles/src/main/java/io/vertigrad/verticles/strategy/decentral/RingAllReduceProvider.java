@@ -15,6 +15,20 @@ public final class RingAllReduceProvider implements StrategyProvider {
   @Override
   public StrategyFactory configure(Settings settings) {
     RingAllReduceConfig config = RingAllReduceConfig.read(settings);
-    return (PeerStrategyFactory) context -> new RingAllReduce(config, context);
+    return new Factory(config);
+  }
+
+  private record Factory(RingAllReduceConfig config) implements PeerStrategyFactory {
+
+    @Override
+    public PeerStrategy create(PeerContext context) {
+      return new RingAllReduce(config, context);
+    }
+
+    /** Gradients travel, and error feedback makes up for what was left out of them. */
+    @Override
+    public boolean compresses() {
+      return true;
+    }
   }
 }

@@ -12,7 +12,7 @@ import io.vertigrad.codecs.Tensor;
  * tensor is what everyone takes. Each worker sends {@code 2 M (N - 1) / N} elements in {@code 2 (N
  * - 1)} phases; pieces of a chunk follow each other, so that phases overlap.
  */
-final class RingReduction {
+final class RingReduction implements Reduction {
 
   private final Peers peers;
   private final PeerGroup group;
@@ -26,13 +26,13 @@ final class RingReduction {
     this.most = pieceElements;
   }
 
-  /** Phases that {@link #sum} uses, from 0. */
-  int phases() {
+  @Override
+  public int phases() {
     return 2 * (group.size() - 1);
   }
 
-  /** Replaces the vector by the sum of all workers' vectors; spoilt when the group changes. */
-  void sum(long round, float[] vector) {
+  @Override
+  public void sum(long round, float[] vector) {
     if (group.size() > 1) {
       scatter(round, vector);
       gather(round, vector);

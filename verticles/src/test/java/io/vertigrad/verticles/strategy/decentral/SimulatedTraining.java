@@ -1,5 +1,6 @@
 package io.vertigrad.verticles.strategy.decentral;
 
+import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.settings.Settings;
 import io.vertigrad.compute.optimizer.Optimizer;
@@ -21,6 +22,7 @@ final class SimulatedTraining {
   final Map<Integer, PeerStrategy> strategies = new TreeMap<>();
   OptimizerConfig optimizer = OptimizerConfig.sgd(0.1);
   DataType type = DataType.FLOAT32;
+  Compression compression = Compression.NONE;
   int length = 7;
   int trainable = 5;
   int pieceElements = 2;
@@ -138,6 +140,7 @@ final class SimulatedTraining {
             workers,
             BATCH,
             type,
+            compression,
             pieceElements,
             network::now));
   }

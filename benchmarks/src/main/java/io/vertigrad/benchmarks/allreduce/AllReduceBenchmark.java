@@ -1,0 +1,87 @@
+package io.vertigrad.benchmarks.allreduce;
+
+import io.vertigrad.benchmarks.report.Benchmark;
+import io.vertigrad.benchmarks.report.BenchmarkReport;
+import io.vertigrad.benchmarks.report.BenchmarkRow;
+import io.vertigrad.benchmarks.report.Contest;
+import io.vertigrad.benchmarks.report.Repetitions;
+import java.util.Map;
+
+/** Milliseconds of one sum over 2 and 4 workers, over raw TCP in the same run. */
+public final class AllReduceBenchmark implements Benchmark {
+
+  private static final int KIB = 1 << 10;
+  private static final int MIB = 1 << 20;
+  private static final int[] BYTES = {
+    16 * KIB, 64 * KIB, 256 * KIB, MIB, 16 * MIB, 64 * MIB, 100 * MIB
+  };
+  private static final int QUICK_MOST = 16 * MIB;
+  private static final int DIRECT_MOST = MIB;
+  private static final int MOST_ROUNDS = 500;
+
+  private int turns;
+
+  @Override
+  public String name() {
+    return "allreduce";
+  }
+
+  @Override
+  public void run(BenchmarkReport report, boolean quick) throws Exception {
+    try (AllReduceNodes nodes = new AllReduceNodes()) {
+      for (int workers : new int[] {2, 4}) {
+        for (int bytes : BYTES) {
+          if (!quick || bytes <= QUICK_MOST) {
+            measure(report, nodes, workers, bytes, quick);
+          }
+        }
+      }
+    }
+    report.remark(
+        "One sum of float32 vectors, the median round of rank 0; MB/s: the vector over that.");
+    report.remark(
+        "Raw TCP: the ring's bytes, both ways at once, one spinning thread, nothing added up.");
+  }
+
+  private void measure(
+      BenchmarkReport report, AllReduceNodes nodes, int workers, int bytes, boolean quick)
+      throws Exception {
+    String name = "%s x %d, ".formatted(size(bytes), workers);
+    boolean small = bytes <= DIRECT_MOST;
+    Contest contest = new Contest();
+    contest.enter("raw TCP", () -> nodes.raw(sum(false, workers, bytes, quick)));
+    contest.enter("ring, processes", () -> nodes.processes(sum(false, workers, bytes, quick)));
+    contest.enter("ring, embedded", () -> nodes.embedded(sum(false, workers, bytes, quick)));
+    if (small) {
+      contest.enter("direct, processes", () -> nodes.processes(sum(true, workers, bytes, quick)));
+      contest.enter("direct, embedded", () -> nodes.embedded(sum(true, workers, bytes, quick)));
+    }
+    Map<String, Repetitions> measured = contest.run(quick ? 2 : 7);
+    BenchmarkRow raw = BenchmarkRow.of(name + "raw TCP", "ms", measured.get("raw TCP"));
+    for (Map.Entry<String, Repetitions> entry : measured.entrySet()) {
+      BenchmarkRow millis = BenchmarkRow.of(name + entry.getKey(), "ms", entry.getValue());
+      report.add(entry.getKey().equals("raw TCP") ? raw : millis.over(raw));
+      report.add(
+          BenchmarkRow.of(name + entry.getKey(), "MB/s", bandwidth(bytes, entry.getValue())));
+    }
+  }
+
+  private AllReduceCase sum(boolean direct, int workers, int bytes, boolean quick) {
+    long perTurn = (quick ? 128L : 512L) * MIB;
+    int rounds = (int) Math.max(5, Math.min(MOST_ROUNDS, perTurn / bytes / workers));
+    String job = "allreduce-%d-%d-%d".formatted(bytes, workers, turns++);
+    return new AllReduceCase(job, direct, bytes / Float.BYTES, workers, rounds, 2 + rounds / 4);
+  }
+
+  private static Repetitions bandwidth(int bytes, Repetitions millis) {
+    double[] values = millis.values().clone();
+    for (int i = 0; i < values.length; i++) {
+      values[i] = bytes / 1e3 / values[i];
+    }
+    return new Repetitions(values);
+  }
+
+  private static String size(int bytes) {
+    return bytes < MIB ? bytes / KIB + " KiB" : bytes / MIB + " MiB";
+  }
+}

@@ -1,0 +1,94 @@
+package io.vertigrad.benchmarks.allreduce;
+
+import io.vertigrad.codecs.Compression;
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.peer.BusPeers;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.Membership.Member;
+import io.vertigrad.verticles.strategy.decentral.PeerContext;
+import io.vertigrad.verticles.strategy.decentral.PeerGroup;
+import io.vertigrad.verticles.strategy.decentral.Reduction;
+import io.vertigrad.verticles.strategy.decentral.Replica;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+
+/** One worker of the product's all-reduce, without a model; belongs to one thread. */
+final class BusMember {
+
+  private static final long OPEN_SECONDS = 30;
+
+  private final AllReduceCase sum;
+  private final int rank;
+  private final JobConfig job;
+  private final BusPeers peers;
+
+  BusMember(Vertx vertx, AllReduceCase sum, int rank) {
+    this.sum = sum;
+    this.rank = rank;
+    this.job = JobConfig.read("all-reduce benchmark", new JsonObject().put("job", sum.name()));
+    Identity identity = new Identity(job.addresses().jobHash(), rank, 0);
+    this.peers = new BusPeers(vertx, job, sum.elements(), identity, () -> false);
+  }
+
+  /** Sums again and again; milliseconds of each counted round. */
+  double[] work() throws Exception {
+    peers.open().await(OPEN_SECONDS, TimeUnit.SECONDS);
+    List<Member> all =
+        IntStream.range(0, sum.workers()).mapToObj(one -> new Member(one, 0, 0)).toList();
+    peers.membershipChanged(new Membership(1, all, List.of()));
+    Reduction reduction = reduction(peers.adopt());
+    float[] vector = new float[sum.elements()];
+    check(reduction, vector);
+    double[] millis = new double[sum.rounds()];
+    for (int round = -sum.warmRounds(); round < sum.rounds(); round++) {
+      long begun = System.nanoTime();
+      reduction.sum(1 + sum.warmRounds() + round, vector);
+      if (round >= 0) {
+        millis[round] = (System.nanoTime() - begun) / 1e6;
+      }
+    }
+    return millis;
+  }
+
+  /** Stops listening; not before everyone has what this one sent. */
+  void close() throws Exception {
+    peers.close().await(OPEN_SECONDS, TimeUnit.SECONDS);
+  }
+
+  private Reduction reduction(PeerGroup group) {
+    PeerContext context =
+        new PeerContext(
+            peers,
+            new Replica(new float[0], 0, 1),
+            config -> null,
+            OptimizerConfig.sgd(0.1),
+            sum.workers(),
+            1,
+            DataType.FLOAT32,
+            Compression.NONE,
+            job.exchange().partitionElements(),
+            System::nanoTime);
+    return Reduction.of(context, group, sum.elements(), sum.direct() ? Long.MAX_VALUE : 0);
+  }
+
+  /** The first sum: ranks from 1 on; the vector is zero again afterwards. */
+  private void check(Reduction reduction, float[] vector) {
+    Arrays.fill(vector, rank + 1);
+    reduction.sum(0, vector);
+    float expected = sum.workers() * (sum.workers() + 1) / 2f;
+    for (float found : vector) {
+      if (found != expected) {
+        throw new IllegalStateException(
+            "worker %d: found a sum of %s, expected %s".formatted(rank, found, expected));
+      }
+    }
+    Arrays.fill(vector, 0);
+  }
+}

@@ -1,0 +1,85 @@
+package io.vertigrad.benchmarks.process;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** Runs {@code ./vertigrad train} as a person would, and reads what it left. */
+public final class TrainCommandLine {
+
+  private static final long LIMIT_MINUTES = 30;
+
+  private TrainCommandLine() {}
+
+  /**
+   * What a run left.
+   *
+   * @param summary its {@code summary.json}
+   * @param events the lines of its {@code events.jsonl}
+   */
+  public record Trained(JsonObject summary, List<JsonObject> events) {
+
+    /** As the run itself reports it, from its first batch to its last update. */
+    public double samplesPerSecond() {
+      return summary.getDouble("samplesPerSecond");
+    }
+  }
+
+  /**
+   * Trains a job to its end.
+   *
+   * @param job a whole job file
+   * @param processes whether each role has a process of its own
+   */
+  public static Trained train(JsonObject job, boolean processes)
+      throws IOException, InterruptedException {
+    Path folder = Files.createTempDirectory("vertigrad-benchmark-");
+    try {
+      return run(job, processes, folder);
+    } finally {
+      delete(folder);
+    }
+  }
+
+  private static Trained run(JsonObject job, boolean processes, Path folder)
+      throws IOException, InterruptedException {
+    Path file = folder.resolve("job.json");
+    Path run = folder.resolve("run");
+    Path output = folder.resolve("output");
+    Files.writeString(file, job.encodePrettily());
+    List<String> command = new ArrayList<>(List.of("./vertigrad", "train", file.toString()));
+    command.addAll(List.of("--quiet", "--run-dir", run.toString()));
+    if (processes) {
+      command.add("--processes");
+    }
+    Process process =
+        new ProcessBuilder(command)
+            .redirectErrorStream(true)
+            .redirectOutput(output.toFile())
+            .start();
+    boolean ended = process.waitFor(LIMIT_MINUTES, TimeUnit.MINUTES);
+    if (!ended || process.exitValue() != 0) {
+      process.destroy();
+      String how = ended ? "ended with code " + process.exitValue() : "took over 30 minutes";
+      throw new IOException(
+          "%s %s: %s".formatted(job.getString("job"), how, Files.readString(output)));
+    }
+    return new Trained(
+        new JsonObject(Files.readString(run.resolve("summary.json"))),
+        Files.readAllLines(run.resolve("events.jsonl")).stream().map(JsonObject::new).toList());
+  }
+
+  private static void delete(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(file);
+      }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+package io.vertigrad.codecs;
+
+import java.nio.FloatBuffer;
+
+/**
+ * A sender's memory of what compression has left out so far, sent along with the next gradient: the
+ * sum of what was delivered and the residual is the sum of the gradients.
+ *
+ * <p>{@code p = g + r; send C(p); r <- p - C(p)}: Seide et al. 2014 for rounding, Stich et al. 2018
+ * for sparse gradients. The residual changes only when a tensor was {@linkplain #delivered
+ * delivered}; one that reached nobody leaves no trace. Belongs to one thread.
+ */
+public final class ErrorFeedback {
+
+  private final Compression compression;
+  private final float[] residual;
+  private final float[] rest;
+
+  /** Memory of a vector of this many elements, with nothing left out yet. */
+  public ErrorFeedback(Compression compression, int length) {
+    this.compression = compression;
+    this.residual = new float[length];
+    this.rest = new float[length];
+  }
+
+  /** Compresses {@code values}, the vector's elements from {@code first} on, and what is owed. */
+  public Tensor compress(int first, FloatBuffer values) {
+    int length = values.remaining();
+    values.get(rest, first, length);
+    for (int i = first; i < first + length; i++) {
+      rest[i] += residual[i];
+    }
+    Tensor tensor = compression.of(FloatBuffer.wrap(rest, first, length));
+    tensor.addTo(rest, first, -1);
+    return tensor;
+  }
+
+  /** The tensor last made of these elements has arrived; it must have been finite. */
+  public void delivered(int first, int length) {
+    System.arraycopy(rest, first, residual, first, length);
+  }
+
+  /** A copy of what is owed. */
+  public float[] residual() {
+    return residual.clone();
+  }
+}

@@ -1,0 +1,71 @@
+package io.vertigrad.codecs;
+
+import java.nio.ByteBuffer;
+
+/**
+ * Tells whether a payload can be the tensor that its header promises; allocates only to word a
+ * fault.
+ *
+ * @param payload from position 0 on, little-endian
+ */
+record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer payload) {
+
+  /** The first thing wrong, or null. */
+  Malformed fault() {
+    if (encoding != Encoding.DENSE && type != DataType.FLOAT32) {
+      String expected = "%d (FLOAT32) for %s".formatted(DataType.FLOAT32.code(), encoding);
+      return wrong(HeaderField.DATA_TYPE, type.code(), expected);
+    }
+    return switch (encoding) {
+      case DENSE -> length((long) elements * type.bytes(), type);
+      case INT8 -> blocks();
+      case TOP_K -> entries();
+    };
+  }
+
+  private Malformed length(long bytes, Enum<?> of) {
+    return bytes == payload.remaining()
+        ? null
+        : wrong(
+            HeaderField.PAYLOAD_LENGTH,
+            payload.remaining(),
+            "%d for %d elements of %s".formatted(bytes, elements, of));
+  }
+
+  private Malformed blocks() {
+    Malformed length = length(Int8Blocks.payloadBytes(elements), encoding);
+    int block = length == null ? Int8Blocks.firstWrongScale(payload, elements) : -1;
+    if (block < 0) {
+      return length;
+    }
+    float scale = payload.getFloat(block * Float.BYTES);
+    return new Malformed(
+        "scale",
+        HeaderField.HEADER_BYTES + block * Float.BYTES,
+        Float.toString(scale),
+        "0 to the largest float over 127");
+  }
+
+  private Malformed entries() {
+    int bytes = payload.remaining();
+    long most = (long) elements * TopElements.ENTRY_BYTES;
+    if (bytes % TopElements.ENTRY_BYTES != 0 || bytes > most) {
+      String expected =
+          "a multiple of %d up to %d for %d elements of %s"
+              .formatted(TopElements.ENTRY_BYTES, most, elements, encoding);
+      return wrong(HeaderField.PAYLOAD_LENGTH, bytes, expected);
+    }
+    int entry = TopElements.firstWrongIndex(payload, elements);
+    return entry < 0
+        ? null
+        : new Malformed(
+            "index",
+            HeaderField.HEADER_BYTES + entry * Integer.BYTES,
+            Integer.toString(payload.getInt(entry * Integer.BYTES)),
+            "above the one before and below %d".formatted(elements));
+  }
+
+  private static Malformed wrong(HeaderField field, long found, String expected) {
+    return new Malformed(field.label(), field.offset(), field.show(found), expected);
+  }
+}

@@ -1,0 +1,28 @@
+package io.vertigrad.verticles.strategy.decentral;
+
+/** Sums a vector over all workers of a group, who then hold the same bits. */
+public interface Reduction {
+
+  /**
+   * Up to so many bytes a vector goes from each to each, in one step of latency where the ring
+   * takes {@code 2 (N - 1)}; it sends {@code N / 2} times the ring's bytes, in half the messages.
+   */
+  long DIRECT_BYTES = 64 << 10;
+
+  /** Replaces the vector by the sum of all workers' vectors; spoilt when the group changes. */
+  void sum(long round, float[] vector);
+
+  /** Phases that {@link #sum} uses, from 0. */
+  int phases();
+
+  /**
+   * The cheaper way for a vector of this many elements.
+   *
+   * @param directBytes a vector that takes no more goes from each to each
+   */
+  static Reduction of(PeerContext context, PeerGroup group, int length, long directBytes) {
+    return (long) length * context.type().bytes() <= directBytes
+        ? new DirectReduction(context.peers(), group, context.type(), context.pieceElements())
+        : new RingReduction(context.peers(), group, context.type(), context.pieceElements());
+  }
+}
