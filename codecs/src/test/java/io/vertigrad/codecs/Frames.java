@@ -36,7 +36,12 @@ final class Frames {
       new PeerPartition(
           ID, LAYOUT, 7, Tensor.copyOf(DataType.FLOAT16, FloatBuffer.wrap(new float[] {1f, -2f})));
 
-  static final List<Frame> ALL = List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED, PEER);
+  static final StageTensor STAGE =
+      new StageTensor(
+          ID, LAYOUT, StageTensor.Direction.BACKWARD, 6, 1_024, Tensor.ofFloats(1f, -2f));
+
+  static final List<Frame> ALL =
+      List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED, PEER, STAGE);
 
   private Frames() {}
 
