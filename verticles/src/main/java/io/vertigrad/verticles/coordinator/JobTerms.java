@@ -26,6 +26,7 @@ record JobTerms(JsonObject values) {
             .put("data.name", job.data().name())
             .put("optimizer", job.json().getJsonObject("optimizer", new JsonObject()).encode())
             .put("strategy", named(job.strategy()))
+            .put("pipeline", job.json().getJsonObject("pipeline", new JsonObject()).encode())
             .put("workers.count", job.workers().count())
             .put("servers.count", job.servers().count())
             .put("exchange.type", job.exchange().type().name())
