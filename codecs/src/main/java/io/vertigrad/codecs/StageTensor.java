@@ -14,12 +14,7 @@ import java.util.Objects;
  * @param tensor the piece; at most one frame
  */
 public record StageTensor(
-    ExchangeId id,
-    long plan,
-    Direction direction,
-    int microBatch,
-    long firstElement,
-    Tensor tensor)
+    ExchangeId id, long plan, Direction direction, int microBatch, long firstElement, Tensor tensor)
     implements Frame {
 
   /** Most micro-batches of a step. */

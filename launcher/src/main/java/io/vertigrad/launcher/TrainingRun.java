@@ -6,6 +6,7 @@ import io.vertigrad.launcher.deploy.Deployment;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.JobFailedException;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
+import io.vertigrad.launcher.deploy.RoleVerticles;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.run.FinalModel;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -15,6 +16,7 @@ import io.vertigrad.launcher.run.Versions;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
 import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
+import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertx.core.DeploymentOptions;
@@ -22,6 +24,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,6 +41,7 @@ final class TrainingRun {
   private final JobConfig job;
   private final RunDirectory directory;
   private final Display display;
+  private final List<String> notes;
   private final RunMonitor monitor;
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
   private Vertx vertx;
@@ -46,7 +50,13 @@ final class TrainingRun {
   private String joinAddress;
   private Deployment deployment;
 
-  TrainingRun(JobConfig job, RunDirectory directory, Display display) {
+  /**
+   * A run that has not begun.
+   *
+   * @param notes what else is said at its start
+   */
+  TrainingRun(JobConfig job, RunDirectory directory, Display display, List<String> notes) {
+    this.notes = notes;
     this.job = job;
     this.directory = directory;
     this.display = display;
@@ -78,6 +88,7 @@ final class TrainingRun {
 
   private void start(boolean processes, boolean listen) {
     monitor.say(ResultText.opening(job, directory));
+    notes.forEach(monitor::say);
     open(processes || listen);
     FrameCodecs.register(vertx.eventBus());
     Await.result(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
@@ -107,8 +118,8 @@ final class TrainingRun {
     vertx = Await.result(start.start(), START_SECONDS, "starting the cluster");
     joinAddress = start.joinAddress();
     monitor.say(
-        "nodes may join: ./vertigrad node --role worker --join %s %s"
-            .formatted(joinAddress, directory.job()));
+        "nodes may join: ./vertigrad node --role %s --join %s %s"
+            .formatted(RoleVerticles.name(job, Role.WORKER), joinAddress, directory.job()));
   }
 
   private Future<JsonObject> ended() {

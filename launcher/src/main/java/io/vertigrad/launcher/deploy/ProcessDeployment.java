@@ -61,7 +61,7 @@ public final class ProcessDeployment implements Deployment {
     try {
       for (Role role : Role.values()) {
         for (int i = 0; i < RoleVerticles.count(job, role); i++) {
-          launch(role, role.lower() + "-" + i);
+          launch(role, RoleVerticles.name(job, role) + "-" + i);
         }
       }
       return Future.succeededFuture();
@@ -92,7 +92,7 @@ public final class ProcessDeployment implements Deployment {
             "node",
             ChildProcess.WITH_PARENT,
             "--role",
-            role.lower(),
+            RoleVerticles.name(job, role),
             "--join",
             joinAddress,
             directory.job().toString());
@@ -117,7 +117,7 @@ public final class ProcessDeployment implements Deployment {
 
   private String replacement(Role role) {
     return "./vertigrad node --role %s --join %s %s"
-        .formatted(role.lower(), joinAddress, directory.job());
+        .formatted(RoleVerticles.name(job, role), joinAddress, directory.job());
   }
 
   private synchronized void stopAll() {

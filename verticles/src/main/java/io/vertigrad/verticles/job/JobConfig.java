@@ -100,12 +100,14 @@ public record JobConfig(
   private static void checkPipeline(JobConfig job, Settings root) {
     if (!job.strategy().name().equals("allreduce")) {
       throw root.refuse(
-              "strategy.name",
-              "is \"%s\", expected \"allreduce\": replicas of a stage move in step"
-                  .formatted(job.strategy().name()));
+          "strategy.name",
+          "is \"%s\", expected \"allreduce\": replicas of a stage move in step"
+              .formatted(job.strategy().name()));
     }
     if (job.optimizer().clipNorm() > 0) {
-      throw root.refuse("optimizer.clipNorm", "cannot be used with a pipeline: no stage knows the whole gradient");
+      throw root.refuse(
+          "optimizer.clipNorm",
+          "cannot be used with a pipeline: no stage knows the whole gradient");
     }
   }
 

@@ -41,22 +41,19 @@ public record PipelineConfig(
           "is %d, expected %d: one more than pipeline.cuts; leave one of them out"
               .formatted(stages, cuts.size() + 1));
     }
-    Optional<PipelineConfig> config =
-        stages == 0
-            ? Optional.empty()
-            : Optional.of(
-                new PipelineConfig(
-                    stages,
-                    cuts,
-                    Balance.valueOf(
-                        section
-                            .choice("balance", "parameters", "parameters", "time")
-                            .toUpperCase(Locale.ROOT)),
-                    section.integer("microBatches", 4, 1, 1 << 20),
-                    section.choice("schedule", "1f1b", "1f1b", "gpipe"),
-                    section.integer("replicas", 1, 1, MOST)));
+    PipelineConfig config =
+        new PipelineConfig(
+            stages,
+            cuts,
+            Balance.valueOf(
+                section
+                    .choice("balance", "parameters", "parameters", "time")
+                    .toUpperCase(Locale.ROOT)),
+            section.integer("microBatches", 4, 1, 1 << 20),
+            section.choice("schedule", "1f1b", "1f1b", "gpipe"),
+            section.integer("replicas", 1, 1, MOST));
     section.refuseUnknown();
-    return config;
+    return stages == 0 ? Optional.empty() : Optional.of(config);
   }
 
   /** Stages and their replicas. */

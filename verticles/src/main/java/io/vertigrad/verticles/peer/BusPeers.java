@@ -61,12 +61,7 @@ public final class BusPeers implements Peers {
 
   /** A line of another kind. */
   public BusPeers(
-      Vertx vertx,
-      JobConfig job,
-      long layout,
-      Identity self,
-      BooleanSupplier stop,
-      PeerLine line) {
+      Vertx vertx, JobConfig job, long layout, Identity self, BooleanSupplier stop, PeerLine line) {
     this.line = line;
     this.vertx = vertx;
     this.job = job;
@@ -144,7 +139,9 @@ public final class BusPeers implements Peers {
     Parcel parcel = new Parcel(frame, adopted.epoch(), tensor.payloadBytes());
     bytesSent.add(tensor.payloadBytes());
     String address = address(rank, incarnation(rank));
-    outboxes.computeIfAbsent(address, to -> new PeerOutbox(vertx, to, job.exchange())).offer(parcel);
+    outboxes
+        .computeIfAbsent(address, to -> new PeerOutbox(vertx, to, job.exchange()))
+        .offer(parcel);
   }
 
   @Override
@@ -239,7 +236,7 @@ public final class BusPeers implements Peers {
   private UnansweredException unanswered(int rank, Tag tag) {
     return new UnansweredException(
         ("%s (incarnation %d): nothing from %s (incarnation %d) for %d ms: %s of membership epoch"
-                + " %d. See that one's log, or raise exchange.deadlineMillis")
+                + " %d. See that worker's log, or raise exchange.deadlineMillis")
             .formatted(
                 line.name(self.rank()),
                 self.incarnation(),

@@ -7,7 +7,9 @@ import io.vertigrad.codecs.Tensor;
 import io.vertigrad.verticles.strategy.decentral.Tag;
 import java.util.Optional;
 
-/** As which frames tagged tensors travel between workers, to which addresses, and in which words. */
+/**
+ * As which frames tagged tensors travel between workers, to which addresses, and in which words.
+ */
 public interface PeerLine {
 
   /** What was in a frame. */

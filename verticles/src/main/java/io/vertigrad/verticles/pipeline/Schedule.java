@@ -44,8 +44,8 @@ public record Schedule(int microBatches, List<List<Action>> stages) {
   }
 
   /**
-   * A stage goes forward only as far ahead as the stages behind it need, then takes turns: Narayanan
-   * et al., "PipeDream" (2019), with a flush after each step.
+   * A stage goes forward only as far ahead as the stages behind it need, then takes turns:
+   * Narayanan et al., "PipeDream" (2019), with a flush after each step.
    */
   public static Schedule oneForwardOneBackward(int stages, int microBatches) {
     return new Schedule(

@@ -53,8 +53,7 @@ final class StageCheckpoints {
   /** Writes one; when that fails it says so, and training goes on. */
   void write(int rank, int incarnation, long run, PartitionSnapshot state) {
     ShardSnapshot snapshot =
-        new ShardSnapshot(
-            job.addresses().jobHash(), rank, incarnation, plan ^ run, List.of(state));
+        new ShardSnapshot(job.addresses().jobHash(), rank, incarnation, plan ^ run, List.of(state));
     long begun = System.nanoTime();
     try {
       Path file = folder.write(snapshot);
@@ -85,7 +84,8 @@ final class StageCheckpoints {
         .orElseThrow(
             () ->
                 new ExchangeException(
-                    "%s: the checkpoint of step %d has gone".formatted(name(rank), point.version())))
+                    "%s: the checkpoint of step %d has gone"
+                        .formatted(name(rank), point.version())))
         .partitions()
         .get(0);
   }

@@ -1,9 +1,9 @@
 package io.vertigrad.verticles.pipeline;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
-import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.pipeline.StageSpec;
 import io.vertigrad.verticles.job.JobConfig;

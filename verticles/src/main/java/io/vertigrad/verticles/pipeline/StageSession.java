@@ -168,8 +168,7 @@ final class StageSession {
             parts,
             batch,
             replica.gradient());
-    work.run(
-        Schedule.named(pipeline.schedule(), pipeline.stages(), parts).stages().get(stage));
+    work.run(Schedule.named(pipeline.schedule(), pipeline.stages(), parts).stages().get(stage));
     long begun = setting.nanoClock().getAsLong();
     long skipped = strategy.timing().skipped();
     strategy.complete(new LocalGradient(replica.gradient(), samples));
