@@ -5,4 +5,10 @@ package io.vertigrad.codecs;
  * frame that could not be decoded arrives as {@link Malformed}, never as an exception.
  */
 public sealed interface Frame
-    permits GradientPartition, ParameterPartition, PullRequest, Refusal, Malformed, PeerPartition {}
+    permits GradientPartition,
+        ParameterPartition,
+        PullRequest,
+        Refusal,
+        Malformed,
+        PeerPartition,
+        StageTensor {}

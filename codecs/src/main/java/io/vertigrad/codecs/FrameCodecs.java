@@ -14,7 +14,8 @@ public final class FrameCodecs {
           new PullRequestCodec(),
           new RefusalCodec(),
           new MalformedCodec(),
-          new PeerPartitionCodec());
+          new PeerPartitionCodec(),
+          new StageTensorCodec());
 
   private FrameCodecs() {}
 

@@ -92,7 +92,8 @@ class FrameCodecsTest {
             "vertigrad.pull",
             "vertigrad.refusal",
             "vertigrad.malformed",
-            "vertigrad.peer"),
+            "vertigrad.peer",
+            "vertigrad.stage"),
         FrameCodecs.all().stream().map(MessageCodec::name).toList());
     assertTrue(FrameCodecs.all().stream().allMatch(codec -> codec.systemCodecID() == -1));
   }

@@ -60,6 +60,29 @@ class FrameRecordsTest {
   }
 
   @Test
+  void shouldNameTheComponentWhenAStageTensorIsOutOfRange() {
+    Tensor tensor = Tensor.ofFloats(1);
+
+    assertRefused(
+        "microBatch is -1, expected at least 0",
+        () -> new StageTensor(Frames.ID, 0, StageTensor.Direction.FORWARD, -1, 0, tensor));
+    assertRefused(
+        "microBatch is 1048576, expected less than 1048576",
+        () -> new StageTensor(Frames.ID, 0, StageTensor.Direction.FORWARD, 1 << 20, 0, tensor));
+    assertRefused(
+        "firstElement is -1, expected at least 0",
+        () -> new StageTensor(Frames.ID, 0, StageTensor.Direction.FORWARD, 0, -1, tensor));
+  }
+
+  @Test
+  void shouldTellDirectionAndMicroBatchApartWhenTheyShareAPhase() {
+    assertEquals(13, Frames.STAGE.phase());
+    assertEquals(6, StageTensor.microBatchOf(13));
+    assertEquals(StageTensor.Direction.BACKWARD, StageTensor.directionOf(13));
+    assertEquals(StageTensor.Direction.FORWARD, StageTensor.directionOf(12));
+  }
+
+  @Test
   void shouldCutAMessageBetweenCharactersWhenItIsTooLong() {
     String tooLong = "x" + "ü".repeat(FrameLimits.MAX_MESSAGE_BYTES);
 

@@ -52,8 +52,13 @@ final class Frames {
       new PeerPartition(
           ID, LAYOUT, 7, Tensor.top(FloatBuffer.wrap(new float[] {0, -2f, 0.5f, 0, 1f}), 2));
 
+  static final StageTensor STAGE =
+      new StageTensor(
+          ID, LAYOUT, StageTensor.Direction.BACKWARD, 6, 1_024, Tensor.ofFloats(1f, -2f));
+
   /** One of each kind, in the order of their numbers. */
-  static final List<Frame> ALL = List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED, PEER);
+  static final List<Frame> ALL =
+      List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED, PEER, STAGE);
 
   /** All of them and every encoding. */
   static final List<Frame> EVERY = Stream.concat(ALL.stream(), Stream.of(INT8, TOP_K)).toList();

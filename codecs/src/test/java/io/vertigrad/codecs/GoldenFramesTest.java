@@ -131,6 +131,21 @@ class GoldenFramesTest {
         """);
   }
 
+  @Test
+  void shouldKeepItsBytesWhenAStageTensorIsWritten() {
+    assertGolden(
+        Frames.STAGE,
+        """
+        56 47 52 44 01 07 00 00 88 77 66 55 44 33 22 11
+        08 07 06 05 04 03 02 01 03 00 00 00 02 00 00 00
+        05 00 00 00 04 00 00 00 07 ca 9a 3b 00 00 00 00
+        00 00 00 00 00 00 00 00 00 04 00 00 00 00 00 00
+        02 00 00 00 01 00 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 0d 00 00 00 08 00 00 00 52 86 9b 98
+        00 00 80 3f 00 00 00 c0
+        """);
+  }
+
   private static void assertGolden(Frame frame, String expected) {
     String golden = String.join(" ", expected.split("\\s+"));
     byte[] bytes = HexFormat.ofDelimiter(" ").parseHex(golden);

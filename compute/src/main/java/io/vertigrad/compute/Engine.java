@@ -2,6 +2,8 @@ package io.vertigrad.compute;
 
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.optimizer.UpdateRule;
+import io.vertigrad.compute.pipeline.SplitConfig;
+import io.vertigrad.compute.pipeline.SplitModel;
 import java.util.Map;
 import java.util.ServiceLoader;
 
@@ -18,6 +20,17 @@ public interface Engine {
    *     options are wrong, or it does not fit the input shape or the number of classes
    */
   Model model(ModelConfig config);
+
+  /**
+   * Cuts a model into stages on the calling thread; builds none of them yet.
+   *
+   * @throws IllegalArgumentException with the reason when it cannot be built or cut there, or when
+   *     this engine cannot cut models
+   */
+  default SplitModel split(ModelConfig config, SplitConfig split) {
+    throw new IllegalArgumentException(
+        "engine %s cannot cut a model into stages".formatted(name()));
+  }
 
   /** A fresh update rule with zero state for a partition of {@code length} trainable elements. */
   UpdateRule updateRule(OptimizerConfig config, int length);

@@ -7,10 +7,14 @@ import io.vertigrad.launcher.deploy.JobWatch;
 import io.vertigrad.launcher.deploy.ParentWatch;
 import io.vertigrad.launcher.deploy.RoleVerticles;
 import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,7 +49,7 @@ final class NodeCommand implements Callable<Integer> {
       paramLabel = "ROLE",
       description = "What it does: ${COMPLETION-CANDIDATES}.",
       completionCandidates = RoleNames.class)
-  private Role role;
+  private String roleName;
 
   @Option(
       names = "--join",
@@ -65,6 +69,7 @@ final class NodeCommand implements Callable<Integer> {
       ParentWatch.start();
     }
     JobConfig config = read();
+    Role role = role(config);
     ClusterStart start =
         new ClusterStart("vertigrad-" + config.addresses().job(), config.cluster());
     Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
@@ -74,9 +79,9 @@ final class NodeCommand implements Callable<Integer> {
       FrameCodecs.register(vertx.eventBus());
       Await.result(watch.listen(), START_SECONDS, "the event bus");
       Await.result(
-          RoleVerticles.deploy(vertx, RoleVerticles.className(role), config),
+          RoleVerticles.deploy(vertx, RoleVerticles.className(config, role), config),
           START_SECONDS,
-          "starting the " + role.lower());
+          "starting the " + roleName);
       Await.result(watch.over(), FOREVER_SECONDS, "the job");
       return ExitStatus.OK;
     } catch (RuntimeException e) {
@@ -88,6 +93,21 @@ final class NodeCommand implements Callable<Integer> {
     } finally {
       close(watch, vertx);
     }
+  }
+
+  private Role role(JobConfig config) {
+    List<String> known = new ArrayList<>();
+    new RoleNames().forEach(known::add);
+    String name = roleName.toLowerCase(Locale.ROOT);
+    if (!known.contains(name)) {
+      throw new InputException(
+          "--role %s: expected one of %s".formatted(roleName, String.join(", ", known)));
+    }
+    if (name.equals(RoleVerticles.STAGE) && config.pipeline().isEmpty()) {
+      throw new InputException(
+          "--role stage: %s has no pipeline; use --role worker".formatted(config.origin()));
+    }
+    return RoleVerticles.named(name);
   }
 
   private JobConfig read() {

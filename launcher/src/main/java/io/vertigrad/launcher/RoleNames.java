@@ -1,14 +1,18 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.launcher.deploy.RoleVerticles;
 import io.vertigrad.verticles.coordinator.Role;
 import java.util.Arrays;
 import java.util.Iterator;
+import java.util.stream.Stream;
 
 /** The roles as they are typed on the command line. */
 final class RoleNames implements Iterable<String> {
 
   @Override
   public Iterator<String> iterator() {
-    return Arrays.stream(Role.values()).map(Role::lower).iterator();
+    return Stream.concat(
+            Arrays.stream(Role.values()).map(Role::lower), Stream.of(RoleVerticles.STAGE))
+        .iterator();
   }
 }

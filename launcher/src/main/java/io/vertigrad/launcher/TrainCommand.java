@@ -80,13 +80,14 @@ final class TrainCommand implements Callable<Integer> {
         runDirectory == null
             ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
             : RunDirectory.at(runDirectory);
-    JobConfig kept = directory.keepCheckpoints(asked);
+    PipelineStart start = PipelineStart.of(directory.keepCheckpoints(asked));
+    JobConfig kept = start.job();
     Display display =
         Display.of(
             Display.Style.chosen(json, quiet), System.out, kept.addresses().job(), kept.steps());
     boolean joins = !kept.cluster().members().isEmpty();
     boolean open = listen || joins || workersHere != null;
-    return new TrainingRun(kept, directory, display).call(crew, processes, open);
+    return new TrainingRun(kept, directory, display, start.plan()).call(crew, processes, open);
   }
 
   private Crew crew(JobConfig asked) {

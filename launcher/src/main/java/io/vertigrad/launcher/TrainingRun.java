@@ -7,6 +7,7 @@ import io.vertigrad.launcher.deploy.Deployment;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.JobFailedException;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
+import io.vertigrad.launcher.deploy.RoleVerticles;
 import io.vertigrad.launcher.deploy.WaitingRoom;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.run.FinalModel;
@@ -17,6 +18,7 @@ import io.vertigrad.launcher.run.Versions;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
 import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
+import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertx.core.DeploymentOptions;
@@ -24,6 +26,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,6 +43,7 @@ final class TrainingRun {
   private final JobConfig job;
   private final RunDirectory directory;
   private final Display display;
+  private final List<String> notes;
   private final RunMonitor monitor;
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
   private Vertx vertx;
@@ -48,7 +52,13 @@ final class TrainingRun {
   private String joinAddress;
   private Deployment deployment;
 
-  TrainingRun(JobConfig job, RunDirectory directory, Display display) {
+  /**
+   * A run that has not begun.
+   *
+   * @param notes what else is said at its start
+   */
+  TrainingRun(JobConfig job, RunDirectory directory, Display display, List<String> notes) {
+    this.notes = notes;
     this.job = job;
     this.directory = directory;
     this.display = display;
@@ -90,6 +100,7 @@ final class TrainingRun {
 
   private void start(Crew crew, boolean processes, boolean listen) {
     monitor.say(ResultText.opening(job, directory));
+    notes.forEach(monitor::say);
     open(processes || listen);
     FrameCodecs.register(vertx.eventBus());
     Await.result(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
@@ -107,7 +118,13 @@ final class TrainingRun {
 
   private Deployment processes(Crew crew) {
     return new ProcessDeployment(
-        vertx, crew, directory, joinAddress, VertigradApplication.class.getName(), monitor::say);
+        vertx,
+        job,
+        crew,
+        directory,
+        joinAddress,
+        VertigradApplication.class.getName(),
+        monitor::say);
   }
 
   private void open(boolean clustered) {
@@ -119,8 +136,8 @@ final class TrainingRun {
     vertx = Await.result(start.start(), START_SECONDS, "starting the cluster");
     joinAddress = start.joinAddress();
     monitor.say(
-        "nodes may join: ./vertigrad node --role worker --join %s %s"
-            .formatted(joinAddress, directory.job()));
+        "nodes may join: ./vertigrad node --role %s --join %s %s"
+            .formatted(RoleVerticles.name(job, Role.WORKER), joinAddress, directory.job()));
   }
 
   private Future<JsonObject> ended() {

@@ -5,6 +5,8 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.optimizer.UpdateRule;
+import io.vertigrad.compute.pipeline.SplitConfig;
+import io.vertigrad.compute.pipeline.SplitModel;
 import java.util.Map;
 
 /** Eclipse Deeplearning4j as an engine. */
@@ -21,6 +23,12 @@ public final class Dl4jEngine implements Engine {
   public Model model(ModelConfig config) {
     Backend.start(config.threads());
     return new ModelLoader(config).load();
+  }
+
+  @Override
+  public SplitModel split(ModelConfig config, SplitConfig split) {
+    Backend.start(config.threads());
+    return SplitNetwork.of(config, split);
   }
 
   @Override

@@ -50,6 +50,19 @@ final class FlatVector {
     }
   }
 
+  /** {@code sum[first + i] += scale * this[first + i]} for {@code count} elements. */
+  void add(float[] sum, int first, int count, float scale) {
+    checkRange(first, count);
+    NativeFloats.fetch(array);
+    for (SegmentTable.Segment segment : table.segments()) {
+      int length = segment.overlap(first, count);
+      if (length > 0) {
+        int skipped = Math.max(0, first - segment.exchange());
+        add(segment.memory() + skipped, length, scale, sum, segment.exchange() + skipped);
+      }
+    }
+  }
+
   /** Consumes the source into elements from {@code first} on. */
   void write(int first, FloatBuffer source) {
     int count = source.remaining();
@@ -75,6 +88,16 @@ final class FlatVector {
         tile[i] *= scale;
       }
       destination.put(tile, 0, some);
+    }
+  }
+
+  private void add(int from, int length, float scale, float[] sum, int to) {
+    for (int done = 0; done < length; done += TILE) {
+      int some = Math.min(TILE, length - done);
+      memory.get(from + done, tile, 0, some);
+      for (int i = 0; i < some; i++) {
+        sum[to + done + i] += tile[i] * scale;
+      }
     }
   }
 

@@ -21,13 +21,23 @@ final class GraphNetwork implements Network {
 
   private final ComputationGraph graph;
 
-  GraphNetwork(ComputationGraph graph) {
+  private GraphNetwork(ComputationGraph graph) {
     this.graph = graph;
+  }
+
+  /** The network as it is, to look at. */
+  static GraphNetwork plain(ComputationGraph graph) {
+    return new GraphNetwork(graph);
+  }
+
+  /** The network with everything that makes training fast. */
+  static GraphNetwork training(ComputationGraph graph) {
     graph.getConfiguration().setTrainingWorkspaceMode(WorkspaceMode.ENABLED);
     graph.getConfiguration().setInferenceWorkspaceMode(WorkspaceMode.ENABLED);
     graph.setCacheMode(CacheMode.DEVICE);
     Kernels.install(graph);
     graph.initGradientsView();
+    return new GraphNetwork(graph);
   }
 
   @Override

@@ -21,13 +21,23 @@ final class LayeredNetwork implements Network {
 
   private final MultiLayerNetwork network;
 
-  LayeredNetwork(MultiLayerNetwork network) {
+  private LayeredNetwork(MultiLayerNetwork network) {
     this.network = network;
+  }
+
+  /** The network as it is, to look at. */
+  static LayeredNetwork plain(MultiLayerNetwork network) {
+    return new LayeredNetwork(network);
+  }
+
+  /** The network with everything that makes training fast. */
+  static LayeredNetwork training(MultiLayerNetwork network) {
     network.getLayerWiseConfigurations().setTrainingWorkspaceMode(WorkspaceMode.ENABLED);
     network.getLayerWiseConfigurations().setInferenceWorkspaceMode(WorkspaceMode.ENABLED);
     network.setCacheMode(CacheMode.DEVICE);
     Kernels.install(network);
     network.initGradientsView();
+    return new LayeredNetwork(network);
   }
 
   @Override
@@ -44,8 +54,7 @@ final class LayeredNetwork implements Network {
   public List<Parameter> arrays() {
     List<Parameter> arrays = new ArrayList<>();
     for (Layer layer : network.getLayers()) {
-      String given = layer.conf().getLayer().getLayerName();
-      String name = given == null ? "layer" + layer.getIndex() : given;
+      String name = name(layer);
       layer
           .paramTable()
           .forEach(
@@ -53,6 +62,12 @@ final class LayeredNetwork implements Network {
                   arrays.add(new Parameter(name + "." + key, values, kind(layer, key))));
     }
     return arrays;
+  }
+
+  /** The name that was given to a layer, or its place. */
+  static String name(Layer layer) {
+    String given = layer.conf().getLayer().getLayerName();
+    return given == null ? "layer" + layer.getIndex() : given;
   }
 
   static Block.Kind kind(org.deeplearning4j.nn.api.Trainable layer, String key) {

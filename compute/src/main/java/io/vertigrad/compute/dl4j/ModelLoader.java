@@ -28,7 +28,8 @@ final class ModelLoader {
     return new Dl4jModel(network, sample, config.classes());
   }
 
-  private NeuralNetwork network() {
+  /** The network as its factory or file gives it. */
+  NeuralNetwork network() {
     TreeMap<String, ModelFactory> known = new TreeMap<>();
     ServiceLoader.load(ModelFactory.class).forEach(factory -> known.put(factory.name(), factory));
     String name = config.name();
@@ -71,7 +72,7 @@ final class ModelLoader {
 
   private Network adapted(NeuralNetwork network) {
     if (network instanceof MultiLayerNetwork layers) {
-      return new LayeredNetwork(layers);
+      return LayeredNetwork.training(layers);
     }
     if (network instanceof ComputationGraph graph) {
       if (graph.getNumInputArrays() != 1 || graph.getNumOutputArrays() != 1) {
@@ -79,7 +80,7 @@ final class ModelLoader {
             "model %s: found %d inputs and %d outputs, expected 1 and 1"
                 .formatted(config.name(), graph.getNumInputArrays(), graph.getNumOutputArrays()));
       }
-      return new GraphNetwork(graph);
+      return GraphNetwork.training(graph);
     }
     throw new IllegalArgumentException(
         "model %s: found a %s, expected a MultiLayerNetwork or a ComputationGraph"

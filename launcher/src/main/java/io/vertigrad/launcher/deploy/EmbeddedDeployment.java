@@ -32,7 +32,7 @@ public final class EmbeddedDeployment implements Deployment {
     List<Future<String>> deployed = new ArrayList<>();
     for (Role role : Role.values()) {
       for (int i = 0; i < crew.count(role); i++) {
-        deployed.add(RoleVerticles.deploy(vertx, RoleVerticles.className(role), job));
+        deployed.add(RoleVerticles.deploy(vertx, RoleVerticles.className(job, role), job));
       }
     }
     return Future.all(deployed).mapEmpty();

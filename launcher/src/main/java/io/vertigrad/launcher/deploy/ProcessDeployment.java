@@ -4,6 +4,7 @@ import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.verticles.coordinator.Role;
+import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -24,6 +25,7 @@ public final class ProcessDeployment implements Deployment {
   private static final long STOP_SECONDS = 5;
 
   private final Vertx vertx;
+  private final JobConfig job;
   private final Crew crew;
   private final RunDirectory directory;
   private final String joinAddress;
@@ -43,12 +45,14 @@ public final class ProcessDeployment implements Deployment {
    */
   public ProcessDeployment(
       Vertx vertx,
+      JobConfig job,
       Crew crew,
       RunDirectory directory,
       String joinAddress,
       String mainClass,
       Consumer<String> report) {
     this.vertx = vertx;
+    this.job = job;
     this.crew = crew;
     this.directory = directory;
     this.joinAddress = joinAddress;
@@ -61,7 +65,7 @@ public final class ProcessDeployment implements Deployment {
     try {
       for (Role role : Role.values()) {
         for (int i = 0; i < crew.count(role); i++) {
-          launch(role, role.lower() + "-" + i);
+          launch(role, RoleVerticles.name(job, role) + "-" + i);
         }
       }
       return Future.succeededFuture();
@@ -96,7 +100,7 @@ public final class ProcessDeployment implements Deployment {
             "node",
             ChildProcess.WITH_PARENT,
             "--role",
-            role.lower(),
+            RoleVerticles.name(job, role),
             "--join",
             joinAddress,
             directory.job().toString());
@@ -121,7 +125,7 @@ public final class ProcessDeployment implements Deployment {
 
   private String replacement(Role role) {
     return "./vertigrad node --role %s --join %s %s"
-        .formatted(role.lower(), joinAddress, directory.job());
+        .formatted(RoleVerticles.name(job, role), joinAddress, directory.job());
   }
 
   private synchronized void stopAll() {

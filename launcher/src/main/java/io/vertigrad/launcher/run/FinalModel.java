@@ -13,6 +13,7 @@ import io.vertigrad.verticles.exchange.ParameterSnapshot;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.peer.ModelReader;
+import io.vertigrad.verticles.pipeline.AssembledStages;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyProviders;
@@ -20,8 +21,6 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -55,8 +54,9 @@ public final class FinalModel {
 
   private Evaluated pullAndSave(Path file, Optional<Evaluated> tested) throws IOException {
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, getClass().getClassLoader());
-    try (Model model = Engine.named(job.engine()).model(config(test))) {
-      ParameterSnapshot snapshot = pull(model);
+    ModelConfig config = job.modelOn(test);
+    try (Model model = Engine.named(job.engine()).model(config)) {
+      ParameterSnapshot snapshot = pull(config, model);
       model.save(file);
       return tested
           .filter(found -> found.parametersHash().equals(snapshot.hash()))
@@ -64,23 +64,12 @@ public final class FinalModel {
     }
   }
 
-  private ModelConfig config(Dataset test) {
-    Map<String, Object> options = new HashMap<>(job.model().settings().toJson().getMap());
-    options.remove("name");
-    return new ModelConfig(
-        job.model().name(),
-        options,
-        test.shape(),
-        test.classes(),
-        job.seed(),
-        job.workers().threads());
-  }
-
-  private ParameterSnapshot pull(Model model) {
+  private ParameterSnapshot pull(ModelConfig config, Model model) {
     StrategyFactory strategy =
         StrategyProviders.configure(job.strategy(), getClass().getClassLoader());
     ModelReader reader =
-        ModelReader.of(vertx.eventBus(), job, strategy, model, event -> {}, () -> Score.NONE);
+        AssembledStages.reader(
+            vertx.eventBus(), job, strategy, config, model, event -> {}, () -> Score.NONE);
     reader.membership().accept(membership);
     return reader.source().pull();
   }

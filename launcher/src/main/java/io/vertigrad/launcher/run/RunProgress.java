@@ -111,7 +111,7 @@ public final class RunProgress {
   /** Mean of the workers' latest training losses; NaN before the first. */
   public double trainingLoss() {
     return workers.values().stream()
-        .filter(worker -> worker.step() > 0)
+        .filter(worker -> worker.samples() > 0)
         .mapToDouble(WorkerProgress::loss)
         .average()
         .orElse(Double.NaN);

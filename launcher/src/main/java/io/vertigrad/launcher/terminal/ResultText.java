@@ -35,7 +35,7 @@ public final class ResultText {
             summary.getDouble("accuracy"),
             summary.getInteger("testSamples"),
             summary.getDouble("loss")));
-    lines.add(throughput(summary));
+    lines.add(throughput(job, summary));
     if (summary.containsKey("replicas")) {
       lines.add(replicas(summary.getJsonObject("replicas")));
     }
@@ -45,20 +45,22 @@ public final class ResultText {
     return lines;
   }
 
-  private static String throughput(JsonObject summary) {
+  private static String throughput(JobConfig job, JsonObject summary) {
     double computing = summary.getDouble("secondsComputing");
     double exchanging = summary.getDouble("secondsExchanging");
     double waiting = summary.getDouble("secondsWaitingForData");
     double all = Math.max(1e-9, computing + exchanging + waiting);
     return EventText.format(
-        "%,d samples in %.1f s: %,.0f samples/s (workers: %.0f %% computing, %.0f %%"
-            + " exchanging, %.0f %% waiting for data)",
+        "%,d samples in %.1f s: %,.0f samples/s (%s: %.0f %% computing, %.0f %%"
+            + " exchanging, %.0f %% waiting for %s)",
         summary.getLong("samples"),
         summary.getDouble("seconds"),
         summary.getDouble("samplesPerSecond"),
+        job.pipeline().isPresent() ? "stages" : "workers",
         100 * computing / all,
         100 * exchanging / all,
-        100 * waiting / all);
+        100 * waiting / all,
+        job.pipeline().isPresent() ? "each other" : "data");
   }
 
   private static String replicas(JsonObject replicas) {

@@ -42,17 +42,18 @@ class KnownKeysTest {
           "evaluator",
           "exchange",
           "cluster",
+          "pipeline",
           "optimizer",
           "data",
           "model",
-          "strategy",
-          "schedule");
+          "strategy");
 
   @Test
   void shouldDocumentExactlyTheKeysTheCodeKnows() throws IOException {
     Set<String> known = new TreeSet<>();
     addFrom(known, "", ABSURD, "{}");
-    for (String section : List.of("workers", "servers", "evaluator", "exchange", "cluster")) {
+    for (String section :
+        List.of("workers", "servers", "evaluator", "exchange", "cluster", "pipeline")) {
       addFrom(known, section + ".", section + "." + ABSURD, "{}");
     }
     addFrom(known, "optimizer.", "optimizer." + ABSURD, "{}");

@@ -21,7 +21,8 @@ import java.util.stream.Collectors;
 record JobTerms(JsonObject values) {
 
   /** Whole sections; what this machine alone has to know is left out. */
-  private static final List<String> SECTIONS = List.of("model", "data", "optimizer", "strategy");
+  private static final List<String> SECTIONS =
+      List.of("model", "data", "optimizer", "strategy", "pipeline");
 
   private static final Set<String> LOCAL = Set.of("data.directory", "data.download");
 

@@ -2,12 +2,14 @@ package io.vertigrad.verticles.evaluator;
 
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.peer.ModelReader;
+import io.vertigrad.verticles.pipeline.AssembledStages;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertx.core.Future;
@@ -56,9 +58,11 @@ final class EvaluatorThread {
     StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
     EvaluationPlan plan = EvaluationPlan.of(job, strategy);
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
-    try (Model model = Engine.named(job.engine()).model(job.modelOn(test))) {
+    ModelConfig config = job.modelOn(test);
+    try (Model model = Engine.named(job.engine()).model(config)) {
       Evaluation evaluation = new Evaluation(model, test, job.evaluator().samples(), job.seed());
-      ModelReader reader = ModelReader.of(bus, job, strategy, model, events, evaluation::part);
+      ModelReader reader =
+          AssembledStages.reader(bus, job, strategy, config, model, events, evaluation::part);
       EvaluationLoop loop =
           new EvaluationLoop(reader.source(), evaluation, plan, events::accept, reader.wake());
       if (member.join(model.layout(), reader.membership(), loop)) {

@@ -27,6 +27,7 @@ import java.util.TreeMap;
  * @param optimizer how the servers step
  * @param strategy how updates combine
  * @param workers how many, and what each does
+ * @param pipeline the stages of a model spread over members; empty where each has all of it
  * @param servers how many, and what each keeps
  * @param evaluator how often the newest parameters are tested
  * @param exchange how partitions travel
@@ -44,6 +45,7 @@ public record JobConfig(
     OptimizerConfig optimizer,
     NamedConfig strategy,
     WorkersConfig workers,
+    Optional<PipelineConfig> pipeline,
     ServersConfig servers,
     EvaluatorConfig evaluator,
     ExchangeConfig exchange,
@@ -58,6 +60,7 @@ public record JobConfig(
    */
   public static JobConfig read(String origin, JsonObject json) {
     Settings root = Settings.of(origin, json.copy());
+    Optional<PipelineConfig> pipeline = PipelineConfig.read(root.section("pipeline"));
     JobConfig job =
         new JobConfig(
             origin,
@@ -68,14 +71,16 @@ public record JobConfig(
             NamedConfig.read(root.section("model"), "convnet"),
             data(root.section("data")),
             optimizer(root.section("optimizer")),
-            NamedConfig.read(root.section("strategy"), "sync"),
-            WorkersConfig.read(root.section("workers")),
+            NamedConfig.read(root.section("strategy"), pipeline.isEmpty() ? "sync" : "allreduce"),
+            WorkersConfig.read(root.section("workers"), pipeline),
+            pipeline,
             ServersConfig.read(root.section("servers")),
             EvaluatorConfig.read(root.section("evaluator")),
             ExchangeConfig.read(root.section("exchange")),
             ClusterConfig.read(root.section("cluster")),
             root);
     root.refuseUnknown();
+    pipeline.ifPresent(stages -> checkPipeline(job, root));
     return job;
   }
 
@@ -90,6 +95,20 @@ public record JobConfig(
     options.remove("name");
     return new ModelConfig(
         model.name(), options, data.shape(), data.classes(), seed, workers.threads());
+  }
+
+  private static void checkPipeline(JobConfig job, Settings root) {
+    if (!job.strategy().name().equals("allreduce")) {
+      throw root.refuse(
+          "strategy.name",
+          "is \"%s\", expected \"allreduce\": replicas of a stage move in step"
+              .formatted(job.strategy().name()));
+    }
+    if (job.optimizer().clipNorm() > 0) {
+      throw root.refuse(
+          "optimizer.clipNorm",
+          "cannot be used with a pipeline: no stage knows the whole gradient");
+    }
   }
 
   private static Addresses addresses(Settings root) {

@@ -22,8 +22,8 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
   /** Cuts a layout into partitions of at most {@code elements}, spread over {@code shards}. */
   public static PartitionPlan of(ParameterLayout layout, int elements, int shards) {
     List<Partition> cut = new ArrayList<>();
-    cut(cut, 0, layout.trainable(), elements, Block.Kind.TRAINABLE);
-    cut(cut, layout.trainable(), layout.statistics(), elements, Block.Kind.STATISTIC);
+    cut(cut, 0, layout.trainable(), elements, Block.Kind.TRAINABLE, 0);
+    cut(cut, layout.trainable(), layout.statistics(), elements, Block.Kind.STATISTIC, 0);
     List<Partition> assigned = new ArrayList<>();
     for (Partition p : cut) {
       long middle = p.first() + p.length() / 2;
@@ -38,15 +38,39 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
     return of(layout, job.exchange().partitionElements(), job.servers().count());
   }
 
+  /**
+   * Cuts a layout so that no partition is of two stages; the shard of a partition is its stage.
+   *
+   * @param stages arrays of each stage, in order
+   */
+  public static PartitionPlan ofStages(
+      ParameterLayout layout, List<ParameterLayout> stages, int elements) {
+    List<Partition> cut = new ArrayList<>();
+    int trainable = 0;
+    for (int stage = 0; stage < stages.size(); stage++) {
+      int length = stages.get(stage).trainable();
+      cut(cut, trainable, length, elements, Block.Kind.TRAINABLE, stage);
+      trainable += length;
+    }
+    int statistics = trainable;
+    for (int stage = 0; stage < stages.size(); stage++) {
+      int length = stages.get(stage).statistics();
+      cut(cut, statistics, length, elements, Block.Kind.STATISTIC, stage);
+      statistics += length;
+    }
+    return new PartitionPlan(layout.hash(), cut);
+  }
+
   /** The partitions of one shard, by index; may be empty when there are more shards than cuts. */
   public List<Partition> ofShard(int shard) {
     return partitions.stream().filter(partition -> partition.shard() == shard).toList();
   }
 
-  private static void cut(List<Partition> cut, int from, int length, int most, Block.Kind kind) {
+  private static void cut(
+      List<Partition> cut, int from, int length, int most, Block.Kind kind, int shard) {
     for (int first = from; first < from + length; first += most) {
       int size = Math.min(most, from + length - first);
-      cut.add(new Partition(cut.size(), first, size, kind, 0));
+      cut.add(new Partition(cut.size(), first, size, kind, shard));
     }
   }
 }

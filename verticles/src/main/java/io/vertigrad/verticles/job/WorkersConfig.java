@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.job;
 
 import io.vertigrad.codecs.settings.Settings;
+import java.util.Optional;
 
 /**
  * The workers of a job.
@@ -17,12 +18,19 @@ public record WorkersConfig(
 
   private static final int MOST = 4096;
 
-  static WorkersConfig read(Settings section) {
-    int count = section.integer("count", 2, 1, MOST);
+  static WorkersConfig read(Settings section, Optional<PipelineConfig> pipeline) {
+    int members = pipeline.map(PipelineConfig::members).orElse(2);
+    int count = section.integer("count", members, 1, MOST);
+    if (pipeline.isPresent() && count != members) {
+      throw section.refuse(
+          "count",
+          "is %d, expected %d: as many as the pipeline's stages times their replicas; leave it out"
+              .formatted(count, members));
+    }
     WorkersConfig config =
         new WorkersConfig(
             count,
-            section.integer("minimum", 1, 1, count),
+            section.integer("minimum", pipeline.isPresent() ? count : 1, 1, count),
             section.integer("batch", 128, 1, 1 << 20),
             section.choice("sampler", "distributed", "distributed", "none"),
             section.integer("threads", 1, 1, 1024),

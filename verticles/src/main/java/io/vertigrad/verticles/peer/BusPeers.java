@@ -2,7 +2,6 @@ package io.vertigrad.verticles.peer;
 
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Malformed;
-import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.verticles.exchange.Identity;
@@ -34,13 +33,13 @@ public final class BusPeers implements Peers {
 
   private static final int SPINS = 100;
   private static final long LOOK_NANOS = 50_000_000;
-  private static final String ROLE = "peer";
 
   private final Vertx vertx;
   private final JobConfig job;
   private final long layout;
   private final Identity self;
   private final BooleanSupplier stop;
+  private final PeerLine line;
   private final PeerInbox inbox = new PeerInbox();
   private final Map<String, PeerOutbox> outboxes = new ConcurrentHashMap<>();
   private final LongAdder bytesSent = new LongAdder();
@@ -58,6 +57,13 @@ public final class BusPeers implements Peers {
    * @param stop becomes true when this incarnation is to end
    */
   public BusPeers(Vertx vertx, JobConfig job, long layout, Identity self, BooleanSupplier stop) {
+    this(vertx, job, layout, self, stop, new WorkerLine());
+  }
+
+  /** A line of another kind. */
+  public BusPeers(
+      Vertx vertx, JobConfig job, long layout, Identity self, BooleanSupplier stop, PeerLine line) {
+    this.line = line;
     this.vertx = vertx;
     this.job = job;
     this.layout = layout;
@@ -134,13 +140,15 @@ public final class BusPeers implements Peers {
 
   @Override
   public void send(int rank, Tag tag, Tensor tensor) {
-    PeerPartition frame =
-        new PeerPartition(
-            self.exchange(adopted.epoch(), tag.round(), tag.piece()), layout, tag.phase(), tensor);
+    Frame frame =
+        line.frame(self.exchange(adopted.epoch(), tag.round(), tag.piece()), layout, tag, tensor);
+    Parcel parcel = new Parcel(frame, adopted.epoch(), tensor.payloadBytes());
     bytesSent.add(tensor.payloadBytes());
     bytesSaved.add(tensor.savedBytes());
     String address = address(rank, incarnation(rank));
-    outboxes.computeIfAbsent(address, to -> new PeerOutbox(vertx, to, job.exchange())).offer(frame);
+    outboxes
+        .computeIfAbsent(address, to -> new PeerOutbox(vertx, to, job.exchange()))
+        .offer(parcel);
   }
 
   @Override
@@ -176,21 +184,26 @@ public final class BusPeers implements Peers {
   }
 
   private void hear(Message<Frame> message) {
-    if (!(message.body() instanceof PeerPartition frame)) {
+    Optional<PeerLine.Opened> opened = line.open(message.body());
+    if (opened.isEmpty()) {
       message.reply(
           message.body() instanceof Malformed malformed
               ? malformed
               : new Malformed("kind", 0, String.valueOf(message.body()), "a peer's frame"));
       return;
     }
+    PeerLine.Opened frame = opened.get();
     if (frame.id().job() != self.job() || frame.layout() != layout) {
       message.reply(foreign(frame));
       return;
     }
-    Tag tag = new Tag(frame.id().step(), frame.phase(), frame.id().partition());
     boolean wanted =
         inbox.accept(
-            frame.id().worker(), frame.id().epoch(), tag, frame.tensor(), System.nanoTime());
+            frame.id().worker(),
+            frame.id().epoch(),
+            frame.tag(),
+            frame.tensor(),
+            System.nanoTime());
     if (wanted) {
       bytesReceived.add(frame.tensor().payloadBytes());
       wake();
@@ -198,12 +211,13 @@ public final class BusPeers implements Peers {
     message.reply(null);
   }
 
-  private Refusal foreign(PeerPartition frame) {
+  private Refusal foreign(PeerLine.Opened frame) {
     return new Refusal(
         frame.id(),
         Refusal.Reason.WRONG_LAYOUT,
-        "worker %d: found a piece of layout %016x from worker %d, expected %016x; use the same job file"
-            .formatted(self.rank(), frame.layout(), frame.id().worker(), layout));
+        "%s: found a piece of layout %016x from %s, expected %016x; use the same job file"
+            .formatted(
+                line.name(self.rank()), frame.layout(), line.name(frame.id().worker()), layout));
   }
 
   private void await(int rank, Tag tag) {
@@ -228,18 +242,15 @@ public final class BusPeers implements Peers {
 
   private UnansweredException unanswered(int rank, Tag tag) {
     return new UnansweredException(
-        ("worker %d (incarnation %d): nothing from worker %d (incarnation %d) for %d ms: round %d,"
-                + " phase %d, piece %d of membership epoch %d. See that worker's log, or raise"
-                + " exchange.deadlineMillis")
+        ("%s (incarnation %d): nothing from %s (incarnation %d) for %d ms: %s of membership epoch"
+                + " %d. See that worker's log, or raise exchange.deadlineMillis")
             .formatted(
-                self.rank(),
+                line.name(self.rank()),
                 self.incarnation(),
-                rank,
+                line.name(rank),
                 incarnation(rank),
                 job.exchange().deadlineMillis(),
-                tag.round(),
-                tag.phase(),
-                tag.piece(),
+                line.describe(tag),
                 adopted.epoch()));
   }
 
@@ -251,6 +262,6 @@ public final class BusPeers implements Peers {
   }
 
   private String address(int rank, int incarnation) {
-    return job.addresses().member(ROLE, rank, incarnation);
+    return line.address(job.addresses(), rank, incarnation);
   }
 }

@@ -1,7 +1,6 @@
 package io.vertigrad.verticles.peer;
 
 import io.vertigrad.codecs.Frame;
-import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.verticles.job.ExchangeConfig;
 import io.vertx.core.Vertx;
@@ -28,7 +27,7 @@ final class PeerOutbox {
   private final String address;
   private final ExchangeConfig config;
   private final DeliveryOptions delivery;
-  private final Deque<PeerPartition> queue = new ArrayDeque<>();
+  private final Deque<Parcel> queue = new ArrayDeque<>();
   private long unacknowledged;
   private int epoch;
 
@@ -40,9 +39,9 @@ final class PeerOutbox {
   }
 
   /** Sends now or when there is room. */
-  void offer(PeerPartition frame) {
+  void offer(Parcel parcel) {
     synchronized (this) {
-      queue.add(frame);
+      queue.add(parcel);
     }
     fillWindow();
   }
@@ -54,59 +53,58 @@ final class PeerOutbox {
   }
 
   private void fillWindow() {
-    List<PeerPartition> ready = new ArrayList<>();
+    List<Parcel> ready = new ArrayList<>();
     synchronized (this) {
       while (!queue.isEmpty() && fits(queue.peek())) {
-        unacknowledged += queue.peek().tensor().payloadBytes();
+        unacknowledged += queue.peek().bytes();
         ready.add(queue.remove());
       }
     }
-    ready.forEach(frame -> transmit(frame, SHORTEST_WAIT_MILLIS));
+    ready.forEach(parcel -> transmit(parcel, SHORTEST_WAIT_MILLIS));
   }
 
-  private boolean fits(PeerPartition frame) {
-    int bytes = frame.tensor().payloadBytes();
-    return unacknowledged == 0 || unacknowledged + bytes <= config.windowBytes();
+  private boolean fits(Parcel parcel) {
+    return unacknowledged == 0 || unacknowledged + parcel.bytes() <= config.windowBytes();
   }
 
-  private void transmit(PeerPartition frame, long waitMillis) {
+  private void transmit(Parcel parcel, long waitMillis) {
     vertx
         .eventBus()
-        .<Frame>request(address, frame, delivery)
+        .<Frame>request(address, parcel.frame(), delivery)
         .onComplete(
             (reply, failure) -> {
               if (failure == null && reply.body() == null) {
-                settle(frame);
+                settle(parcel);
               } else if (failure == null && reply.body() instanceof Refusal refusal) {
                 LOG.warn("{} refused a frame: {}", address, refusal.message());
-                settle(frame);
+                settle(parcel);
               } else {
-                repeat(frame, waitMillis);
+                repeat(parcel, waitMillis);
               }
             });
   }
 
-  private void repeat(PeerPartition frame, long waitMillis) {
+  private void repeat(Parcel parcel, long waitMillis) {
     boolean over;
     synchronized (this) {
-      over = isOver(frame);
+      over = isOver(parcel);
     }
     if (over) {
-      settle(frame);
+      settle(parcel);
     } else {
       long next = Math.min(2 * waitMillis, config.retryMillis());
-      vertx.setTimer(waitMillis, id -> transmit(frame, next));
+      vertx.setTimer(waitMillis, id -> transmit(parcel, next));
     }
   }
 
-  private void settle(PeerPartition frame) {
+  private void settle(Parcel parcel) {
     synchronized (this) {
-      unacknowledged -= frame.tensor().payloadBytes();
+      unacknowledged -= parcel.bytes();
     }
     fillWindow();
   }
 
-  private boolean isOver(PeerPartition frame) {
-    return frame.id().epoch() < epoch;
+  private boolean isOver(Parcel parcel) {
+    return parcel.epoch() < epoch;
   }
 }

@@ -16,6 +16,7 @@ import io.vertx.core.Promise;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Shows one worker's parameters to readers: it answers pulls with the last snapshot the worker
@@ -36,7 +37,7 @@ public final class ReplicaSeat implements Seat {
   private volatile Snapshot newest = new Snapshot(-1, List.of());
   private String closed;
 
-  private record Snapshot(long version, List<Tensor> partitions) {}
+  private record Snapshot(long version, List<Optional<Tensor>> partitions) {}
 
   private record Pull(PullRequest request, long sinceNanos, Promise<Frame> promise) {}
 
@@ -55,13 +56,17 @@ public final class ReplicaSeat implements Seat {
 
   /** Copies the parameters as those of a version. */
   public void publish(long version, float[] parameters) {
-    newest =
-        new Snapshot(
-            version,
-            plan.partitions().stream()
-                .map(p -> FloatBuffer.wrap(parameters, p.first(), p.length()))
-                .map(part -> Tensor.copyOf(type, part))
-                .toList());
+    show(
+        version,
+        plan.partitions().stream()
+            .map(p -> FloatBuffer.wrap(parameters, p.first(), p.length()))
+            .map(part -> Optional.of(Tensor.copyOf(type, part)))
+            .toList());
+  }
+
+  /** Shows these partitions, by index, as those of a version; others are not to be had here. */
+  public void show(long version, List<Optional<Tensor>> partitions) {
+    newest = new Snapshot(version, List.copyOf(partitions));
   }
 
   @Override
@@ -118,6 +123,10 @@ public final class ReplicaSeat implements Seat {
   private Frame answer(PullRequest request) {
     Snapshot shown = newest;
     Partition partition = plan.partitions().get(request.id().partition());
+    Optional<Tensor> values = shown.partitions().get(partition.index());
+    if (values.isEmpty()) {
+      return new Refusal(request.id(), Reason.WRONG_LAYOUT, "this partition is another stage's");
+    }
     return new ParameterPartition(
         request.id(),
         plan.layout(),
@@ -126,6 +135,6 @@ public final class ReplicaSeat implements Seat {
         0,
         Outcome.PULLED,
         partition.first(),
-        shown.partitions().get(partition.index()));
+        values.get());
   }
 }

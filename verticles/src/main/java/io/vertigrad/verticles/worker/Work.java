@@ -4,7 +4,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent;
 import java.util.List;
 
 /** What a worker's thread does once it takes part; all but {@link #run()} may be called by any. */
-interface Work {
+public interface Work {
 
   /** Works until the job is over: true when its last version was reached. */
   boolean run();

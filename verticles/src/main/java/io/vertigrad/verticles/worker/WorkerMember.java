@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * A worker's place in its job: passes on, between the verticle's context and the loop's thread, who
  * takes part and when to stop.
  */
-final class WorkerMember implements MemberHandler, Enrolment {
+public final class WorkerMember implements MemberHandler, Enrolment {
 
   private static final Logger LOG = LoggerFactory.getLogger(WorkerMember.class);
 
@@ -40,7 +40,7 @@ final class WorkerMember implements MemberHandler, Enrolment {
   }
 
   /** Whom to tell; before the loop runs. */
-  void serve(ParameterLayout layout, Consumer<Membership> membership, Work work) {
+  public void serve(ParameterLayout layout, Consumer<Membership> membership, Work work) {
     duties = new Duties(layout, membership, work);
     if (stopping) {
       work.stop();

@@ -2,6 +2,7 @@ package io.vertigrad.verticles.worker;
 
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.BatchConfig;
 import io.vertigrad.compute.data.BatchSource;
@@ -16,6 +17,7 @@ import io.vertigrad.verticles.exchange.BusExchange;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PartitionPlan;
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
@@ -24,13 +26,14 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * The one thread that builds a worker's model, trains it and closes it.
  *
  * <p>Engines bind workspaces and caches to threads, so the model never sees another one.
  */
-final class WorkerThread {
+public class WorkerThread {
 
   private final Vertx vertx;
   private final JobConfig job;
@@ -39,14 +42,14 @@ final class WorkerThread {
   private final Promise<Boolean> ended = Promise.promise();
   private volatile Work work;
 
-  WorkerThread(Vertx vertx, JobConfig job, WorkerMember member) {
+  protected WorkerThread(Vertx vertx, JobConfig job, WorkerMember member) {
     this.vertx = vertx;
     this.job = job;
     this.member = member;
   }
 
   /** Completes, on this thread, with true when the job's last version was reached. */
-  Future<Boolean> start() {
+  final Future<Boolean> start() {
     Thread thread = new Thread(this::run, "worker of " + job.addresses().job());
     thread.setDaemon(true);
     thread.setContextClassLoader(loader);
@@ -55,19 +58,19 @@ final class WorkerThread {
   }
 
   /** Counters; any thread. */
-  LoopProgress progress() {
+  final LoopProgress progress() {
     Work running = work;
     return running == null ? LoopProgress.NONE : running.progress();
   }
 
   /** Samples applied by all workers, if this one knows; any thread. */
-  long samplesOfAll() {
+  final long samplesOfAll() {
     Work running = work;
     return running == null ? 0 : running.samplesOfAll();
   }
 
   /** What else there is to tell; any thread. */
-  List<TrainingEvent> news() {
+  final List<TrainingEvent> news() {
     Work running = work;
     return running == null ? List.of() : running.news();
   }
@@ -80,8 +83,9 @@ final class WorkerThread {
     }
   }
 
-  private boolean train() {
-    StrategyFactory strategy = StrategyProviders.configure(job, loader);
+  /** Builds what there is to compute and works on it until the job is over, or this one is. */
+  protected boolean train() {
+    StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     try (Model model = Engine.named(job.engine()).model(job.modelOn(data))) {
       TrainingPlan plan = TrainingPlan.of(job, strategy, PartitionPlan.of(job, model.layout()));
@@ -96,9 +100,7 @@ final class WorkerThread {
     TrainingLoop loop =
         new TrainingLoop(
             model, plan, exchange, member, rank -> batches(data, rank), System::nanoTime);
-    work = loop;
-    member.serve(model.layout(), exchange::membershipChanged, loop);
-    return loop.run();
+    return work(model.layout(), exchange::membershipChanged, loop);
   }
 
   private boolean trainWithPeers(
@@ -106,24 +108,35 @@ final class WorkerThread {
     PeerTrainingPlan peers =
         new PeerTrainingPlan(vertx, job, plan, strategy, data.size(), System::nanoTime);
     PeerTrainingLoop loop = new PeerTrainingLoop(peers, model, member, rank -> batches(data, rank));
-    work = loop;
-    member.serve(model.layout(), loop::membershipChanged, loop);
-    return loop.run();
+    return work(model.layout(), loop::membershipChanged, loop);
+  }
+
+  /** Lets the coordinator and the reports see the work, and does it. */
+  protected final boolean work(
+      ParameterLayout layout, Consumer<Membership> membership, Work begun) {
+    work = begun;
+    member.serve(layout, membership, begun);
+    return begun.run();
   }
 
   private BatchSource batches(Dataset data, int rank) {
     Thread.currentThread().setName("worker %d of %s".formatted(rank, job.addresses().job()));
+    return batches(data, rank, job.workers().count());
+  }
+
+  /** The batches of one rank of several. */
+  protected final BatchSource batches(Dataset data, int rank, int ranks) {
     return PrefetchingBatchSource.start(
         "worker " + rank,
         data,
-        sampler(data, rank),
+        sampler(data, rank, ranks),
         BatchConfig.of(job.workers().batch(), job.seed() + rank),
         Augmentations.of(job.data(), data));
   }
 
-  private Sampler sampler(Dataset data, int rank) {
+  private Sampler sampler(Dataset data, int rank, int ranks) {
     return job.workers().sampler().equals("none")
         ? new ShuffledSampler(data.size(), rank, job.seed())
-        : new DistributedSampler(data.size(), job.workers().count(), rank, job.seed());
+        : new DistributedSampler(data.size(), ranks, rank, job.seed());
   }
 }

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * <p>Deployed when it was admitted: a missing data file, an unknown model or a coordinator's no
  * fails the deployment with its message. Undeploying ends its thread.
  */
-public final class WorkerVerticle extends VerticleBase {
+public class WorkerVerticle extends VerticleBase {
 
   private static final Logger LOG = LoggerFactory.getLogger(WorkerVerticle.class);
   private static final long REPORT_MILLIS = 250;
@@ -31,12 +31,12 @@ public final class WorkerVerticle extends VerticleBase {
   private long reportTimer;
 
   @Override
-  public Future<?> start() {
+  public final Future<?> start() {
     JobConfig job = JobConfig.read("-conf", config());
     FrameCodecs.register(vertx.eventBus());
     events = new EventPublisher(vertx, job.addresses());
     member = new WorkerMember(vertx, job);
-    thread = new WorkerThread(vertx, job, member);
+    thread = thread(job, member);
     reportTimer = vertx.setPeriodic(REPORT_MILLIS, timer -> report("trains"));
     Homecoming.to(context, thread.start())
         .transform(result -> depart(result.result(), result.cause()))
@@ -45,9 +45,14 @@ public final class WorkerVerticle extends VerticleBase {
   }
 
   @Override
-  public Future<?> stop() {
+  public final Future<?> stop() {
     member.stop();
     return left.future();
+  }
+
+  /** The thread that does the work. */
+  protected WorkerThread thread(JobConfig job, WorkerMember admitted) {
+    return new WorkerThread(vertx, job, admitted);
   }
 
   private Future<Void> depart(Boolean finished, Throwable failure) {

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -82,6 +83,19 @@ public final class CheckpointFolder {
       }
     }
     return Optional.empty();
+  }
+
+  /** All checkpoints of a shard that are whole, the newest first; each is read to see. */
+  public List<ShardSnapshot> allValid(int shard, Consumer<String> torn) throws IOException {
+    List<ShardSnapshot> valid = new ArrayList<>();
+    for (Found found : newestFirst(shard)) {
+      try {
+        valid.add(CheckpointFile.read(found.file()));
+      } catch (IOException e) {
+        torn.accept(e.getMessage());
+      }
+    }
+    return valid;
   }
 
   private void publish(ShardSnapshot snapshot, Path file) throws IOException {

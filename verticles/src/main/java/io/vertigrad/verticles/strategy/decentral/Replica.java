@@ -74,18 +74,18 @@ public final class Replica {
   }
 
   /** Takes over a whole vector, as another worker sent it. */
-  void become(float[] vector) {
+  public void become(float[] vector) {
     parameters = vector;
   }
 
   /** Goes on from where another worker is. */
-  void resume(long someUpdates, double someSamples) {
+  public void resume(long someUpdates, double someSamples) {
     updates = someUpdates;
     samples = someSamples;
   }
 
   /** The optimizer's state as an array of its own. */
-  static float[] state(Optimizer optimizer) {
+  public static float[] state(Optimizer optimizer) {
     float[] state = new float[optimizer.stateLength()];
     optimizer.readState(FloatBuffer.wrap(state));
     return state;

@@ -1,0 +1,42 @@
+package io.vertigrad.compute.pipeline;
+
+import java.util.List;
+
+/**
+ * Where to cut a model.
+ *
+ * @param stages how many
+ * @param cuts names or indices of the layers with which all stages but the last end; empty to cut
+ *     automatically
+ * @param balance what an automatic split shares out evenly
+ * @param samples of a micro-batch, for measuring
+ */
+public record SplitConfig(int stages, List<String> cuts, Balance balance, int samples) {
+
+  public SplitConfig {
+    cuts = List.copyOf(cuts);
+    if (stages < 1 || !cuts.isEmpty() && cuts.size() != stages - 1) {
+      throw new IllegalArgumentException(
+          "%d stages and %d cuts, expected one cut fewer than stages"
+              .formatted(stages, cuts.size()));
+    }
+    if (samples < 1) {
+      throw new IllegalArgumentException("samples %d: expected at least 1".formatted(samples));
+    }
+  }
+
+  /** Cuts after these layers. */
+  public static SplitConfig after(List<String> cuts) {
+    return new SplitConfig(cuts.size() + 1, cuts, Balance.PARAMETERS, 1);
+  }
+
+  /** So many stages of nearly equal parameter bytes. */
+  public static SplitConfig into(int stages) {
+    return new SplitConfig(stages, List.of(), Balance.PARAMETERS, 1);
+  }
+
+  /** True when the engine chooses the cuts. */
+  public boolean automatic() {
+    return stages > 1 && cuts.isEmpty();
+  }
+}

@@ -1,0 +1,11 @@
+package io.vertigrad.compute.pipeline;
+
+import java.nio.FloatBuffer;
+
+/**
+ * What the last stage makes of a micro-batch.
+ *
+ * @param sum of the samples' losses
+ * @param inputGradient of that sum; empty in the first stage
+ */
+public record StageLoss(double sum, FloatBuffer inputGradient) {}

@@ -1,0 +1,69 @@
+package io.vertigrad.compute.pipeline;
+
+import io.vertigrad.compute.ParameterLayout;
+import java.nio.FloatBuffer;
+
+/**
+ * One stage of a model on one thread: activations forward, gradients back.
+ *
+ * <p>A stage keeps nothing between calls but its parameters and the last gradient: the backward
+ * pass computes the forward pass again from its input, so that a micro-batch in flight costs its
+ * input only, and any number may be in flight in any order (Huang et al., "GPipe", 2019, section
+ * 2.3). Batch normalisation uses the mean and variance of the micro-batch. Buffers handed out are
+ * valid until the next call. All calls must come from the thread that built the stage.
+ */
+public interface StageModel extends AutoCloseable {
+
+  StageSpec spec();
+
+  /** True in the last stage. */
+  boolean hasLoss();
+
+  /** Copies parameters {@code [first, first + destination.remaining())} out; fills the buffer. */
+  void readParameters(int first, FloatBuffer destination);
+
+  /** Copies parameters {@code [first, first + source.remaining())} in; consumes the buffer. */
+  void writeParameters(int first, FloatBuffer source);
+
+  /**
+   * A forward pass in training mode; not for the last stage.
+   *
+   * @param input {@code samples * spec().inputLength()} values
+   * @return {@code samples * spec().outputLength()} values
+   */
+  FloatBuffer forward(float[] input, int samples);
+
+  /**
+   * A backward pass; not for the last stage.
+   *
+   * @param input as it was given to {@link #forward}
+   * @param outputGradient of the sum of the samples' losses
+   * @return gradient of the input likewise; empty in the first stage
+   */
+  FloatBuffer backward(float[] input, float[] outputGradient, int samples);
+
+  /**
+   * Forward, loss and backward in the last stage.
+   *
+   * @return the samples' losses, and the gradient of their sum with respect to the input; empty in
+   *     the first stage
+   */
+  StageLoss loss(float[] input, int[] labels);
+
+  /**
+   * Adds the last backward pass's share of a batch's gradient: trainable elements of the sum over
+   * samples, divided by the batch once; statistics' differences weighted by the share of samples.
+   *
+   * @param sum in the stage's exchange order
+   * @param batch samples of the whole batch
+   */
+  void addGradient(float[] sum, int batch);
+
+  /** The arrays of this stage. */
+  default ParameterLayout layout() {
+    return spec().layout();
+  }
+
+  @Override
+  void close();
+}

@@ -1,0 +1,50 @@
+package io.vertigrad.compute.pipeline;
+
+import io.vertigrad.compute.ParameterLayout;
+import java.util.List;
+
+/**
+ * One stage of a split model.
+ *
+ * @param index from 0
+ * @param first name of its first layer
+ * @param last name of its last layer
+ * @param layout its arrays; in the whole model's exchange vector its trainable elements are one
+ *     run, and so are its statistics
+ * @param input one sample's dimensions on the way in
+ * @param output one sample's dimensions on the way out
+ */
+public record StageSpec(
+    int index,
+    String first,
+    String last,
+    ParameterLayout layout,
+    List<Integer> input,
+    List<Integer> output) {
+
+  public StageSpec {
+    input = List.copyOf(input);
+    output = List.copyOf(output);
+  }
+
+  /** Elements of one sample on the way in. */
+  public int inputLength() {
+    return product(input);
+  }
+
+  /** Elements of one sample on the way out. */
+  public int outputLength() {
+    return product(output);
+  }
+
+  /** For people: {@code stage 1: s1b0-relu to s2b2-relu, 210,000 parameters, [16, 32, 32] out}. */
+  @Override
+  public String toString() {
+    return "stage %d: %s to %s, %,d parameters, %s out"
+        .formatted(index, first, last, layout.trainable(), output);
+  }
+
+  private static int product(List<Integer> shape) {
+    return shape.stream().reduce(1, Math::multiplyExact);
+  }
+}

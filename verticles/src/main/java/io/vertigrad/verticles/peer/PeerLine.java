@@ -1,0 +1,31 @@
+package io.vertigrad.verticles.peer;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.verticles.strategy.decentral.Tag;
+import java.util.Optional;
+
+/**
+ * As which frames tagged tensors travel between workers, to which addresses, and in which words.
+ */
+public interface PeerLine {
+
+  /** What was in a frame. */
+  record Opened(ExchangeId id, long layout, Tag tag, Tensor tensor) {}
+
+  /** Where a worker listens. */
+  String address(Addresses addresses, int rank, int incarnation);
+
+  Frame frame(ExchangeId id, long layout, Tag tag, Tensor tensor);
+
+  /** Empty for a frame of another kind. */
+  Optional<Opened> open(Frame frame);
+
+  /** A worker, for people. */
+  String name(int rank);
+
+  /** What is waited for, for people. */
+  String describe(Tag tag);
+}

@@ -1,0 +1,88 @@
+package io.vertigrad.verticles.pipeline;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.verticles.strategy.decentral.PeerGroup;
+import io.vertigrad.verticles.strategy.decentral.Peers;
+import io.vertigrad.verticles.strategy.decentral.Tag;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * All stages of all replicas agree on the newest state that every one of them has, so that no two
+ * ever go on from different steps. Everyone tells the first, which tells everyone.
+ */
+final class ResumeCall {
+
+  private static final int ROUND = 0;
+  private static final int ASK = 1_000;
+  private static final int TELL = 1_001;
+  private static final StagePoint NOWHERE = new StagePoint(-1, 0);
+  private static final int POINT_BYTES = 2 * Long.BYTES;
+
+  private ResumeCall() {}
+
+  /**
+   * What was agreed on.
+   *
+   * @param from the newest state that all have
+   * @param run which training goes on from there; a new one from the beginning
+   */
+  record Agreed(StagePoint from, long run) {}
+
+  /**
+   * Blocks until all have spoken.
+   *
+   * @param mine what this member can go on from
+   * @param fresh a number that no other training has, should a new one begin
+   * @return empty when there is no state that all have
+   */
+  static Optional<Agreed> hold(Peers peers, PeerGroup group, List<StagePoint> mine, long fresh) {
+    int leader = group.rank(0);
+    if (group.self() == leader) {
+      return lead(peers, group, mine, fresh);
+    }
+    peers.send(leader, new Tag(ROUND, ASK, 0), write(mine));
+    List<StagePoint> told = read(peers.receive(leader, new Tag(ROUND, TELL, 0)));
+    return told.get(0).version() < 0
+        ? Optional.empty()
+        : Optional.of(new Agreed(told.get(0), told.get(1).run()));
+  }
+
+  private static Optional<Agreed> lead(
+      Peers peers, PeerGroup group, List<StagePoint> mine, long fresh) {
+    List<StagePoint> common = new ArrayList<>(mine);
+    for (int i = 1; i < group.size(); i++) {
+      common.retainAll(read(peers.receive(group.rank(i), new Tag(ROUND, ASK, 0))));
+    }
+    Optional<StagePoint> newest =
+        common.stream().max(Comparator.comparingLong(StagePoint::version));
+    StagePoint from = newest.orElse(NOWHERE);
+    long run = from.run() == StagePoint.BEGINNING.run() ? fresh : from.run();
+    Tensor told = write(List.of(from, new StagePoint(0, run)));
+    for (int i = 1; i < group.size(); i++) {
+      peers.send(group.rank(i), new Tag(ROUND, TELL, 0), told);
+    }
+    return newest.map(point -> new Agreed(point, run));
+  }
+
+  private static Tensor write(List<StagePoint> points) {
+    ByteBuffer bytes =
+        ByteBuffer.allocate(points.size() * POINT_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    points.forEach(point -> bytes.putLong(point.version()).putLong(point.run()));
+    return Tensor.wrap(DataType.FLOAT32, bytes.flip());
+  }
+
+  private static List<StagePoint> read(Tensor tensor) {
+    ByteBuffer bytes = tensor.bytes();
+    List<StagePoint> points = new ArrayList<>();
+    while (bytes.remaining() >= POINT_BYTES) {
+      points.add(new StagePoint(bytes.getLong(), bytes.getLong()));
+    }
+    return points;
+  }
+}

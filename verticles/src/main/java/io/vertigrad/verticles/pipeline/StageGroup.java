@@ -1,0 +1,123 @@
+package io.vertigrad.verticles.pipeline;
+
+import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.PipelineConfig;
+import io.vertigrad.verticles.peer.BusPeers;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.decentral.PeerGroup;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * One incarnation of a stage among all members: a line to its neighbours, and one to its own
+ * replicas and to everybody for agreements.
+ *
+ * <p>{@link #membershipChanged} and {@link #wake} may be called by any thread, the rest by the
+ * stage's.
+ */
+final class StageGroup {
+
+  private final PipelineConfig pipeline;
+  private final Identity self;
+  private final BusPeers line;
+  private final BusPeers peers;
+  private volatile PeerGroup group;
+  private boolean complete;
+
+  StageGroup(Vertx vertx, JobConfig job, long plan, Identity self, BooleanSupplier stop) {
+    this.pipeline = job.pipeline().orElseThrow();
+    this.self = self;
+    StageLine stages = new StageLine(pipeline, job.exchange().partitionElements());
+    line = new BusPeers(vertx, job, plan, self, stop, stages);
+    peers = new BusPeers(vertx, job, plan, self, stop);
+  }
+
+  Future<?> open() {
+    return Future.all(line.open(), peers.open());
+  }
+
+  Future<?> close() {
+    return Future.join(line.close(), peers.close());
+  }
+
+  /** The line goes first: it is adopted last, so that it never lags behind. */
+  void membershipChanged(Membership now) {
+    line.membershipChanged(now);
+    peers.membershipChanged(now);
+  }
+
+  void wake() {
+    line.wake();
+    peers.wake();
+  }
+
+  /** True while there is a newer membership than the adopted one. */
+  boolean changed() {
+    return peers.regrouped();
+  }
+
+  /** Waits for news, at most some 50 ms. */
+  void pause() {
+    peers.pause();
+  }
+
+  /** Goes over to the newest membership; true when every stage is there. */
+  boolean adopt() {
+    group = peers.adopt();
+    PeerGroup ofLine = line.adopt();
+    complete = missing().isEmpty() && ofLine.epoch() == group.epoch();
+    return complete;
+  }
+
+  /** True while every stage is there and no newer membership was heard of. */
+  boolean ready() {
+    return complete && peers.current() && line.current();
+  }
+
+  /** Everybody. */
+  PeerGroup all() {
+    return group;
+  }
+
+  /** The replicas of this stage. */
+  PeerGroup replicas() {
+    int stage = pipeline.stageOf(self.rank());
+    List<Integer> ranks =
+        group.ranks().stream().filter(rank -> pipeline.stageOf(rank) == stage).toList();
+    return new PeerGroup(group.epoch(), ranks, self.rank());
+  }
+
+  /** Stages that nobody plays, for people; empty for none. */
+  String missing() {
+    return IntStream.range(0, pipeline.members())
+        .filter(rank -> !group.ranks().contains(rank))
+        .mapToObj(pipeline::name)
+        .collect(Collectors.joining(", "));
+  }
+
+  BusPeers line() {
+    return line;
+  }
+
+  BusPeers peers() {
+    return peers;
+  }
+
+  long bytesSent() {
+    return line.bytesSent() + peers.bytesSent();
+  }
+
+  /** By how much that is less than float32 would have been. */
+  long bytesSaved() {
+    return line.bytesSaved() + peers.bytesSaved();
+  }
+
+  long bytesReceived() {
+    return line.bytesReceived() + peers.bytesReceived();
+  }
+}

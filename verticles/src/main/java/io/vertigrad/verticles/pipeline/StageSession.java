@@ -1,0 +1,266 @@
+package io.vertigrad.verticles.pipeline;
+
+import io.vertigrad.compute.Batch;
+import io.vertigrad.verticles.exchange.ExchangeException;
+import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.Rendezvous;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.PipelineConfig;
+import io.vertigrad.verticles.peer.HostedSeat;
+import io.vertigrad.verticles.peer.ReplicaSeat;
+import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
+import io.vertigrad.verticles.strategy.decentral.LocalGradient;
+import io.vertigrad.verticles.strategy.decentral.PeerStrategy;
+import io.vertigrad.verticles.worker.LoopProgress;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One incarnation of a stage, from its first agreement with the others to the job's end. */
+final class StageSession {
+
+  private static final Logger LOG = LoggerFactory.getLogger(StageSession.class);
+  private static final long SNAPSHOT_NANOS = 50_000_000;
+  private static final long CLOSE_NANOS = 2_000_000_000;
+
+  private final StageSetting setting;
+  private final StageReplica replica;
+  private final Identity identity;
+  private final BooleanSupplier stop;
+  private final PipelineConfig pipeline;
+  private final StageGroup group;
+  private final ReplicaSeat seat;
+  private final HostedSeat hosted;
+  private final PeerStrategy strategy;
+  private final Neighbours neighbours;
+  private final StageTally tally;
+  private long averagedNanos;
+  private long dataNanos;
+  private long toldNanos;
+
+  /**
+   * A session that has not begun.
+   *
+   * @param stop becomes true when this incarnation is to end
+   */
+  StageSession(
+      StageSetting setting, StageReplica replica, Identity identity, BooleanSupplier stop) {
+    this.setting = setting;
+    this.replica = replica;
+    this.identity = identity;
+    this.stop = stop;
+    JobConfig job = setting.job();
+    pipeline = job.pipeline().orElseThrow();
+    group = new StageGroup(setting.vertx(), job, setting.plan().hash(), identity, stop);
+    seat =
+        new ReplicaSeat(
+            setting.plan().partitions(),
+            identity.incarnation(),
+            job.exchange().type(),
+            job.exchange().deadlineMillis());
+    String address = job.addresses().shard(identity.rank(), identity.incarnation());
+    hosted = new HostedSeat(setting.vertx(), address, seat);
+    strategy = replica.strategy(setting.strategy(), group.peers(), setting.nanoClock());
+    neighbours =
+        new Neighbours(
+            group.line(),
+            pipeline,
+            identity.rank(),
+            job.exchange().type(),
+            job.exchange().partitionElements(),
+            setting.nanoClock());
+    tally = new StageTally(identity);
+  }
+
+  /** Listens to other stages and readers; blocks until they can send. */
+  void open() {
+    Rendezvous.await(Future.all(group.open(), hosted.open()), () -> false);
+  }
+
+  void membershipChanged(Membership now) {
+    group.membershipChanged(now);
+  }
+
+  void wake() {
+    group.wake();
+  }
+
+  /** Takes steps until told to end, then lets readers look until then. */
+  void run(StepBatches batches, Consumer<StageSession> news) {
+    while (!stop.getAsBoolean()) {
+      try {
+        if (group.changed()) {
+          regroup();
+        }
+        while (group.ready() && !finished() && !stop.getAsBoolean()) {
+          step(batches);
+          tell(news);
+        }
+        news.accept(this);
+        while (!stop.getAsBoolean() && !group.changed()) {
+          group.pause();
+        }
+      } catch (GroupChangedException changed) {
+        LOG.info("{}: step {} given up, {}", name(), version(), changed.getMessage());
+      }
+    }
+  }
+
+  /** Lets go of all addresses; waits no longer than a closing Vert.x takes. */
+  void close() {
+    long limit = System.nanoTime() + CLOSE_NANOS;
+    Rendezvous.await(
+        Future.join(group.close(), hosted.close()).otherwiseEmpty(),
+        () -> System.nanoTime() > limit);
+  }
+
+  LoopProgress progress() {
+    return tally.snapshot(
+        neighbours.movedNanos() + averagedNanos,
+        neighbours.waitedNanos() + dataNanos,
+        group.bytesSent(),
+        group.bytesSaved(),
+        group.bytesReceived());
+  }
+
+  private void regroup() {
+    if (!group.adopt()) {
+      LOG.warn(
+          "{}: step {} cannot go on without {}; the job waits for a replacement",
+          name(),
+          version(),
+          group.missing());
+      return;
+    }
+    ResumeCall.Agreed agreed =
+        ResumeCall.hold(group.peers(), group.all(), points(), freshRun())
+            .orElseThrow(this::nothingInCommon);
+    if (!agreed.from().equals(replica.point())) {
+      replica.restore(setting.checkpoints().restore(identity.rank(), agreed.from()));
+    }
+    replica.belongsTo(agreed.run());
+    strategy.open(group.replicas(), false);
+    replica.load();
+    tally.resumed(version());
+    show();
+    keep();
+    LOG.info("{}: goes on at step {}", name(), version());
+  }
+
+  private void step(StepBatches batches) {
+    long step = version();
+    int samples = setting.sizes().of(step);
+    Batch batch = batch(batches, step, samples);
+    int parts = Math.min(pipeline.microBatches(), samples);
+    int stage = pipeline.stageOf(identity.rank());
+    StageStep work =
+        new StageStep(
+            replica.model(),
+            neighbours,
+            setting.nanoClock(),
+            step + 1,
+            samples,
+            parts,
+            batch,
+            replica.gradient());
+    work.run(Schedule.named(pipeline.schedule(), pipeline.stages(), parts).stages().get(stage));
+    long begun = setting.nanoClock().getAsLong();
+    long skipped = strategy.timing().skipped();
+    strategy.complete(new LocalGradient(replica.gradient(), samples));
+    if (strategy.timing().skipped() > skipped) {
+      throw diverged(step, work.loss());
+    }
+    replica.load();
+    averagedNanos += setting.nanoClock().getAsLong() - begun;
+    int counted = replica.model().hasLoss() ? samples : 0;
+    tally.stepped(
+        version(), setting.sizes().epoch(step), counted, work.loss(), work.computedNanos());
+    show();
+    keep();
+  }
+
+  /** The first stage needs its features, the last one its labels. */
+  private Batch batch(StepBatches batches, long step, int samples) {
+    int stage = pipeline.stageOf(identity.rank());
+    if (stage != 0 && stage != pipeline.stages() - 1) {
+      return null;
+    }
+    long begun = setting.nanoClock().getAsLong();
+    Batch batch = batches.of(step);
+    dataNanos += setting.nanoClock().getAsLong() - begun;
+    if (batch.count() != samples) {
+      throw new IllegalStateException(
+          "%s: the batch of step %d has %d samples, expected %d"
+              .formatted(name(), step, batch.count(), samples));
+    }
+    return batch;
+  }
+
+  private List<StagePoint> points() {
+    List<StagePoint> points = new ArrayList<>(List.of(replica.point()));
+    if (identity.incarnation() > 0 || replica.run() != 0) {
+      points.addAll(setting.checkpoints().points(identity.rank()));
+    }
+    return points;
+  }
+
+  /** Shows readers every version the evaluator may ask for, and the last. */
+  private void show() {
+    if (finished() || version() % setting.job().evaluator().every() == 0) {
+      seat.show(version(), replica.partitions(setting.job().exchange().type()));
+    }
+  }
+
+  private void keep() {
+    if (setting.checkpoints().due(version())) {
+      setting
+          .checkpoints()
+          .write(identity.rank(), identity.incarnation(), replica.run(), replica.snapshot());
+    }
+  }
+
+  private void tell(Consumer<StageSession> news) {
+    long now = setting.nanoClock().getAsLong();
+    if (now - toldNanos >= SNAPSHOT_NANOS) {
+      toldNanos = now;
+      news.accept(this);
+    }
+  }
+
+  private boolean finished() {
+    return version() >= setting.lastVersion();
+  }
+
+  private long version() {
+    return replica.vector().updates();
+  }
+
+  private String name() {
+    return pipeline.name(identity.rank());
+  }
+
+  private static long freshRun() {
+    return ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
+  }
+
+  private ExchangeException nothingInCommon() {
+    return new ExchangeException(
+        ("%s: there is no step from which every stage can go on; this one has %s. Set"
+                + " servers.checkpointEvery, and a servers.checkpointDirectory that a replacement"
+                + " can read")
+            .formatted(name(), points().stream().map(StagePoint::version).toList()));
+  }
+
+  private ExchangeException diverged(long step, double loss) {
+    return new ExchangeException(
+        ("%s: training diverged: the gradient of step %d holds NaN or infinity (loss %s). Lower"
+                + " optimizer.learningRate")
+            .formatted(name(), step, loss));
+  }
+}

@@ -1,0 +1,63 @@
+package io.vertigrad.verticles.pipeline;
+
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.pipeline.SplitModel;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.PipelineConfig;
+import io.vertigrad.verticles.metrics.EventPublisher;
+import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
+import io.vertigrad.verticles.worker.WorkerMember;
+import io.vertigrad.verticles.worker.WorkerThread;
+import io.vertx.core.Vertx;
+
+/** The one thread that builds a stage, computes it and closes it. */
+final class StageThread extends WorkerThread {
+
+  private final Vertx vertx;
+  private final JobConfig job;
+  private final WorkerMember member;
+  private final ClassLoader loader = StageThread.class.getClassLoader();
+
+  StageThread(Vertx vertx, JobConfig job, WorkerMember member) {
+    super(vertx, job, member);
+    this.vertx = vertx;
+    this.job = job;
+    this.member = member;
+  }
+
+  @Override
+  protected boolean train() {
+    PeerStrategyFactory strategy =
+        (PeerStrategyFactory) StrategyProviders.configure(job.strategy(), loader);
+    PipelineConfig pipeline = job.pipeline().orElseThrow();
+    Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
+    ModelConfig model = job.modelOn(data);
+    SplitModel split = StagePlan.split(job, model);
+    StagePlan plan = StagePlan.of(job, split);
+    boolean shared = !job.workers().sampler().equals("none");
+    StageSetting setting =
+        new StageSetting(
+            vertx,
+            job,
+            plan,
+            strategy,
+            BatchSizes.of(data.size(), pipeline.replicas(), shared, job.workers().batch()),
+            new StageCheckpoints(
+                job, plan.hash(), new EventPublisher(vertx, job.addresses())::publish),
+            data.size(),
+            strategy.lastVersion(job.steps(), job.workers().count()),
+            System::nanoTime);
+    StageWork work =
+        new StageWork(
+            setting,
+            member,
+            split,
+            () -> StagePlan.split(job, model),
+            replica -> batches(data, replica, pipeline.replicas()));
+    return work(plan.layout(), work::membershipChanged, work);
+  }
+}
