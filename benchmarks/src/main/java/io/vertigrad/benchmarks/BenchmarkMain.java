@@ -4,6 +4,7 @@ import io.vertigrad.benchmarks.compute.ComputeBenchmark;
 import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
 import io.vertigrad.benchmarks.exchange.MemoryBenchmark;
 import io.vertigrad.benchmarks.jmh.JmhBenchmark;
+import io.vertigrad.benchmarks.pipeline.PipelineBenchmark;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
@@ -18,13 +19,14 @@ final class BenchmarkMain {
       List.of(
           new ComputeBenchmark(),
           new ScalingBenchmark(),
+          new PipelineBenchmark(),
           new ExchangeBenchmark(),
           new MemoryBenchmark(),
           new JmhBenchmark());
 
   private BenchmarkMain() {}
 
-  /** {@code [compute|scaling|exchange|memory|jmh|all]... [--quick]}, everything by default. */
+  /** {@code [compute|scaling|pipeline|exchange|memory|jmh|all]... [--quick]}, everything by default. */
   public static void main(String[] arguments) throws Exception {
     List<String> names = new ArrayList<>(List.of(arguments));
     boolean quick = names.remove("--quick");
