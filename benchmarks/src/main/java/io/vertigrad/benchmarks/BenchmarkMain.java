@@ -6,6 +6,7 @@ import io.vertigrad.benchmarks.convergence.ConvergenceBenchmark;
 import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
 import io.vertigrad.benchmarks.exchange.MemoryBenchmark;
 import io.vertigrad.benchmarks.jmh.JmhBenchmark;
+import io.vertigrad.benchmarks.pipeline.PipelineBenchmark;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.scale.ScaleBenchmark;
@@ -22,6 +23,7 @@ final class BenchmarkMain {
       List.of(
           new ComputeBenchmark(),
           new ScalingBenchmark(),
+          new PipelineBenchmark(),
           new ExchangeBenchmark(),
           new AllReduceBenchmark(),
           new MemoryBenchmark(),
@@ -32,8 +34,8 @@ final class BenchmarkMain {
   private BenchmarkMain() {}
 
   /**
-   * {@code [compute|scaling|exchange|allreduce|memory|jmh|scale|convergence|all]... [--quick]},
-   * everything by default.
+   * {@code [compute|scaling|pipeline|exchange|allreduce|memory|jmh|scale|convergence|all]...
+   * [--quick]}, everything by default.
    */
   public static void main(String[] arguments) throws Exception {
     List<String> names = new ArrayList<>(List.of(arguments));

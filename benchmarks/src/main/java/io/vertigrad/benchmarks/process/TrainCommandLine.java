@@ -39,21 +39,33 @@ public final class TrainCommandLine {
    */
   public static Trained train(JsonObject job, boolean processes)
       throws IOException, InterruptedException {
+    return train(job, processes, List.of());
+  }
+
+  /**
+   * Trains a job to its end.
+   *
+   * @param before words in front of the command, such as a limit of memory
+   * @throws IOException with the output when it fails
+   */
+  public static Trained train(JsonObject job, boolean processes, List<String> before)
+      throws IOException, InterruptedException {
     Path folder = Files.createTempDirectory("vertigrad-benchmark-");
     try {
-      return run(job, processes, folder);
+      return run(job, processes, before, folder);
     } finally {
       delete(folder);
     }
   }
 
-  private static Trained run(JsonObject job, boolean processes, Path folder)
+  private static Trained run(JsonObject job, boolean processes, List<String> before, Path folder)
       throws IOException, InterruptedException {
     Path file = folder.resolve("job.json");
     Path run = folder.resolve("run");
     Path output = folder.resolve("output");
     Files.writeString(file, job.encodePrettily());
-    List<String> command = new ArrayList<>(List.of("./vertigrad", "train", file.toString()));
+    List<String> command = new ArrayList<>(before);
+    command.addAll(List.of("./vertigrad", "train", file.toString()));
     command.addAll(List.of("--quiet", "--run-dir", run.toString()));
     if (processes) {
       command.add("--processes");
@@ -65,7 +77,7 @@ public final class TrainCommandLine {
             .start();
     boolean ended = process.waitFor(LIMIT_MINUTES, TimeUnit.MINUTES);
     if (!ended || process.exitValue() != 0) {
-      process.destroy();
+      process.destroyForcibly();
       String how = ended ? "ended with code " + process.exitValue() : "took over 30 minutes";
       throw new IOException(
           "%s %s: %s".formatted(job.getString("job"), how, Files.readString(output)));

@@ -1,0 +1,112 @@
+package io.vertigrad.benchmarks.pipeline;
+
+import io.vertigrad.benchmarks.process.TrainCommandLine;
+import io.vertigrad.benchmarks.report.Benchmark;
+import io.vertigrad.benchmarks.report.BenchmarkReport;
+import io.vertigrad.benchmarks.report.BenchmarkRow;
+import io.vertigrad.benchmarks.report.Repetitions;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * Samples per second of 2 and 4 stages over the whole model in one worker, and where a stage's time
+ * goes; then a model that trains in stages under a limit of memory and whole does not.
+ */
+public final class PipelineBenchmark implements Benchmark {
+
+  private static final int MICRO_BATCHES = 8;
+  private static final long LIMIT_BYTES = 1_600L << 20;
+
+  @Override
+  public String name() {
+    return "pipeline";
+  }
+
+  @Override
+  public void run(BenchmarkReport report, boolean quick) throws Exception {
+    JsonObject digits = new JsonObject().put("name", "digits").put("train", 4_000);
+    JsonObject wide = new JsonObject().put("name", "mlp").put("hidden", 1_024).put("layers", 4);
+    compare(report, "mlp 4 x 1,024", wide, digits, quick ? 60 : 400, quick ? 1 : 3);
+    JsonObject shapes = new JsonObject().put("name", "shapes").put("train", 1_000);
+    JsonObject residual = new JsonObject().put("name", "resnet20");
+    compare(report, "resnet20", residual, shapes, quick ? 10 : 40, quick ? 1 : 3);
+    limit(report, digits);
+  }
+
+  private static void compare(
+      BenchmarkReport report,
+      String name,
+      JsonObject model,
+      JsonObject data,
+      int steps,
+      int repetitions)
+      throws Exception {
+    List<PipelineCase> cases = new ArrayList<>();
+    for (int stages : new int[] {0, 2, 4}) {
+      cases.add(new PipelineCase(name, model, data, "sgd", stages, MICRO_BATCHES, steps));
+    }
+    Map<PipelineCase, List<JsonObject>> summaries = new LinkedHashMap<>();
+    for (int turn = 0; turn < repetitions; turn++) {
+      for (PipelineCase one : cases) {
+        summaries
+            .computeIfAbsent(one, first -> new ArrayList<>())
+            .add(TrainCommandLine.train(one.job(), true).summary());
+      }
+    }
+    BenchmarkRow whole = speed(cases.get(0), summaries.get(cases.get(0)));
+    report.add(whole);
+    for (PipelineCase one : cases.subList(1, cases.size())) {
+      report.add(speed(one, summaries.get(one)).over(whole));
+      report.add(share(one, "computing", summaries.get(one), "secondsComputing"));
+      report.add(share(one, "moving tensors, stepping", summaries.get(one), "secondsExchanging"));
+      report.add(share(one, "bubble", summaries.get(one), "secondsWaitingForData"));
+    }
+  }
+
+  private static BenchmarkRow speed(PipelineCase one, List<JsonObject> summaries) {
+    return row(one.toString(), "samples/s", summaries, s -> s.getDouble("samplesPerSecond"));
+  }
+
+  private static BenchmarkRow share(
+      PipelineCase one, String what, List<JsonObject> summaries, String key) {
+    return row(one + ": " + what, "% of time", summaries, s -> 100 * s.getDouble(key) / all(s));
+  }
+
+  private static double all(JsonObject summary) {
+    return summary.getDouble("secondsComputing")
+        + summary.getDouble("secondsExchanging")
+        + summary.getDouble("secondsWaitingForData");
+  }
+
+  private static BenchmarkRow row(
+      String name, String unit, List<JsonObject> summaries, ToDoubleFunction<JsonObject> figure) {
+    List<Double> values = summaries.stream().map(figure::applyAsDouble).toList();
+    return BenchmarkRow.of(name, unit, Repetitions.of(values));
+  }
+
+  /** Every process gets the same limit, which the kernel keeps. */
+  private static void limit(BenchmarkReport report, JsonObject digits) throws Exception {
+    JsonObject model = new JsonObject().put("name", "mlp").put("hidden", 4_096).put("layers", 4);
+    List<String> limited = List.of("prlimit", "--data=" + LIMIT_BYTES);
+    for (int stages : new int[] {0, 4}) {
+      PipelineCase one = new PipelineCase("mlp 4 x 4,096", model, digits, "adam", stages, 4, 10);
+      report.remark(
+          "%s, Adam, 53.6 million parameters, %,d MiB of data memory for each process: %s"
+              .formatted(one, LIMIT_BYTES >> 20, outcome(one, limited)));
+    }
+  }
+
+  private static String outcome(PipelineCase one, List<String> limited) throws Exception {
+    try {
+      JsonObject summary = TrainCommandLine.train(one.job(), true, limited).summary();
+      return "trained, %.0f samples/s".formatted(summary.getDouble("samplesPerSecond"));
+    } catch (IOException failure) {
+      return "did not train (" + failure.getMessage().strip().lines().findFirst().orElse("") + ")";
+    }
+  }
+}

@@ -1,0 +1,53 @@
+package io.vertigrad.benchmarks.pipeline;
+
+import io.vertx.core.json.JsonObject;
+
+/**
+ * One training run of a model, whole or in stages, each member in a process of its own.
+ *
+ * @param name of the model, for the table
+ * @param model its section of the job file
+ * @param data its section of the job file
+ * @param optimizer name
+ * @param stages 0 for the whole model in one worker
+ * @param microBatches of a step
+ * @param steps of the run
+ */
+record PipelineCase(
+    String name,
+    JsonObject model,
+    JsonObject data,
+    String optimizer,
+    int stages,
+    int microBatches,
+    int steps) {
+
+  static final int BATCH = 64;
+
+  /** The job file; nobody evaluates on the way, because that would be measured too. */
+  JsonObject job() {
+    JsonObject job =
+        new JsonObject()
+            .put("job", "pipeline-" + stages)
+            .put("steps", steps)
+            .put("model", model)
+            .put("data", data)
+            .put("optimizer", new JsonObject().put("name", optimizer).put("learningRate", 0.001))
+            .put("strategy", new JsonObject().put("name", "allreduce"))
+            .put("workers", new JsonObject().put("batch", BATCH))
+            .put("evaluator", new JsonObject().put("count", 0).put("every", steps));
+    if (stages == 0) {
+      job.getJsonObject("workers").put("count", 1);
+    } else {
+      job.put("pipeline", new JsonObject().put("stages", stages).put("microBatches", microBatches));
+    }
+    return job;
+  }
+
+  @Override
+  public String toString() {
+    return stages == 0
+        ? name + ", whole"
+        : "%s, %d stages, %d micro-batches".formatted(name, stages, microBatches);
+  }
+}
