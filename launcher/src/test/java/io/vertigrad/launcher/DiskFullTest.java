@@ -89,7 +89,8 @@ class DiskFullTest {
   private static CommandRun train(Path run, String... options) {
     List<String> arguments = new ArrayList<>();
     arguments.addAll(List.of("train", "conf/digits-sync.json", "--run-dir", run.toString()));
-    arguments.addAll(List.of("--steps", "30", "--set", "data.train=1000", "--set", "data.test=200"));
+    arguments.addAll(
+        List.of("--steps", "30", "--set", "data.train=1000", "--set", "data.test=200"));
     arguments.addAll(List.of(options));
     return CommandRun.of(arguments.toArray(String[]::new));
   }
