@@ -6,6 +6,7 @@ import io.vertigrad.launcher.deploy.JobFailedException;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.verticles.coordinator.JoinException;
+import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -45,7 +46,9 @@ final class FailureReport {
   }
 
   private static boolean isJob(Throwable error) {
-    return error instanceof JobFailedException || error instanceof JoinException;
+    return error instanceof JobFailedException
+        || error instanceof JoinException
+        || error instanceof UncheckedIOException;
   }
 
   private static boolean isInput(Throwable error) {

@@ -32,8 +32,8 @@ final class RunMonitor implements AutoCloseable {
   private boolean closed;
 
   RunMonitor(RunDirectory directory, Display display) {
-    this.recorder = new RunRecorder(directory.events());
-    this.epochs = new EpochLog(directory.epochs());
+    this.recorder = new RunRecorder(directory.events(), display::say);
+    this.epochs = new EpochLog(directory.epochs(), display::say);
     this.display = display;
   }
 

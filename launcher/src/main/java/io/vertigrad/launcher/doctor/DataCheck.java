@@ -27,8 +27,7 @@ final class DataCheck implements Check {
               "%s: %,d test samples of shape %s, %d classes"
                   .formatted(data.name(), test.size(), test.shape(), test.classes())));
     } catch (DataException e) {
-      return List.of(
-          Finding.fail("data", e.getMessage(), "use --data DIR, or --set data.name=digits"));
+      return List.of(Finding.fail("data", e.getMessage()));
     }
   }
 }

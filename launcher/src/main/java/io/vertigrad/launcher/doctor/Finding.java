@@ -29,6 +29,11 @@ record Finding(Level level, String subject, String found, String advice) {
     return new Finding(Level.FAIL, subject, found, advice);
   }
 
+  /** For a refusal that says itself what to do. */
+  static Finding fail(String subject, String refusal) {
+    return new Finding(Level.FAIL, subject, refusal, "");
+  }
+
   /** As printed by the doctor. */
   String line() {
     String what = "%-4s  %-10s  %s".formatted(level, subject, found);

@@ -23,7 +23,7 @@ final class ProcessorCheck implements Check {
       return List.of(
           Finding.fail(
               "processor",
-              found + "no AVX2",
+              "%d cores, no AVX2".formatted(cores),
               "build with -Dnd4j.classifier=linux-x86_64 for a processor without AVX2"));
     }
     if (cores < 2) {

@@ -29,7 +29,7 @@ final class TlsCheck implements Check {
               ? Finding.warn("TLS", "off: whoever reaches the port can take over", ADVICE)
               : Finding.ok("TLS", "off, only this machine can reach " + cluster.host()));
     } catch (InputException e) {
-      return List.of(Finding.fail("TLS", e.getMessage(), ADVICE));
+      return List.of(Finding.fail("TLS", e.getMessage()));
     }
   }
 }

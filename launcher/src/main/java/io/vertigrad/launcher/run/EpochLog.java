@@ -2,11 +2,11 @@ package io.vertigrad.launcher.run;
 
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Locale;
+import java.util.function.Consumer;
 
 /**
  * One line per test of the averaged model in a job without servers, as published programs log it:
@@ -15,13 +15,20 @@ import java.util.Locale;
 public final class EpochLog {
 
   private final Path file;
+  private final Consumer<String> trouble;
+  private boolean full;
 
-  public EpochLog(Path file) {
+  /** {@code trouble} is told once, when no more can be written; the run goes on. */
+  public EpochLog(Path file, Consumer<String> trouble) {
     this.file = file;
+    this.trouble = trouble;
   }
 
   /** Adds a line; the seconds are the mean over the workers of what they waited for each other. */
   public void record(Evaluated tested, RunProgress progress) {
+    if (full) {
+      return;
+    }
     String line =
         String.format(
             Locale.ROOT,
@@ -33,7 +40,9 @@ public final class EpochLog {
     try {
       Files.writeString(file, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     } catch (IOException e) {
-      throw new UncheckedIOException(file + ": could not be written: " + e.getMessage(), e);
+      full = true;
+      trouble.accept(
+          "%s: no more can be written: %s; training goes on".formatted(file, e.getMessage()));
     }
   }
 }

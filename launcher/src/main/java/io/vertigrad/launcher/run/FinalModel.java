@@ -20,7 +20,10 @@ import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 
 /**
@@ -57,10 +60,25 @@ public final class FinalModel {
     ModelConfig config = job.modelOn(test);
     try (Model model = Engine.named(job.engine()).model(config)) {
       ParameterSnapshot snapshot = pull(config, model);
-      model.save(file);
+      save(model, file);
       return tested
           .filter(found -> found.parametersHash().equals(snapshot.hash()))
           .orElseGet(() -> test(model, test, snapshot));
+    }
+  }
+
+  /** Whole or not at all: a disk may be full. */
+  private static void save(Model model, Path file) throws IOException {
+    Path part = file.resolveSibling(file.getFileName() + ".part");
+    try {
+      model.save(part);
+      Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException e) {
+      Files.deleteIfExists(part);
+      throw new UncheckedIOException(
+          "%s: the trained model could not be saved: %s; make room there, or train with --run-dir"
+              .formatted(file, e.getMessage()),
+          e);
     }
   }
 

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * Writes a run's events to {@code events.jsonl}: all of them, but counters at most once a second
@@ -23,11 +24,21 @@ public final class RunRecorder implements AutoCloseable {
 
   private static final long PROGRESS_MILLIS = 1_000;
 
+  private final Path file;
+  private final Consumer<String> trouble;
   private final BufferedWriter writer;
   private final Map<String, Long> written = new HashMap<>();
   private final Map<String, TrainingEvent> heldBack = new LinkedHashMap<>();
+  private boolean full;
 
-  public RunRecorder(Path file) {
+  /**
+   * Opens the file.
+   *
+   * @param trouble told once, when no more can be written; the run goes on
+   */
+  public RunRecorder(Path file, Consumer<String> trouble) {
+    this.file = file;
+    this.trouble = trouble;
     try {
       writer = Files.newBufferedWriter(file);
     } catch (IOException e) {
@@ -60,17 +71,29 @@ public final class RunRecorder implements AutoCloseable {
     try {
       writer.close();
     } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      giveUp(e);
     }
   }
 
   private void write(TrainingEvent event) {
+    if (full) {
+      return;
+    }
     try {
       writer.write(event.toJson().encode());
       writer.newLine();
       writer.flush();
     } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      giveUp(e);
+    }
+  }
+
+  private void giveUp(IOException why) {
+    if (!full) {
+      full = true;
+      trouble.accept(
+          "%s: no more events can be written: %s; training goes on"
+              .formatted(file, why.getMessage()));
     }
   }
 

@@ -1,0 +1,45 @@
+package io.vertigrad.launcher.doctor;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.json.JsonObject;
+import org.junit.jupiter.api.Test;
+
+class DoctorFailuresTest {
+
+  private static final JobConfig JOB =
+      JobConfig.read(
+          "test",
+          new JsonObject(
+              """
+              {"data": {"name": "mnist", "directory": "/nonexistent"},
+               "cluster": {"host": "192.0.2.1", "certificate": "/nope.pem",
+                           "key": "/nope.key", "authority": "/nope.ca"}}
+              """));
+
+  @Test
+  void shouldSayOnceWhatToDoWhenDataIsMissing() {
+    assertEquals(
+        "FAIL  data        /nonexistent: no such folder, expected a folder with the files of data"
+            + " set 'mnist'; name the folder with --data DIR, fetch the files with --download, or"
+            + " train on the generated data set 'digits'",
+        new DataCheck(JOB.data()).run().get(0).line());
+  }
+
+  @Test
+  void shouldSayOnceWhatToDoWhenACertificateIsMissing() {
+    assertEquals(
+        "FAIL  TLS         cluster.certificate: /nope.pem cannot be read, expected a PEM file;"
+            + " docs/operations.md says how to make one",
+        new TlsCheck(JOB.cluster()).run().get(0).line());
+  }
+
+  @Test
+  void shouldNameTheKeyWhenTheAddressIsForeign() {
+    assertEquals(
+        "FAIL  address     192.0.2.1 is no address of this machine\n"
+            + "                  -> set cluster.host to one of its own, or leave it at 127.0.0.1",
+        new AddressCheck(JOB.cluster()).run().get(0).line());
+  }
+}
