@@ -21,11 +21,24 @@ public record WorkersConfig(
         new WorkersConfig(
             count,
             section.integer("minimum", 1, 1, count),
-            section.integer("batch", 128, 1, 1 << 20),
+            batch(section, count),
             section.choice("sampler", "distributed", "distributed", "none"),
             section.integer("threads", 1, 1, 1024),
             section.integer("waitSeconds", 120, 1, 86_400));
     section.refuseUnknown();
     return config;
+  }
+
+  /** A worker's own batch, or its even share of that of all. */
+  private static int batch(Settings section, int count) {
+    int all = section.integer("totalBatch", 0, 0, 1 << 20);
+    int batch = section.integer("batch", all == 0 ? 128 : Math.max(1, all / count), 1, 1 << 20);
+    if (all != 0 && (long) batch * count != all) {
+      throw section.refuse(
+          "totalBatch",
+          "is %d, expected %d: %d for each of %d workers; leave workers.batch out to share it evenly"
+              .formatted(all, (long) batch * count, batch, count));
+    }
+    return batch;
   }
 }
