@@ -31,7 +31,7 @@ public record WorkersConfig(
         new WorkersConfig(
             count,
             section.integer("minimum", pipeline.isPresent() ? count : 1, 1, count),
-            section.integer("batch", 128, 1, 1 << 20),
+            batch(section, pipeline.map(PipelineConfig::replicas).orElse(count)),
             section.choice("sampler", "distributed", "distributed", "none"),
             section.integer("threads", 1, 1, 1024),
             section.integer("waitSeconds", 120, 1, 86_400));
@@ -42,5 +42,18 @@ public record WorkersConfig(
   /** How many may take part at once: as many as there are shares, where the data is shared out. */
   public int places() {
     return sampler.equals("distributed") ? count : MOST;
+  }
+
+  /** The batch of one replica of the model, or its even share of that of all. */
+  private static int batch(Settings section, int replicas) {
+    int all = section.integer("totalBatch", 0, 0, 1 << 20);
+    int batch = section.integer("batch", all == 0 ? 128 : Math.max(1, all / replicas), 1, 1 << 20);
+    if (all != 0 && (long) batch * replicas != all) {
+      throw section.refuse(
+          "totalBatch",
+          "is %d, expected %d: %d for each of %d workers; leave workers.batch out to share it evenly"
+              .formatted(all, (long) batch * replicas, batch, replicas));
+    }
+    return batch;
   }
 }
