@@ -26,7 +26,9 @@ final class BenchmarkMain {
 
   private BenchmarkMain() {}
 
-  /** {@code [compute|scaling|pipeline|exchange|memory|jmh|all]... [--quick]}, everything by default. */
+  /**
+   * {@code [compute|scaling|pipeline|exchange|memory|jmh|all]... [--quick]}, everything by default.
+   */
   public static void main(String[] arguments) throws Exception {
     List<String> names = new ArrayList<>(List.of(arguments));
     boolean quick = names.remove("--quick");

@@ -30,8 +30,7 @@ public final class PipelineBenchmark implements Benchmark {
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
     JsonObject digits = new JsonObject().put("name", "digits").put("train", 4_000);
-    JsonObject wide =
-        new JsonObject().put("name", "mlp").put("hidden", 1_024).put("layers", 4);
+    JsonObject wide = new JsonObject().put("name", "mlp").put("hidden", 1_024).put("layers", 4);
     compare(report, "mlp 4 x 1,024", wide, digits, quick ? 60 : 400, quick ? 1 : 3);
     JsonObject shapes = new JsonObject().put("name", "shapes").put("train", 1_000);
     JsonObject residual = new JsonObject().put("name", "resnet20");

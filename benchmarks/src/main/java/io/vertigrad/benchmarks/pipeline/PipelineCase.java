@@ -39,8 +39,7 @@ record PipelineCase(
     if (stages == 0) {
       job.getJsonObject("workers").put("count", 1);
     } else {
-      job.put(
-          "pipeline", new JsonObject().put("stages", stages).put("microBatches", microBatches));
+      job.put("pipeline", new JsonObject().put("stages", stages).put("microBatches", microBatches));
     }
     return job;
   }
