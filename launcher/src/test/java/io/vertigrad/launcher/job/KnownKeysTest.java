@@ -42,6 +42,7 @@ class KnownKeysTest {
           "evaluator",
           "exchange",
           "cluster",
+          "dashboard",
           "optimizer",
           "data",
           "model",
@@ -52,7 +53,7 @@ class KnownKeysTest {
   void shouldDocumentExactlyTheKeysTheCodeKnows() throws IOException {
     Set<String> known = new TreeSet<>();
     addFrom(known, "", ABSURD, "{}");
-    for (String section : List.of("workers", "servers", "evaluator", "exchange", "cluster")) {
+    for (String section : List.of("workers", "servers", "evaluator", "exchange", "cluster", "dashboard")) {
       addFrom(known, section + ".", section + "." + ABSURD, "{}");
     }
     addFrom(known, "optimizer.", "optimizer." + ABSURD, "{}");

@@ -8,6 +8,8 @@ import io.vertigrad.verticles.coordinator.Decision.Propose;
 import io.vertigrad.verticles.coordinator.Decision.Publish;
 import io.vertigrad.verticles.coordinator.Decision.Stop;
 import io.vertigrad.verticles.metrics.EventPublisher;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberVitals;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -48,8 +50,7 @@ final class Courier implements Consumer<Decision> {
   @Override
   public void accept(Decision decision) {
     if (decision instanceof Announce announce) {
-      LOG.info("{}", announce.event());
-      events.publish(announce.event());
+      announce(announce.event());
     } else if (decision instanceof Propose propose) {
       propose(propose);
     } else if (decision instanceof Publish publish) {
@@ -61,6 +62,13 @@ final class Courier implements Consumer<Decision> {
     } else if (decision instanceof Stop stop) {
       control(new JsonObject().put("stop", stop.reason()));
     }
+  }
+
+  private void announce(TrainingEvent event) {
+    if (!(event instanceof MemberVitals)) {
+      LOG.info("{}", event);
+    }
+    events.publish(event);
   }
 
   private void control(JsonObject message) {

@@ -51,6 +51,9 @@ final class FrontDesk {
     if (!roster.heartbeat(from, request.getJsonObject("status"))) {
       return state(LATEST).put("unknown", roster.farewell(from));
     }
+    if (request.containsKey("vitals")) {
+      roster.vitals(from, request.getJsonObject("vitals"));
+    }
     return state(request.getInteger("epoch"));
   }
 

@@ -116,6 +116,11 @@ final class Roster {
     return true;
   }
 
+  /** Passes on how a member says it is. */
+  void vitals(Admission from, JsonObject vitals) {
+    attendance.find(from).ifPresent(attendee -> news.vitals(attendee, vitals));
+  }
+
   /** Lets a member go in good order. */
   void leave(Admission from, String reason, JsonObject status) {
     progress.heard(status);

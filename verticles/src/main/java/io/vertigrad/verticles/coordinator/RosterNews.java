@@ -8,6 +8,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
 import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.json.JsonObject;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -45,6 +46,14 @@ final class RosterNews {
     decisions.accept(
         new Announce(
             new MemberLeft(now(), who.role().lower(), who.rank(), who.incarnation(), why)));
+  }
+
+  void vitals(Attendee who, JsonObject vitals) {
+    Admission is = who.admission();
+    decisions.accept(
+        new Announce(
+            Vitals.event(
+                now(), is.role().lower(), is.rank(), is.incarnation(), who.node(), vitals)));
   }
 
   void started(RosterConfig config, Membership first, long parameters) {
