@@ -16,6 +16,7 @@ import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
 import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.MetricsVerticle;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
@@ -77,9 +78,12 @@ final class TrainingRun {
   }
 
   private void start(boolean processes, boolean listen) {
-    monitor.say(ResultText.opening(job, directory));
     open(processes || listen);
     FrameCodecs.register(vertx.eventBus());
+    if (job.dashboard().enabled()) {
+      showDashboard();
+    }
+    monitor.say(ResultText.opening(job, directory));
     Await.result(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
     Await.result(
@@ -96,6 +100,16 @@ final class TrainingRun {
                 monitor::say)
             : new EmbeddedDeployment(vertx, job);
     Await.result(deployment.start(), START_SECONDS, "starting the members");
+  }
+
+  private void showDashboard() {
+    String token = Dashboard.token();
+    String url =
+        Await.result(
+            Dashboard.start(vertx, job, new MetricsVerticle(token)),
+            START_SECONDS,
+            "starting the dashboard");
+    monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
 
   private void open(boolean clustered) {

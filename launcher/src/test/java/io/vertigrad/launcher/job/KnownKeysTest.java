@@ -53,7 +53,8 @@ class KnownKeysTest {
   void shouldDocumentExactlyTheKeysTheCodeKnows() throws IOException {
     Set<String> known = new TreeSet<>();
     addFrom(known, "", ABSURD, "{}");
-    for (String section : List.of("workers", "servers", "evaluator", "exchange", "cluster", "dashboard")) {
+    for (String section :
+        List.of("workers", "servers", "evaluator", "exchange", "cluster", "dashboard")) {
       addFrom(known, section + ".", section + "." + ABSURD, "{}");
     }
     addFrom(known, "optimizer.", "optimizer." + ABSURD, "{}");

@@ -1,8 +1,10 @@
 package io.vertigrad.verticles.dashboard;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.json.JsonObject;
 import io.vertx.ext.bridge.PermittedOptions;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
@@ -33,6 +35,9 @@ final class DashboardRoutes {
         .route("/eventbus/*")
         .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES))
         .subRouter(bridge(vertx, addresses));
+    router
+        .get("/job")
+        .respond(request -> Future.succeededFuture(new JsonObject().put("job", addresses.job())));
     router
         .get()
         .handler(
