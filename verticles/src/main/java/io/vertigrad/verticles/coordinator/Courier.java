@@ -6,6 +6,7 @@ import io.vertigrad.verticles.coordinator.Decision.Complete;
 import io.vertigrad.verticles.coordinator.Decision.Conclude;
 import io.vertigrad.verticles.coordinator.Decision.Propose;
 import io.vertigrad.verticles.coordinator.Decision.Publish;
+import io.vertigrad.verticles.coordinator.Decision.Save;
 import io.vertigrad.verticles.coordinator.Decision.Stop;
 import io.vertigrad.verticles.metrics.EventPublisher;
 import io.vertigrad.verticles.metrics.TrainingEvent;
@@ -57,6 +58,8 @@ final class Courier implements Consumer<Decision> {
       control(new JsonObject().put("membership", publish.membership().toJson()));
     } else if (decision instanceof Conclude conclude) {
       conclude(conclude);
+    } else if (decision instanceof Save save) {
+      save.servers().forEach(this::save);
     } else if (decision instanceof Complete complete) {
       result.complete(complete.result());
     } else if (decision instanceof Stop stop) {
@@ -96,6 +99,12 @@ final class Courier implements Consumer<Decision> {
               LOG.debug("{} has not answered proposal {}", propose.server(), epoch, noAnswer);
               vertx.setTimer(RETRY_MILLIS, id -> propose(propose));
             });
+  }
+
+  /** A server announces its checkpoint itself. */
+  private void save(Admission server) {
+    request(server, command("checkpoint"))
+        .onFailure(no -> LOG.warn("{} writes no checkpoint: {}", server, no.getMessage()));
   }
 
   private void conclude(Conclude conclude) {

@@ -50,6 +50,9 @@ final class Ending {
 
   void stopped(Progress progress, String why) {
     reason = reason.isEmpty() ? why : reason;
+    if (!complete) {
+      news.stopped(why);
+    }
     complete(result(RosterState.STOPPED, progress).put("failure", "stopped: " + why));
     decisions.accept(new Stop(why));
   }

@@ -2,6 +2,7 @@ package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.coordinator.Decision.Propose;
 import io.vertigrad.verticles.coordinator.Decision.Publish;
+import io.vertigrad.verticles.coordinator.Decision.Save;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
@@ -163,6 +164,12 @@ final class Roster {
       state = RosterState.FINISHED;
       ending.finished(progress, evaluation);
     }
+  }
+
+  /** Has every server write a checkpoint now. */
+  void save() {
+    decisions.accept(
+        new Save(attendance.readyServers().stream().map(Attendee::admission).toList()));
   }
 
   /** Ends the job from outside, or lets the members of an ended one go. */

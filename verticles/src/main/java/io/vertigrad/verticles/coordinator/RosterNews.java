@@ -4,6 +4,7 @@ import io.vertigrad.verticles.coordinator.Decision.Announce;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStopped;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
@@ -71,6 +72,10 @@ final class RosterNews {
 
   void finished(Progress progress) {
     decisions.accept(new Announce(new JobFinished(now(), progress.version(), progress.samples())));
+  }
+
+  void stopped(String why) {
+    decisions.accept(new Announce(new JobStopped(now(), why)));
   }
 
   void failed(String why) {

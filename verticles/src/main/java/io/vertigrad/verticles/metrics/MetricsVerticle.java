@@ -35,7 +35,7 @@ public final class MetricsVerticle extends VerticleBase {
     token = Optional.empty();
   }
 
-  /** Lets whoever knows the token pause, resume, stop and checkpoint the job. */
+  /** Lets whoever knows the token stop the job, or have it write a checkpoint. */
   public MetricsVerticle(String token) {
     this.token = Optional.of(token);
   }

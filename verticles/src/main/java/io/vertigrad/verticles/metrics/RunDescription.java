@@ -11,7 +11,7 @@ import io.vertx.core.json.JsonObject;
  * @param job its name
  * @param config the resolved job file
  * @param servers how many there should be; 0 in a job whose workers exchange among themselves
- * @param controllable true when a page with the token may pause it, and so on
+ * @param controllable true when a page with the token may stop it, and so on
  */
 record RunDescription(String job, JobConfig config, int servers, boolean controllable) {
 

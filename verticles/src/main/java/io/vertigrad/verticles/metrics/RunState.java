@@ -4,6 +4,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStopped;
 import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
@@ -35,6 +36,9 @@ final class RunState {
     } else if (event instanceof JobFinished finished) {
       phase("finished", "endedMillis", finished.timeMillis());
       most("version", finished.version());
+    } else if (event instanceof JobStopped stopped) {
+      phase("stopped", "endedMillis", stopped.timeMillis());
+      values.put("reason", stopped.reason());
     } else if (event instanceof JobFailed failed) {
       phase("failed", "endedMillis", failed.timeMillis());
       values.put("reason", failed.reason());

@@ -167,6 +167,9 @@ public sealed interface TrainingEvent {
   /** All workers reached the last version. */
   record JobFinished(long timeMillis, long version, long samples) implements TrainingEvent {}
 
+  /** Somebody ended the job before its end. */
+  record JobStopped(long timeMillis, String reason) implements TrainingEvent {}
+
   /** The job cannot go on; the reason names the culprit. */
   record JobFailed(long timeMillis, String reason) implements TrainingEvent {}
 

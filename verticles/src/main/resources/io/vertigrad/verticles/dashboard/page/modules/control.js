@@ -3,8 +3,6 @@
 import { byId, element, setText } from './dom.js';
 
 const ACTIONS = [
-  ['pause', 'Pause'],
-  ['resume', 'Resume'],
   ['checkpoint', 'Checkpoint now'],
   ['stop', 'Stop'],
 ];
@@ -26,10 +24,8 @@ export class Control {
   show(run) {
     byId('control').hidden = !this.token || !run.run.controllable;
     const phase = run.state.phase;
-    this.buttons.get('pause').disabled = phase !== 'running';
-    this.buttons.get('resume').disabled = phase !== 'paused';
-    this.buttons.get('checkpoint').disabled = run.run.servers === 0 || phase === 'waiting';
-    this.buttons.get('stop').disabled = !['waiting', 'running', 'paused'].includes(phase);
+    this.buttons.get('checkpoint').disabled = run.run.servers === 0 || phase !== 'running';
+    this.buttons.get('stop').disabled = !['waiting', 'running'].includes(phase);
   }
 
   #ask(action) {

@@ -11,8 +11,6 @@ const KINDS = {
   memberLeft: 'lost',
   memberSuspected: 'suspect',
   checkpointWritten: 'mark-checkpoint',
-  jobPaused: 'suspect',
-  jobResumed: 'mark-join',
 };
 
 export class Curves {

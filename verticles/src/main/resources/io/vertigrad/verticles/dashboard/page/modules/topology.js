@@ -27,7 +27,11 @@ export class Topology {
     this.svg.setAttribute('aria-label', described(run));
     const edges = run.run.servers > 0 ? serverEdges(run, places) : peerEdges(run, places);
     const nodes = [...places.at.values()].map(node);
-    evaluators.forEach((member) => nodes.push(node({ member, x: WIDTH - 60, y: places.serverY ?? 40 })));
+    for (const member of evaluators) {
+      const place = { member, x: WIDTH - 60, y: places.serverY ?? 56 };
+      run.of('server').forEach((server) => edges.push(reading(place, places.at.get(`server ${server.rank}`))));
+      nodes.push(node(place));
+    }
     this.svg.replaceChildren(...edges, ...nodes);
     const hidden = run.of('worker').length - workers.length;
     setText(this.rest, hidden > 0 ? `and ${hidden} more workers` : '');
@@ -37,9 +41,9 @@ export class Topology {
 function besideServers(run, workers) {
   const at = new Map();
   const servers = run.of('server');
-  const serverY = 46;
+  const serverY = 56;
   servers.forEach((member, i) => {
-    at.set(`server ${member.rank}`, { member, x: spread(i, servers.length, WIDTH - 150) + 30, y: serverY });
+    at.set(`server ${member.rank}`, { member, x: spread(i, servers.length, WIDTH - 240) + 120, y: serverY });
   });
   workers.forEach((member, i) => {
     const row = Math.floor(i / PER_ROW);
@@ -99,6 +103,11 @@ function edge(from, to, share) {
   return line;
 }
 
+/** The evaluator reads now and then; nobody counts its bytes. */
+function reading(from, to) {
+  return shape('line', { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: 'edge reading' });
+}
+
 function node({ member, x, y }) {
   const group = shape('g', { class: `node ${member.role}`, 'data-condition': member.condition });
   group.setAttribute('data-member', `${member.role} ${member.rank}`);
@@ -118,8 +127,9 @@ function node({ member, x, y }) {
   if (member.condition === 'lost') {
     group.append(shape('path', { class: 'cross', d: 'M-26 -22 L26 22 M26 -22 L-26 22' }));
   }
+  const below = member.role === 'worker' ? 36 : -27;
   labels(member).forEach((text, i) =>
-    group.append(shape('text', { class: i === 0 ? 'first' : 'second', y: 36 + 14 * i }, text)),
+    group.append(shape('text', { class: i === 0 ? 'first' : 'second', y: below + 14 * i }, text)),
   );
   return group;
 }

@@ -21,8 +21,6 @@ function verdict(run) {
       return `Failed: ${state.reason}`;
     case 'stopped':
       return `Stopped: ${state.reason}`;
-    case 'paused':
-      return 'Paused: every worker waits before its next step.';
     default:
       return [doing(run), lost(run), silent(run), slowest(run)].filter(Boolean).join(' ');
   }
