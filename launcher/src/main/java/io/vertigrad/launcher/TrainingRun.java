@@ -83,6 +83,11 @@ final class TrainingRun {
     if (job.dashboard().enabled()) {
       showDashboard();
     }
+    if (joinAddress != null) {
+      monitor.say(
+          "nodes may join: ./vertigrad node --role worker --join %s %s"
+              .formatted(joinAddress, directory.job()));
+    }
     monitor.say(ResultText.opening(job, directory));
     Await.result(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
@@ -120,9 +125,6 @@ final class TrainingRun {
     ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
     vertx = Await.result(start.start(), START_SECONDS, "starting the cluster");
     joinAddress = start.joinAddress();
-    monitor.say(
-        "nodes may join: ./vertigrad node --role worker --join %s %s"
-            .formatted(joinAddress, directory.job()));
   }
 
   private Future<JsonObject> ended() {

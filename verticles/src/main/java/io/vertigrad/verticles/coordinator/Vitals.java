@@ -6,21 +6,22 @@ import io.vertigrad.compute.NativeMemory;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberVitals;
 import io.vertx.core.json.JsonObject;
 import java.lang.management.ManagementFactory;
+import java.util.ServiceConfigurationError;
+import java.util.function.Supplier;
 
 /** How a member's process is: what travels with its heartbeats; single-threaded. */
 final class Vitals {
 
   private static final Runtime RUNTIME = Runtime.getRuntime();
 
-  private final String engineName;
+  private final Supplier<NativeMemory> engineMemory;
   private final RoundTrips roundTrips = new RoundTrips();
-  private Engine engine;
   private long cpuNanos = cpuNanos();
   private long measuredNanos = System.nanoTime();
 
-  /** {@code engineName} is whose memory counts as off-heap. */
-  Vitals(String engineName) {
-    this.engineName = engineName;
+  /** {@code engine} is whose memory counts as off-heap; a member without that engine has none. */
+  Vitals(String engine) {
+    engineMemory = memoryOf(engine);
   }
 
   /** A request to the coordinator was answered after so long. */
@@ -30,7 +31,7 @@ final class Vitals {
 
   /** The state of this process now; processor time since the call before. */
   JsonObject measure() {
-    NativeMemory memory = engine().memory();
+    NativeMemory memory = engineMemory.get();
     return new JsonObject()
         .put("cores", cores())
         .put("processors", RUNTIME.availableProcessors())
@@ -61,11 +62,12 @@ final class Vitals {
         vitals.getDouble("roundTripMillis99", 0.0));
   }
 
-  private Engine engine() {
-    if (engine == null) {
-      engine = Engine.named(engineName);
+  private static Supplier<NativeMemory> memoryOf(String engine) {
+    try {
+      return Engine.named(engine)::memory;
+    } catch (IllegalArgumentException | ServiceConfigurationError missing) {
+      return () -> NativeMemory.UNKNOWN;
     }
-    return engine;
   }
 
   private double cores() {

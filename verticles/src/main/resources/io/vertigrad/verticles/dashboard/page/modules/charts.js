@@ -31,6 +31,7 @@ export class Chart {
       return;
     }
     const data = uPlot.join(drawn.map((line) => [line.x, line.y]));
+    this.host.dataset.points = data[0].length;
     const look = JSON.stringify([axis, drawn.map((line) => [line.name, line.color, line.width])]);
     if (look !== this.look) {
       this.#forget();

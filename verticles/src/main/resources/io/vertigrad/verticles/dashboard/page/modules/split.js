@@ -50,7 +50,7 @@ function fill(row, worker) {
   PARTS.forEach(([key], i) => {
     const part = parts.children[i];
     part.style.width = `${100 * shares[key]}%`;
-    setText(part, shares[key] > 0.12 ? `${Math.round(100 * shares[key])} %` : '');
+    setText(part, shares[key] * parts.clientWidth > 34 ? `${Math.round(100 * shares[key])} %` : '');
   });
   parts.setAttribute(
     'aria-label',

@@ -4,9 +4,10 @@ import { byId, setText, shape } from './dom.js';
 import { bytes } from './format.js';
 import { ofRank } from './palette.js';
 
-const WIDTH = 640;
 const DRAWN = 32;
-const PER_ROW = 8;
+const WIDEST = 640;
+const NARROWEST = 330;
+const WORKER_WIDTH = 80;
 const GONE = ['lost', 'left'];
 
 export class Topology {
@@ -20,15 +21,16 @@ export class Topology {
 
   show(run) {
     const workers = run.of('worker').slice(0, DRAWN);
-    const places = run.run.servers > 0 ? besideServers(run, workers) : inACircle(workers);
+    const width = Math.max(NARROWEST, Math.min(WIDEST, byId('topology').clientWidth));
+    const places = run.run.servers > 0 ? besideServers(run, workers, width) : inACircle(workers, width);
     const evaluators = run.of('evaluator');
     const height = places.height;
-    this.svg.setAttribute('viewBox', `0 0 ${WIDTH} ${height}`);
+    this.svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
     this.svg.setAttribute('aria-label', described(run));
     const edges = run.run.servers > 0 ? serverEdges(run, places) : peerEdges(run, places);
     const nodes = [...places.at.values()].map(node);
     for (const member of evaluators) {
-      const place = { member, x: WIDTH - 60, y: places.serverY ?? 56 };
+      const place = { member, x: width - 40, y: places.serverY ?? 56 };
       run.of('server').forEach((server) => edges.push(reading(place, places.at.get(`server ${server.rank}`))));
       nodes.push(node(place));
     }
@@ -38,24 +40,25 @@ export class Topology {
   }
 }
 
-function besideServers(run, workers) {
+function besideServers(run, workers, width) {
+  const perRow = Math.floor(width / WORKER_WIDTH);
   const at = new Map();
   const servers = run.of('server');
   const serverY = 56;
   servers.forEach((member, i) => {
-    at.set(`server ${member.rank}`, { member, x: spread(i, servers.length, WIDTH - 240) + 120, y: serverY });
+    at.set(`server ${member.rank}`, { member, x: spread(i, servers.length, width - 200) + 100, y: serverY });
   });
   workers.forEach((member, i) => {
-    const row = Math.floor(i / PER_ROW);
-    const inRow = Math.min(PER_ROW, workers.length - row * PER_ROW);
-    const x = spread(i % PER_ROW, inRow, WIDTH - 60) + 30;
+    const row = Math.floor(i / perRow);
+    const inRow = Math.min(perRow, workers.length - row * perRow);
+    const x = spread(i % perRow, inRow, width);
     at.set(`worker ${member.rank}`, { member, x, y: 190 + 96 * row });
   });
-  const rows = Math.max(1, Math.ceil(workers.length / PER_ROW));
+  const rows = Math.max(1, Math.ceil(workers.length / perRow));
   return { at, serverY, height: 250 + 96 * (rows - 1) };
 }
 
-function inACircle(workers) {
+function inACircle(workers, width) {
   const at = new Map();
   const height = workers.length > 12 ? 420 : 320;
   const radius = height / 2 - 62;
@@ -63,7 +66,7 @@ function inACircle(workers) {
     const angle = (2 * Math.PI * i) / Math.max(1, workers.length) - Math.PI / 2;
     at.set(`worker ${member.rank}`, {
       member,
-      x: WIDTH / 2 + 1.5 * radius * Math.cos(angle),
+      x: width / 2 + Math.min(1.5 * radius, width / 2 - 50) * Math.cos(angle),
       y: height / 2 - 12 + radius * Math.sin(angle),
     });
   });
