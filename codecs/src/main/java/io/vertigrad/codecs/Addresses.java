@@ -12,6 +12,9 @@ public record Addresses(String job) {
   /** The address prefix of everything Vertigrad sends. */
   public static final String PREFIX = "vertigrad.";
 
+  /** The address prefix of what browsers may listen to. */
+  public static final String METRICS_PREFIX = "metrics.";
+
   public Addresses {
     if (!job.matches("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")) {
       throw new IllegalArgumentException(
@@ -33,6 +36,16 @@ public record Addresses(String job) {
   /** Training events; published, never sent. */
   public String events() {
     return PREFIX + job + ".events";
+  }
+
+  /** What a dashboard shows, a few times a second; published, never sent. Browsers may listen. */
+  public String metrics() {
+    return METRICS_PREFIX + job;
+  }
+
+  /** Requests of dashboards; the only address that browsers may send to. */
+  public String metricsRequests() {
+    return "metrics-requests." + job;
   }
 
   /** Gradients and pulls for one shard. */

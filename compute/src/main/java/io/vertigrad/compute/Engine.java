@@ -38,6 +38,11 @@ public interface Engine {
   /** Backend, versions, helpers and thread settings, for the run's summary and for the doctor. */
   Map<String, String> describe();
 
+  /** What it holds outside the heap now; cheap enough for once a second, from any thread. */
+  default NativeMemory memory() {
+    return NativeMemory.UNKNOWN;
+  }
+
   /** The engine of this name. */
   static Engine named(String name) {
     StringBuilder found = new StringBuilder();

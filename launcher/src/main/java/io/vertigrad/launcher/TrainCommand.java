@@ -64,6 +64,9 @@ final class TrainCommand implements Callable<Integer> {
       description = "Keeps the run there instead of in runs/<time>-<job>.")
   private Path runDirectory;
 
+  @Option(names = "--no-dashboard", description = "Serves no page (dashboard.enabled).")
+  private boolean noDashboard;
+
   @Option(names = "--quiet", description = "Prints the result only.")
   private boolean quiet;
 
@@ -108,7 +111,8 @@ final class TrainCommand implements Callable<Integer> {
         job.request()
             .option("--seed", "seed", seed)
             .option("--steps", "steps", steps)
-            .option("--workers", "workers.count", workers);
+            .option("--workers", "workers.count", workers)
+            .option("--no-dashboard", "dashboard.enabled", noDashboard ? false : null);
     Vertx reader = ClusterStart.alone();
     try {
       return Await.result(request.read(reader), READ_SECONDS, "reading the job file");

@@ -20,6 +20,7 @@ import io.vertigrad.launcher.terminal.ResultText;
 import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
 import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.MetricsVerticle;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
@@ -99,10 +100,18 @@ final class TrainingRun {
   }
 
   private void start(Crew crew, boolean processes, boolean listen) {
-    monitor.say(ResultText.opening(job, directory));
-    notes.forEach(monitor::say);
     open(processes || listen);
     FrameCodecs.register(vertx.eventBus());
+    if (job.dashboard().enabled()) {
+      showDashboard();
+    }
+    if (joinAddress != null) {
+      monitor.say(
+          "nodes may join: ./vertigrad node --role %s --join %s %s"
+              .formatted(RoleVerticles.name(job, Role.WORKER), joinAddress, directory.job()));
+    }
+    monitor.say(ResultText.opening(job, directory));
+    notes.forEach(monitor::say);
     Await.result(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
     if (crew.workers() < job.workers().count()) {
       WaitingRoom waiting = new WaitingRoom(vertx, job, monitor::say);
@@ -114,6 +123,16 @@ final class TrainingRun {
     coordinating = true;
     deployment = processes ? processes(crew) : new EmbeddedDeployment(vertx, job, crew);
     Await.result(deployment.start(), START_SECONDS, "starting the members");
+  }
+
+  private void showDashboard() {
+    String token = Dashboard.token();
+    String url =
+        Await.result(
+            Dashboard.start(vertx, job, new MetricsVerticle(token)),
+            START_SECONDS,
+            "starting the dashboard");
+    monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
 
   private Deployment processes(Crew crew) {
@@ -135,9 +154,6 @@ final class TrainingRun {
     ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
     vertx = Await.result(start.start(), START_SECONDS, "starting the cluster");
     joinAddress = start.joinAddress();
-    monitor.say(
-        "nodes may join: ./vertigrad node --role %s --join %s %s"
-            .formatted(RoleVerticles.name(job, Role.WORKER), joinAddress, directory.job()));
   }
 
   private Future<JsonObject> ended() {

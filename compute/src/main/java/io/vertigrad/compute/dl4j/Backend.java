@@ -18,7 +18,7 @@ final class Backend {
   private static final Logger LOG = LoggerFactory.getLogger(Backend.class);
   private static final String RELEASE = "/META-INF/maven/org.nd4j/nd4j-api/pom.properties";
 
-  private static Backend started;
+  private static volatile Backend started;
 
   private final int threads;
   private final List<String> missing;
@@ -50,6 +50,11 @@ final class Backend {
           threads);
     }
     return started;
+  }
+
+  /** True once somebody has started it; never waits for a start that is under way. */
+  static boolean running() {
+    return started != null;
   }
 
   Map<String, String> describe() {

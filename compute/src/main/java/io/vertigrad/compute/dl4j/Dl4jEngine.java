@@ -3,11 +3,13 @@ package io.vertigrad.compute.dl4j;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.NativeMemory;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.optimizer.UpdateRule;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
 import java.util.Map;
+import org.bytedeco.javacpp.Pointer;
 
 /** Eclipse Deeplearning4j as an engine. */
 public final class Dl4jEngine implements Engine {
@@ -35,6 +37,13 @@ public final class Dl4jEngine implements Engine {
   public UpdateRule updateRule(OptimizerConfig config, int length) {
     Backend.start(DEFAULT_THREADS);
     return UpdateRules.create(config, length);
+  }
+
+  @Override
+  public NativeMemory memory() {
+    return Backend.running()
+        ? new NativeMemory(Pointer.totalBytes(), Pointer.physicalBytes())
+        : NativeMemory.UNKNOWN;
   }
 
   @Override

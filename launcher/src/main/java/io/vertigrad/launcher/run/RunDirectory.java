@@ -89,10 +89,10 @@ public record RunDirectory(Path path) {
     return path.resolve("checkpoints");
   }
 
-  /** The job, with checkpoints in this folder unless it says where, or writes none. */
+  /** The job, with checkpoints in this folder unless it says where. */
   public JobConfig keepCheckpoints(JobConfig job) {
     ServersConfig servers = job.servers();
-    if (servers.checkpointEvery() == 0 || servers.checkpointDirectory().isPresent()) {
+    if (servers.checkpointDirectory().isPresent()) {
       return job;
     }
     JsonObject json = job.json().copy();

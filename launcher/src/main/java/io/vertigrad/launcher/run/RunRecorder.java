@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.run;
 
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberVitals;
 import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
@@ -106,6 +107,9 @@ public final class RunRecorder implements AutoCloseable {
     }
     if (event instanceof ServerProgress server) {
       return "server " + server.shard() + " " + server.incarnation();
+    }
+    if (event instanceof MemberVitals member) {
+      return member.role() + " vitals " + member.rank() + " " + member.incarnation();
     }
     return null;
   }

@@ -43,6 +43,7 @@ class KnownKeysTest {
           "exchange",
           "cluster",
           "pipeline",
+          "dashboard",
           "optimizer",
           "data",
           "model",
@@ -53,7 +54,8 @@ class KnownKeysTest {
     Set<String> known = new TreeSet<>();
     addFrom(known, "", ABSURD, "{}");
     for (String section :
-        List.of("workers", "servers", "evaluator", "exchange", "cluster", "pipeline")) {
+        List.of(
+            "workers", "servers", "evaluator", "exchange", "cluster", "pipeline", "dashboard")) {
       addFrom(known, section + ".", section + "." + ABSURD, "{}");
     }
     addFrom(known, "optimizer.", "optimizer." + ABSURD, "{}");

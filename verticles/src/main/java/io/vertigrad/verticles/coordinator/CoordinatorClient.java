@@ -28,6 +28,7 @@ public final class CoordinatorClient {
   private final JobConfig job;
   private final Role role;
   private final MemberHandler handler;
+  private final Vitals vitals;
   private MessageConsumer<JsonObject> control;
   private MemberDesk own;
   private Admission admission;
@@ -43,6 +44,7 @@ public final class CoordinatorClient {
     this.job = job;
     this.role = role;
     this.handler = handler;
+    vitals = new Vitals(job.engine());
     context = vertx.getOrCreateContext();
   }
 
@@ -144,9 +146,12 @@ public final class CoordinatorClient {
   private Future<Void> beat(long limitMillis) {
     Admission beating = admission;
     JsonObject request = beating.toJson().put("request", "heartbeat").put("status", status);
-    return request(request.put("epoch", membership.epoch()), limitMillis)
+    request.put("epoch", membership.epoch()).put("vitals", vitals.measure());
+    long sentNanos = System.nanoTime();
+    return request(request, limitMillis)
         .onSuccess(
             answer -> {
+              vitals.answered(System.nanoTime() - sentNanos);
               if (beating.equals(admission)) {
                 hear(answer);
               }

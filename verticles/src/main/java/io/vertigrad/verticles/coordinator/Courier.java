@@ -6,8 +6,11 @@ import io.vertigrad.verticles.coordinator.Decision.Complete;
 import io.vertigrad.verticles.coordinator.Decision.Conclude;
 import io.vertigrad.verticles.coordinator.Decision.Propose;
 import io.vertigrad.verticles.coordinator.Decision.Publish;
+import io.vertigrad.verticles.coordinator.Decision.Save;
 import io.vertigrad.verticles.coordinator.Decision.Stop;
 import io.vertigrad.verticles.metrics.EventPublisher;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberVitals;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -48,20 +51,28 @@ final class Courier implements Consumer<Decision> {
   @Override
   public void accept(Decision decision) {
     if (decision instanceof Announce announce) {
-      LOG.info("{}", announce.event());
-      events.publish(announce.event());
+      announce(announce.event());
     } else if (decision instanceof Propose propose) {
       propose(propose);
     } else if (decision instanceof Publish publish) {
       control(new JsonObject().put("membership", publish.membership().toJson()));
     } else if (decision instanceof Conclude conclude) {
       conclude(conclude);
+    } else if (decision instanceof Save save) {
+      save.servers().forEach(this::save);
     } else if (decision instanceof Complete complete) {
       LOG.info("the job is over: {}", complete.result().encode());
       result.complete(complete.result());
     } else if (decision instanceof Stop stop) {
       control(new JsonObject().put("stop", stop.reason()));
     }
+  }
+
+  private void announce(TrainingEvent event) {
+    if (!(event instanceof MemberVitals)) {
+      LOG.info("{}", event);
+    }
+    events.publish(event);
   }
 
   private void control(JsonObject message) {
@@ -89,6 +100,12 @@ final class Courier implements Consumer<Decision> {
               LOG.debug("{} has not answered proposal {}", propose.server(), epoch, noAnswer);
               vertx.setTimer(RETRY_MILLIS, id -> propose(propose));
             });
+  }
+
+  /** A server announces its checkpoint itself. */
+  private void save(Admission server) {
+    request(server, command("checkpoint"))
+        .onFailure(no -> LOG.warn("{} writes no checkpoint: {}", server, no.getMessage()));
   }
 
   private void conclude(Conclude conclude) {

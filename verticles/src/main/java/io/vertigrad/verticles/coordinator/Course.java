@@ -80,6 +80,9 @@ final class Course {
     }
     state = RosterState.STOPPED;
     reason = reason.isEmpty() ? why : reason;
+    if (!complete) {
+      news.stopped(why);
+    }
     complete(result().put("failure", "stopped: " + why));
     decisions.accept(new Stop(why));
   }

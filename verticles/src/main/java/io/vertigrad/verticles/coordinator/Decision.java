@@ -25,6 +25,9 @@ sealed interface Decision {
   record Conclude(List<Admission> servers, Optional<Admission> evaluator, long version)
       implements Decision {}
 
+  /** Have each of these servers write a checkpoint now. */
+  record Save(List<Admission> servers) implements Decision {}
+
   /** The job ended, one way or the other; members are still there. */
   record Complete(JsonObject result) implements Decision {}
 

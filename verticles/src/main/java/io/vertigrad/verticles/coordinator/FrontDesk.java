@@ -26,7 +26,9 @@ final class FrontDesk {
         case "heartbeat" -> heartbeat(request);
         case "leave" -> leave(request);
         case "state" -> state(LATEST);
-        default -> refused("expected request join, heartbeat, leave or state");
+        case "checkpoint" -> checkpoint();
+        case "stop" -> stop();
+        default -> refused("expected request join, heartbeat, leave, state, checkpoint or stop");
       };
     } catch (IllegalArgumentException | ClassCastException | NullPointerException e) {
       LOG.warn("malformed control request {}", request, e);
@@ -51,12 +53,31 @@ final class FrontDesk {
     if (!roster.heartbeat(from, request.getJsonObject("status"))) {
       return state(LATEST).put("unknown", roster.farewell(from));
     }
+    if (request.containsKey("vitals")) {
+      roster.vitals(from, request.getJsonObject("vitals"));
+    }
     return state(request.getInteger("epoch"));
   }
 
   private JsonObject leave(JsonObject request) {
     Admission from = Admission.fromJson(request);
     roster.leave(from, request.getString("reason"), request.getJsonObject("status"));
+    return state(LATEST);
+  }
+
+  private JsonObject checkpoint() {
+    if (roster.state() != RosterState.RUNNING) {
+      return refused("the job is %s, there is nothing to save".formatted(roster.state().lower()));
+    }
+    roster.save();
+    return state(LATEST);
+  }
+
+  private JsonObject stop() {
+    if (roster.state().over()) {
+      return refused("the job is over: " + roster.verdict());
+    }
+    roster.stop("asked for on the dashboard");
     return state(LATEST);
   }
 

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.coordinator.Decision.Publish;
+import io.vertigrad.verticles.coordinator.Decision.Save;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
@@ -107,6 +108,11 @@ final class Roster {
     return true;
   }
 
+  /** Passes on how a member says it is. */
+  void vitals(Admission from, JsonObject vitals) {
+    attendance.find(from).ifPresent(attendee -> news.vitals(attendee, vitals));
+  }
+
   /** Lets a member go in good order. */
   void leave(Admission from, String reason, JsonObject status) {
     progress.heard(status);
@@ -146,6 +152,12 @@ final class Roster {
       statuses.forEach(progress::heard);
       course.finished(evaluation);
     }
+  }
+
+  /** Has every server write a checkpoint now. */
+  void save() {
+    decisions.accept(
+        new Save(attendance.readyServers().stream().map(Attendee::admission).toList()));
   }
 
   /** Ends the job from outside, or lets the members of an ended one go. */

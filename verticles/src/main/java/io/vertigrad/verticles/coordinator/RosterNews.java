@@ -4,10 +4,12 @@ import io.vertigrad.verticles.coordinator.Decision.Announce;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStopped;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
 import io.vertigrad.verticles.strategy.Membership;
+import io.vertx.core.json.JsonObject;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -47,6 +49,14 @@ final class RosterNews {
             new MemberLeft(now(), who.role().lower(), who.rank(), who.incarnation(), why)));
   }
 
+  void vitals(Attendee who, JsonObject vitals) {
+    Admission is = who.admission();
+    decisions.accept(
+        new Announce(
+            Vitals.event(
+                now(), is.role().lower(), is.rank(), is.incarnation(), who.node(), vitals)));
+  }
+
   void started(RosterConfig config, Membership first, long parameters) {
     decisions.accept(
         new Announce(
@@ -62,6 +72,10 @@ final class RosterNews {
 
   void finished(Progress progress) {
     decisions.accept(new Announce(new JobFinished(now(), progress.version(), progress.samples())));
+  }
+
+  void stopped(String why) {
+    decisions.accept(new Announce(new JobStopped(now(), why)));
   }
 
   void failed(String why) {

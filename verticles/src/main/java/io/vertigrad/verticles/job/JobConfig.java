@@ -32,6 +32,7 @@ import java.util.TreeMap;
  * @param evaluator how often the newest parameters are tested
  * @param exchange how partitions travel
  * @param cluster where members listen and whom they trust
+ * @param dashboard the page that shows the run
  * @param settings the whole file, as it was read
  */
 public record JobConfig(
@@ -50,6 +51,7 @@ public record JobConfig(
     EvaluatorConfig evaluator,
     ExchangeConfig exchange,
     ClusterConfig cluster,
+    DashboardConfig dashboard,
     Settings settings) {
 
   /**
@@ -78,6 +80,7 @@ public record JobConfig(
             EvaluatorConfig.read(root.section("evaluator")),
             ExchangeConfig.read(root.section("exchange")),
             ClusterConfig.read(root.section("cluster")),
+            DashboardConfig.read(root.section("dashboard")),
             root);
     root.refuseUnknown();
     pipeline.ifPresent(stages -> checkPipeline(job, root));

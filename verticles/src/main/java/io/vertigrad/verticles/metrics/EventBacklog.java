@@ -50,6 +50,7 @@ final class EventBacklog {
   private static boolean isProgress(TrainingEvent event) {
     return event instanceof TrainingEvent.WorkerProgress
         || event instanceof TrainingEvent.ServerProgress
+        || event instanceof TrainingEvent.MemberVitals
         || event instanceof TrainingEvent.UpdateRefused;
   }
 }

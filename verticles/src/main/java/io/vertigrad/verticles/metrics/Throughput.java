@@ -22,6 +22,8 @@ public record Throughput(long timeMillis, List<WorkerRate> workers) {
    * @param computing part of the time spent in gradients, 0 to 1
    * @param exchanging part of the time between a gradient and the next parameters, 0 to 1
    * @param waitingForData part of the time without a batch, 0 to 1
+   * @param sentPerSecond bytes of gradients
+   * @param receivedPerSecond bytes of parameters
    */
   public record WorkerRate(
       int rank,
@@ -31,7 +33,9 @@ public record Throughput(long timeMillis, List<WorkerRate> workers) {
       double samplesPerSecond,
       double computing,
       double exchanging,
-      double waitingForData) {}
+      double waitingForData,
+      double sentPerSecond,
+      double receivedPerSecond) {}
 
   /** All workers together. */
   public double samplesPerSecond() {

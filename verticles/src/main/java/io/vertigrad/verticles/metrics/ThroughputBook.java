@@ -45,6 +45,8 @@ final class ThroughputBook {
         scale * (last.samples() - before.samples()),
         scale * (last.secondsComputing() - before.secondsComputing()),
         scale * (last.secondsExchanging() - before.secondsExchanging()),
-        scale * (last.secondsWaitingForData() - before.secondsWaitingForData()));
+        scale * (last.secondsWaitingForData() - before.secondsWaitingForData()),
+        scale * (last.bytesSent() - before.bytesSent()),
+        scale * (last.bytesReceived() - before.bytesReceived()));
   }
 }

@@ -125,6 +125,34 @@ public sealed interface TrainingEvent {
       long skipped)
       implements TrainingEvent {}
 
+  /**
+   * How a member and its process are, about once a second; members of one process tell the same of
+   * it.
+   *
+   * @param node where it runs, for people; the same for members of one process
+   * @param cores processors it kept busy since its heartbeat before
+   * @param processors how many its machine has
+   * @param offHeapBytes memory of the engine's arrays outside the heap
+   * @param residentBytes physical memory of the process, heap included
+   * @param roundTripMillis50 median time to the coordinator and back, of its last heartbeats
+   * @param roundTripMillis99 the same, 99th percentile
+   */
+  record MemberVitals(
+      long timeMillis,
+      String role,
+      int rank,
+      int incarnation,
+      String node,
+      double cores,
+      int processors,
+      long heapBytes,
+      long heapLimitBytes,
+      long offHeapBytes,
+      long residentBytes,
+      double roundTripMillis50,
+      double roundTripMillis99)
+      implements TrainingEvent {}
+
   /** A gradient was turned away. */
   record UpdateRefused(
       long timeMillis, int shard, int rank, long step, int partition, String reason)
@@ -140,6 +168,9 @@ public sealed interface TrainingEvent {
 
   /** All workers reached the last version. */
   record JobFinished(long timeMillis, long version, long samples) implements TrainingEvent {}
+
+  /** Somebody ended the job before its end. */
+  record JobStopped(long timeMillis, String reason) implements TrainingEvent {}
 
   /** The job cannot go on; the reason names the culprit. */
   record JobFailed(long timeMillis, String reason) implements TrainingEvent {}

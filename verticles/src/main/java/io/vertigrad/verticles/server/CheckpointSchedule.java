@@ -58,6 +58,13 @@ final class CheckpointSchedule {
     }
   }
 
+  /** Begins a checkpoint, whatever the interval, when none is being written. */
+  void now(Shard shard) {
+    if (writing.isComplete()) {
+      write(shard);
+    }
+  }
+
   /** Writes what is newer than the last checkpoint; completes when it is on the disk, or failed. */
   Future<Void> finish(Shard shard) {
     return writing.compose(

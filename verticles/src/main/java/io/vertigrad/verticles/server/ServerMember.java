@@ -73,9 +73,14 @@ final class ServerMember implements MemberHandler {
 
   @Override
   public Future<JsonObject> command(JsonObject command) {
-    return "status".equals(command.getString("command")) && service.isPresent()
-        ? Future.succeededFuture(service.get().status())
-        : MemberHandler.super.command(command);
+    if (service.isEmpty()) {
+      return MemberHandler.super.command(command);
+    }
+    return switch (command.getString("command", "")) {
+      case "status" -> Future.succeededFuture(service.get().status());
+      case "checkpoint" -> Future.succeededFuture(service.get().checkpoint());
+      default -> MemberHandler.super.command(command);
+    };
   }
 
   @Override

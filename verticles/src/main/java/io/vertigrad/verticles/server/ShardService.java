@@ -76,6 +76,12 @@ final class ShardService {
     return owns ? ShardSeat.status(shard.counters()) : new JsonObject();
   }
 
+  /** Begins a checkpoint, unless one is being written; answers with the status. */
+  JsonObject checkpoint() {
+    checkpoints.now(shard);
+    return status();
+  }
+
   /** Its state, for the same server under its next incarnation, if nobody was in between. */
   Optional<ShardSnapshot> inheritance(Admission next) {
     boolean successor =

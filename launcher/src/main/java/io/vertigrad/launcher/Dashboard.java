@@ -1,0 +1,35 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.verticles.dashboard.DashboardVerticle;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.Deployable;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+
+/** The page that shows a run, and the verticle it gets its numbers from. */
+final class Dashboard {
+
+  private static final int TOKEN_BYTES = 16;
+
+  private Dashboard() {}
+
+  /** A new secret for whoever may control a run from its page. */
+  static String token() {
+    byte[] bytes = new byte[TOKEN_BYTES];
+    new SecureRandom().nextBytes(bytes);
+    return HexFormat.of().formatHex(bytes);
+  }
+
+  /** Starts both; completes with the page's address. */
+  static Future<String> start(Vertx vertx, JobConfig job, Deployable source) {
+    DeploymentOptions options = new DeploymentOptions().setConfig(job.json());
+    DashboardVerticle page = new DashboardVerticle();
+    return vertx
+        .deployVerticle(source, options)
+        .compose(deployed -> vertx.deployVerticle(page, options))
+        .map(deployed -> page.url());
+  }
+}

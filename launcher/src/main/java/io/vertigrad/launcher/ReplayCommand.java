@@ -1,0 +1,78 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLog;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.ReplayVerticle;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code vertigrad replay}: shows a run that is over, until it is interrupted. */
+@Command(
+    name = "replay",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = "Shows a run again, on the page that showed it live, until Ctrl-C.",
+    parameterListHeading = "%nParameters:%n",
+    optionListHeading = "%nOptions:%n")
+final class ReplayCommand implements Callable<Integer> {
+
+  private static final long START_SECONDS = 60;
+
+  @Parameters(paramLabel = "DIR", description = "The run's folder, such as runs/<time>-<job>.")
+  private Path folder;
+
+  @Option(
+      names = "--port",
+      paramLabel = "N",
+      description = "Port of the page (dashboard.port); a free one when it is taken, or 0.")
+  private Integer port;
+
+  @Override
+  public Integer call() throws InterruptedException {
+    RunLog.leaveConsole();
+    RunDirectory run = new RunDirectory(folder);
+    if (!Files.isReadable(run.events())) {
+      throw new InputException(
+          "%s is missing; expected the folder of a run, as train makes them below runs/"
+              .formatted(run.events()));
+    }
+    Vertx vertx = ClusterStart.alone();
+    String url =
+        Await.result(
+            Dashboard.start(vertx, job(run), new ReplayVerticle(run.events())),
+            START_SECONDS,
+            "reading the run");
+    System.out.println("replay: " + url + "  (Ctrl-C ends it)");
+    new CountDownLatch(1).await();
+    return ExitStatus.OK;
+  }
+
+  private JobConfig job(RunDirectory run) {
+    try {
+      JsonObject json = new JsonObject(Files.readString(run.job()));
+      if (port != null) {
+        JsonObject dashboard = json.getJsonObject("dashboard", new JsonObject());
+        json.put("dashboard", dashboard.put("port", port));
+      }
+      return JobConfig.read(run.job().toString(), json);
+    } catch (IOException | DecodeException e) {
+      throw new InputException(
+          "%s cannot be read: %s; a run's folder holds the job it ran"
+              .formatted(run.job(), e.getMessage()),
+          e);
+    }
+  }
+}

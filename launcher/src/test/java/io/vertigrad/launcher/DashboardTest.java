@@ -1,0 +1,251 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.ReplayVerticle;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The page, in a real browser; screenshots stay in {@code target/screenshots}. */
+@Tag("slow")
+final class DashboardTest {
+
+  private static final String HOSTILE = "<img src=x onerror=\"window.hacked=1\"><b>'&amp;";
+  private static final long START = 1_700_000_000_000L;
+
+  @TempDir private Path folder;
+  private Browser browser;
+  private Vertx vertx;
+
+  @BeforeEach
+  void startBrowser() {
+    browser = Browser.start();
+    vertx = Vertx.vertx();
+  }
+
+  @AfterEach
+  void endEverything() throws Exception {
+    if (browser != null) {
+      browser.close();
+      vertx.close().toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+    }
+  }
+
+  @Test
+  void shouldShowCurvesThatMoveAndTurnAKilledWorkerRed() throws Exception {
+    try (RunProcess run = train("--processes", "--set", "exchange.evictMillis=2000")) {
+      browser.await("both workers", () -> points() > 10 && has("worker 0", "up"));
+      int before = points();
+      browser.await("curves that move", () -> points() > before + 5);
+
+      run.worker().destroyForcibly();
+
+      browser.await("a lost worker", () -> browser.has(".node[data-condition=lost]"));
+      assertEquals(
+          "rgb(200, 64, 26)",
+          browser.run(
+              "return getComputedStyle(document.querySelector('.node[data-condition=lost] .body'))"
+                  + ".fill"));
+      browser.await("its end", () -> browser.text("#events").contains("left: silent for"));
+      browser.await("words about it", () -> browser.text("#verdict").contains("Lost: worker"));
+      browser.screenshot("killed-worker", 1280);
+      assertEquals(List.of(), browser.complaints());
+    }
+  }
+
+  @Test
+  void shouldShowALatecomerTheHistoryAndStopForWhoeverHasTheToken() throws Exception {
+    try (RunProcess run = train()) {
+      browser.await(
+          "200 tests", () -> Files.exists(events()) && Files.readAllLines(events()).size() > 200);
+      browser.open(run.url() + "#token=wrong");
+      browser.navigateAgain();
+      browser.await("history", () -> points() > 150);
+      browser.screenshot("live", 1280);
+      browser.dark(true);
+      browser.screenshot("live-dark", 1280);
+      browser.dark(false);
+      browser.screenshot("live-narrow", 400);
+      browser.size(1280, 900);
+
+      browser.click("[data-action=checkpoint]");
+      browser.await("a no", () -> browser.text("#control").contains("wrong token"));
+      browser.open(run.url() + "#token=" + run.token());
+      browser.navigateAgain();
+      browser.await("the run", () -> points() > 150);
+      browser.click("[data-action=checkpoint]");
+      browser.await(
+          "a checkpoint", () -> browser.text("#events").contains("checkpoint of shard 0"));
+      browser.click("[data-action=stop]");
+      browser.acceptQuestion();
+
+      assertEquals(1, run.exit(), run.output());
+      assertTrue(run.output().contains("asked for on the dashboard"), run.output());
+      browser.await("its end", () -> browser.text("#line").contains("connection lost"));
+    }
+  }
+
+  @Test
+  void shouldSlideThroughARunThatIsOver() throws Exception {
+    List<TrainingEvent> events = story("a pid 1", "silent for 10000 ms");
+    browser.open(replay(events, 0));
+
+    browser.await("the end", () -> browser.text("#accuracy .legend").contains("99.00 %"));
+    slide("0");
+    browser.await("the beginning", () -> browser.text("#phase").equals("waiting"));
+    slide("32");
+    browser.await("the middle", () -> browser.text(".figures").contains("30 /"));
+    String middle = browser.text("#frame-time");
+    browser.click("#play");
+    browser.await("time that goes on", () -> !browser.text("#frame-time").equals(middle));
+
+    browser.screenshot("replay", 1280);
+    assertEquals("replay", browser.text("#line"));
+    assertEquals(List.of(), browser.complaints());
+  }
+
+  @Test
+  void shouldShowHostileTextAsText() throws Exception {
+    browser.open(replay(story(HOSTILE, HOSTILE), 0));
+    browser.await("the end", () -> browser.text("#accuracy .legend").contains("99.00 %"));
+
+    assertTrue(browser.text("#events").contains("left: " + HOSTILE), browser.text("#events"));
+    assertTrue(browser.text("#nodes").contains(HOSTILE), browser.text("#nodes"));
+    assertEquals(0L, browser.run("return document.querySelectorAll('img, main b').length"));
+    assertNull(browser.run("return window.hacked"));
+  }
+
+  @Test
+  void shouldFitASmallScreenAndWorkWithTheKeyboard() throws Exception {
+    browser.size(400, 800);
+    browser.open(replay(story("a-node-with-a-rather-long-name.example.org pid 12345", "x"), 0));
+    browser.await("the end", () -> browser.text("#accuracy .legend").contains("99.00 %"));
+
+    assertTrue(
+        (Boolean) browser.run("return document.documentElement.scrollWidth <= 400"),
+        () -> "it is " + browser.run("return document.documentElement.scrollWidth") + " px wide");
+    assertEquals(
+        List.of("play", "frame", "time", "smoothing", "events", "config"),
+        browser.run(
+            "return [...document.querySelectorAll('button, input, [tabindex]')]"
+                + ".filter(e => !e.closest('[hidden]') && e.value !== 'version')"
+                + ".map(e => e.id || e.value)"));
+  }
+
+  @Test
+  void shouldSayThatTheConnectionIsLostAndComeBack() throws Exception {
+    int port = freePort();
+    browser.open(replay(story("a pid 1", "x"), port));
+    browser.await("the page", () -> browser.text("#line").equals("replay"));
+
+    vertx.close().toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+    browser.await("words about it", () -> browser.text("#line").contains("connection lost"));
+    vertx = Vertx.vertx();
+    replay(story("a pid 1", "x"), port);
+
+    browser.await("the line", () -> browser.text("#line").equals("replay"));
+  }
+
+  /** A run long enough for everything, its page open. */
+  private RunProcess train(String... more) throws IOException {
+    List<String> options = new ArrayList<>(List.of("--steps", "1000000"));
+    options.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
+    options.addAll(List.of("--set", "exchange.suspectMillis=1000"));
+    options.addAll(List.of(more));
+    RunProcess run = RunProcess.train(folder.resolve("run"), options.toArray(String[]::new));
+    browser.await("the address", () -> !run.url().isEmpty());
+    browser.open(run.url());
+    browser.await("the line", () -> browser.text("#line").equals("live"));
+    return run;
+  }
+
+  private Path events() {
+    return folder.resolve("run/events.jsonl");
+  }
+
+  private int points() {
+    Object points = browser.run("return document.querySelector('#loss').dataset.points");
+    return points == null ? 0 : Integer.parseInt(points.toString());
+  }
+
+  private boolean has(String member, String condition) {
+    return browser.has(".node[data-member='%s'][data-condition='%s']".formatted(member, condition));
+  }
+
+  private String replay(List<TrainingEvent> events, int port) throws IOException {
+    Path file = folder.resolve("story.jsonl");
+    Files.write(file, events.stream().map(event -> event.toJson().encode()).toList());
+    JsonObject job = new JsonObject().put("job", "story");
+    job.put("dashboard", new JsonObject().put("port", port));
+    return Await.result(
+        Dashboard.start(vertx, JobConfig.read("story", job), new ReplayVerticle(file)),
+        20,
+        "the replay");
+  }
+
+  /** Sixty seconds of a run of one worker, at whose end the accuracy is 99 %. */
+  private static List<TrainingEvent> story(String node, String reason) {
+    List<TrainingEvent> events = new ArrayList<>();
+    events.add(new MemberJoined(START, "server", 0, 0, node));
+    events.add(new MemberJoined(START, "worker", 0, 0, node));
+    events.add(new JobStarted(START + 1_000, "sync", 1, 1, 1_960, 60, 60));
+    for (int i = 1; i <= 60; i++) {
+      long now = START + 1_000 * (i + 1);
+      events.add(
+          new WorkerProgress(
+              now,
+              0,
+              0,
+              i,
+              i,
+              0,
+              128L * i,
+              2.0 / i,
+              0.7 * i,
+              0.2 * i,
+              0.1 * i,
+              1_000L * i,
+              0,
+              2_000L * i,
+              Map.of(0, (long) i)));
+      events.add(new Evaluated(now, i, 500, 1.0 / i, 39 + i, false, "00"));
+    }
+    events.add(new MemberLeft(START + 62_000, "worker", 0, 0, reason));
+    return events;
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private void slide(String frame) {
+    browser.run(
+        "const slider = document.querySelector('#frame'); slider.value = arguments[0];"
+            + "slider.dispatchEvent(new Event('input'))",
+        frame);
+  }
+}

@@ -1,0 +1,96 @@
+package io.vertigrad.launcher;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** {@code vertigrad train} in a process of its own, with what it has printed so far. */
+final class RunProcess implements AutoCloseable {
+
+  private static final Pattern ADDRESS = Pattern.compile("dashboard: (\\S+) .*#token=(\\w+)\\)");
+
+  private final Process process;
+  private final List<String> lines = new CopyOnWriteArrayList<>();
+
+  private RunProcess(Process process) {
+    this.process = process;
+  }
+
+  static RunProcess train(Path folder, String... more) throws IOException {
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx512m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                VertigradApplication.class.getName(),
+                "train",
+                "conf/digits-sync.json",
+                "--run-dir",
+                folder.toString(),
+                "--set",
+                "dashboard.port=0"));
+    command.addAll(List.of(more));
+    RunProcess run = new RunProcess(new ProcessBuilder(command).redirectErrorStream(true).start());
+    Thread reader = new Thread(run::read, "output of a run");
+    reader.setDaemon(true);
+    reader.start();
+    return run;
+  }
+
+  /** Where its page is, once it said so; empty before. */
+  String url() {
+    return said(1);
+  }
+
+  /** What the page needs to control it, once it said so. */
+  String token() {
+    return said(2);
+  }
+
+  String output() {
+    return String.join("\n", lines);
+  }
+
+  int exit() throws InterruptedException {
+    return process.waitFor(60, TimeUnit.SECONDS) ? process.exitValue() : -1;
+  }
+
+  /** The process of one worker. */
+  ProcessHandle worker() {
+    return process
+        .descendants()
+        .filter(child -> child.info().commandLine().orElse("").contains("--role worker"))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Override
+  public void close() {
+    process.descendants().forEach(ProcessHandle::destroyForcibly);
+    process.destroyForcibly();
+  }
+
+  private String said(int group) {
+    Matcher first = ADDRESS.matcher(lines.isEmpty() ? "" : lines.get(0));
+    return first.find() ? first.group(group) : "";
+  }
+
+  private void read() {
+    try (BufferedReader output = process.inputReader()) {
+      output.lines().forEach(lines::add);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (UncheckedIOException closed) {
+      // The process ended.
+    }
+  }
+}

@@ -1,0 +1,81 @@
+package io.vertigrad.verticles.dashboard;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.json.JsonObject;
+import io.vertx.ext.bridge.PermittedOptions;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import io.vertx.ext.web.handler.BodyHandler;
+import io.vertx.ext.web.handler.StaticHandler;
+import io.vertx.ext.web.handler.sockjs.SockJSBridgeOptions;
+import io.vertx.ext.web.handler.sockjs.SockJSHandler;
+import io.vertx.ext.web.handler.sockjs.SockJSHandlerOptions;
+
+/** What is where: the bridge below {@code /eventbus}, the page's files everywhere else. */
+final class DashboardRoutes {
+
+  private static final String PAGE = "io/vertigrad/verticles/dashboard/page";
+  private static final String CONTENT_POLICY =
+      "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+  private static final int BODY_BYTES = 16 * 1024;
+  private static final int HANDLERS = 16;
+  private static final int ADDRESS_LENGTH = 100;
+  private static final int PING_MILLIS = 15_000;
+  private static final int REPLY_MILLIS = 10_000;
+
+  private DashboardRoutes() {}
+
+  static Router of(Vertx vertx, Addresses addresses, String host) {
+    Router router = Router.router(vertx);
+    router.route().handler(new OwnOrigin(host)).handler(DashboardRoutes::protect);
+    router
+        .route("/eventbus/*")
+        .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES))
+        .subRouter(bridge(vertx, addresses));
+    router
+        .get("/job")
+        .respond(request -> Future.succeededFuture(new JsonObject().put("job", addresses.job())));
+    router
+        .get()
+        .handler(
+            StaticHandler.create(PAGE)
+                .setCachingEnabled(false)
+                .setFilesReadOnly(true)
+                .setDirectoryListing(false));
+    return router;
+  }
+
+  private static Router bridge(Vertx vertx, Addresses addresses) {
+    SockJSHandlerOptions transports =
+        new SockJSHandlerOptions()
+            .setRegisterWriteHandler(false)
+            .setInsertJSESSIONID(false)
+            .setLibraryURL("/vendor/sockjs-client/sockjs.min.js")
+            .addDisabledTransport("EVENT_SOURCE")
+            .addDisabledTransport("HTML_FILE")
+            .addDisabledTransport("JSON_P");
+    SockJSBridgeOptions permitted =
+        new SockJSBridgeOptions()
+            .setPingTimeout(PING_MILLIS)
+            .setReplyTimeout(REPLY_MILLIS)
+            .setMaxHandlersPerSocket(HANDLERS)
+            .setMaxAddressLength(ADDRESS_LENGTH)
+            .addInboundPermitted(new PermittedOptions().setAddress(addresses.metricsRequests()))
+            .addOutboundPermitted(new PermittedOptions().setAddressRegex("metrics\\..+"));
+    return SockJSHandler.create(vertx, transports).bridge(permitted, new BrowserLimits());
+  }
+
+  private static void protect(RoutingContext request) {
+    HttpServerResponse response = request.response();
+    response.putHeader("Content-Security-Policy", CONTENT_POLICY);
+    response.putHeader("X-Content-Type-Options", "nosniff");
+    response.putHeader("X-Frame-Options", "DENY");
+    response.putHeader("Referrer-Policy", "no-referrer");
+    response.putHeader("Cross-Origin-Resource-Policy", "same-origin");
+    response.putHeader("Cache-Control", "no-cache");
+    request.next();
+  }
+}

@@ -1,0 +1,81 @@
+package io.vertigrad.verticles.dashboard;
+
+import io.vertigrad.verticles.job.DashboardConfig;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.ext.web.Router;
+import java.net.BindException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Serves the page that shows a job, whose file is its configuration, and the event-bus bridge
+ * behind it. What it shows comes from a metrics or a replay verticle.
+ */
+public final class DashboardVerticle extends VerticleBase {
+
+  private static final Logger LOG = LoggerFactory.getLogger(DashboardVerticle.class);
+  private static final int MESSAGE_BYTES = 16 * 1024;
+  private static final int CONNECTIONS = 600;
+  private static final int IDLE_SECONDS = 60;
+
+  private final AtomicInteger connections = new AtomicInteger();
+  private volatile HttpServer server;
+  private volatile String host;
+
+  @Override
+  public Future<?> start() {
+    JobConfig job = JobConfig.read("-conf", config());
+    DashboardConfig dashboard = job.dashboard();
+    host = dashboard.host();
+    Router router = DashboardRoutes.of(vertx, job.addresses(), host);
+    return listen(router, dashboard.port())
+        .recover(failure -> elsewhere(router, dashboard.port(), failure))
+        .onSuccess(listening -> server = listening);
+  }
+
+  /** Where the page is; once deployed. */
+  public String url() {
+    String name = host.contains(":") ? "[" + host + "]" : host;
+    return "http://%s:%d/".formatted(name, server.actualPort());
+  }
+
+  private Future<HttpServer> elsewhere(Router router, int port, Throwable failure) {
+    if (failure instanceof BindException && port != 0) {
+      LOG.info("port {} is taken, the dashboard listens on a free one", port);
+      return listen(router, 0);
+    }
+    return Future.failedFuture(
+        "the dashboard cannot listen on %s, port %d: %s; set dashboard.host and dashboard.port, or"
+                .formatted(host, port, failure.getMessage())
+            + " leave it out with --no-dashboard");
+  }
+
+  private Future<HttpServer> listen(Router router, int port) {
+    HttpServerOptions options =
+        new HttpServerOptions()
+            .setHost(host)
+            .setPort(port)
+            .setMaxWebSocketFrameSize(MESSAGE_BYTES)
+            .setMaxWebSocketMessageSize(MESSAGE_BYTES)
+            .setWebSocketClosingTimeout(1)
+            .setMaxFormAttributeSize(MESSAGE_BYTES)
+            .setIdleTimeout(IDLE_SECONDS)
+            .setRegisterWebSocketWriteHandlers(false);
+    return vertx
+        .createHttpServer(options)
+        .connectionHandler(
+            connection -> {
+              if (connections.incrementAndGet() > CONNECTIONS) {
+                connection.close();
+              }
+              connection.closeHandler(closed -> connections.decrementAndGet());
+            })
+        .requestHandler(router)
+        .listen();
+  }
+}

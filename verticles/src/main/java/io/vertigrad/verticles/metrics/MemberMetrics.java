@@ -1,0 +1,102 @@
+package io.vertigrad.verticles.metrics;
+
+import io.vertigrad.verticles.metrics.Throughput.WorkerRate;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertx.core.json.JsonObject;
+
+/** One rank of one role: whether its member is well, and what it said last. */
+final class MemberMetrics {
+
+  private final JsonObject values = new JsonObject();
+  private final Curve curve = new Curve();
+  private boolean changed;
+
+  MemberMetrics(String role, int rank) {
+    values.put("role", role).put("rank", rank).put("condition", "up");
+  }
+
+  void joined(MemberJoined event) {
+    reset(event.incarnation());
+    put("node", event.node());
+    condition("up", "");
+  }
+
+  void suspected(long silentMillis) {
+    condition("suspect", "silent for %d ms".formatted(silentMillis));
+  }
+
+  void left(MemberLeft event) {
+    boolean inGoodOrder = event.reason().matches("finished|stopped|joins again");
+    condition(inGoodOrder ? "left" : "lost", event.reason());
+    put("samplesPerSecond", 0.0);
+    put("sentPerSecond", 0.0);
+    put("receivedPerSecond", 0.0);
+  }
+
+  /** Takes in whatever an event tells of this member; a sign of life. */
+  void heard(int incarnation, JsonObject event) {
+    if (incarnation < values.getInteger("incarnation", 0)) {
+      return;
+    }
+    reset(incarnation);
+    event.forEach(entry -> put(entry.getKey(), entry.getValue()));
+    if (values.getString("condition").equals("suspect")) {
+      condition("up", "");
+    }
+  }
+
+  void moved(WorkerProgress progress, WorkerRate rate) {
+    put("samplesPerSecond", rate.samplesPerSecond());
+    put("computing", rate.computing());
+    put("exchanging", rate.exchanging());
+    put("waitingForData", rate.waitingForData());
+    put("sentPerSecond", rate.sentPerSecond());
+    put("receivedPerSecond", rate.receivedPerSecond());
+    curve.add(progress.timeMillis(), progress.version(), rate.loss(), rate.samplesPerSecond());
+  }
+
+  boolean present() {
+    return values.getString("condition").matches("up|suspect");
+  }
+
+  double number(String key) {
+    return values.getValue(key) instanceof Number number ? number.doubleValue() : 0;
+  }
+
+  /** What it is now, if that changed since the call before; else null. */
+  JsonObject takeChanged() {
+    JsonObject taken = changed ? values.copy() : null;
+    changed = false;
+    return taken;
+  }
+
+  JsonObject toJson() {
+    return values.copy();
+  }
+
+  JsonObject history() {
+    return curve.toJson();
+  }
+
+  private void condition(String name, String reason) {
+    put("condition", name);
+    put("reason", reason);
+  }
+
+  /** What an earlier incarnation had counted does not go on. */
+  private void reset(int incarnation) {
+    if (!Integer.valueOf(incarnation).equals(values.getInteger("incarnation"))) {
+      String role = values.getString("role");
+      int rank = values.getInteger("rank");
+      values.clear().put("role", role).put("rank", rank).put("condition", "up").put("reason", "");
+      put("incarnation", incarnation);
+    }
+  }
+
+  private void put(String key, Object value) {
+    values.put(key, value);
+    changed = true;
+  }
+}

@@ -1,0 +1,37 @@
+package io.vertigrad.verticles.metrics;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.StrategyFactory;
+import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertx.core.json.JsonObject;
+
+/**
+ * What does not change while a job runs.
+ *
+ * @param job its name
+ * @param config the resolved job file
+ * @param servers how many there should be; 0 in a job whose workers exchange among themselves
+ * @param controllable true when a page with the token may stop it, and so on
+ */
+record RunDescription(String job, JobConfig config, int servers, boolean controllable) {
+
+  static RunDescription of(JobConfig job, boolean controllable) {
+    StrategyFactory strategy =
+        StrategyProviders.configure(job.strategy(), RunDescription.class.getClassLoader());
+    int servers = strategy.servers(job.servers().count());
+    return new RunDescription(job.addresses().job(), job, servers, controllable);
+  }
+
+  JsonObject toJson() {
+    JsonObject json =
+        new JsonObject()
+            .put("config", config.json())
+            .put("workers", config.workers().count())
+            .put("servers", servers)
+            .put("controllable", controllable);
+    if (servers == 0) {
+      json.put("links", Links.of(config));
+    }
+    return json;
+  }
+}

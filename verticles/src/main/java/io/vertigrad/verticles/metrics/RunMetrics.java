@@ -1,0 +1,164 @@
+package io.vertigrad.verticles.metrics;
+
+import io.vertigrad.verticles.metrics.Throughput.WorkerRate;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberVitals;
+import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
+import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * A run as a dashboard sees it: events in, a snapshot or numbered deltas out, as in {@code
+ * docs/metrics.md}. Bounded, whatever the length of the run; single-threaded.
+ */
+final class RunMetrics {
+
+  /** Version of the messages; it changes when a reader would misunderstand. */
+  static final int SCHEMA = 1;
+
+  private static final int MEMBERS = 1_024;
+
+  private final RunDescription run;
+  private final RunState state = new RunState();
+  private final Map<String, MemberMetrics> members = new LinkedHashMap<>();
+  private final TestCurve tests = new TestCurve();
+  private final Chronicle chronicle = new Chronicle();
+  private final ThroughputBook book = new ThroughputBook();
+  private long number;
+
+  RunMetrics(RunDescription run) {
+    this.run = run;
+  }
+
+  /** Takes in the events of one window, in order, and tells what they changed. */
+  JsonObject advance(Collection<TrainingEvent> window, long timeMillis) {
+    window.forEach(this::apply);
+    List<WorkerProgress> progress = new ArrayList<>();
+    window.stream().filter(WorkerProgress.class::isInstance).forEach(e -> progress.add(cast(e)));
+    if (!progress.isEmpty()) {
+      move(progress);
+    }
+    number++;
+    JsonArray changed = new JsonArray();
+    members.values().stream()
+        .map(MemberMetrics::takeChanged)
+        .filter(Objects::nonNull)
+        .forEach(changed::add);
+    return message("delta", timeMillis)
+        .put("members", changed)
+        .put("tests", tests.takeFresh())
+        .put("events", chronicle.takeFresh());
+  }
+
+  /** Everything up to the last delta. */
+  JsonObject snapshot(long timeMillis) {
+    JsonArray all = new JsonArray();
+    JsonObject history = new JsonObject();
+    members.forEach(
+        (name, member) -> {
+          all.add(member.toJson());
+          if (name.startsWith("worker")) {
+            history.put(name, member.history());
+          }
+        });
+    return message("snapshot", timeMillis)
+        .put("run", run.toJson())
+        .put("members", all)
+        .put("history", history)
+        .put("tests", tests.toJson())
+        .put("events", chronicle.toJson());
+  }
+
+  private JsonObject message(String kind, long timeMillis) {
+    return new JsonObject()
+        .put("schema", SCHEMA)
+        .put("kind", kind)
+        .put("job", run.job())
+        .put("number", number)
+        .put("timeMillis", timeMillis)
+        .put("state", state.toJson());
+  }
+
+  private void apply(TrainingEvent event) {
+    state.apply(event);
+    if (event instanceof WorkerProgress worker) {
+      heard("worker", worker.rank(), worker.incarnation(), event);
+    } else if (event instanceof PeerExchange peer) {
+      heard("worker", peer.rank(), peer.incarnation(), event);
+    } else if (event instanceof ServerProgress server) {
+      heard("server", server.shard(), server.incarnation(), event);
+    } else if (event instanceof MemberVitals vitals) {
+      heard(vitals.role(), vitals.rank(), vitals.incarnation(), event);
+    } else if (event instanceof Evaluated tested) {
+      tests.add(tested);
+    } else if (!(event instanceof ReplicasAveraged)) {
+      tell(event);
+    }
+  }
+
+  private void tell(TrainingEvent event) {
+    chronicle.add(event);
+    if (event instanceof MemberJoined joined) {
+      member(joined.role(), joined.rank()).joined(joined);
+    } else if (event instanceof MemberSuspected silent) {
+      member(silent.role(), silent.rank()).suspected(silent.silentMillis());
+    } else if (event instanceof MemberLeft left) {
+      member(left.role(), left.rank()).left(left);
+    }
+  }
+
+  private void heard(String role, int rank, int incarnation, TrainingEvent event) {
+    JsonObject values = event.toJson();
+    List.of("type", "role", "shard").forEach(values::remove);
+    member(role, rank).heard(incarnation, values);
+  }
+
+  private void move(List<WorkerProgress> window) {
+    Map<Integer, WorkerProgress> last = new LinkedHashMap<>();
+    window.forEach(progress -> last.put(progress.rank(), progress));
+    for (WorkerRate rate : book.enter(window).workers()) {
+      member("worker", rate.rank()).moved(last.get(rate.rank()), rate);
+    }
+    List<MemberMetrics> workers =
+        members.entrySet().stream()
+            .filter(entry -> entry.getKey().startsWith("worker"))
+            .map(Map.Entry::getValue)
+            .toList();
+    state.workers(
+        workers.stream().mapToDouble(w -> w.present() ? w.number("samplesPerSecond") : 0).sum(),
+        workers.stream().mapToDouble(w -> w.number("samples")).sum(),
+        workers.stream()
+            .filter(w -> w.present() && w.number("step") > 0)
+            .mapToDouble(w -> w.number("loss"))
+            .average()
+            .orElse(Double.NaN));
+  }
+
+  private MemberMetrics member(String role, int rank) {
+    String name = role + " " + rank;
+    MemberMetrics known = members.get(name);
+    if (known == null) {
+      known = new MemberMetrics(role, rank);
+      if (members.size() < MEMBERS) {
+        members.put(name, known);
+      }
+    }
+    return known;
+  }
+
+  private static WorkerProgress cast(TrainingEvent event) {
+    return (WorkerProgress) event;
+  }
+}

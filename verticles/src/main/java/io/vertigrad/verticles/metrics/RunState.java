@@ -1,0 +1,77 @@
+package io.vertigrad.verticles.metrics;
+
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStopped;
+import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertx.core.json.JsonObject;
+
+/** Where the whole job stands. */
+final class RunState {
+
+  private final JsonObject values = new JsonObject().put("phase", "waiting");
+
+  void apply(TrainingEvent event) {
+    if (event instanceof JobStarted started) {
+      phase("running", "startedMillis", started.timeMillis());
+      values.mergeIn(started.toJson());
+      values.remove("type");
+      values.remove("timeMillis");
+    } else if (event instanceof WorkerProgress worker) {
+      most("version", worker.version());
+      most("epoch", worker.epoch());
+    } else if (event instanceof ServerProgress server) {
+      most("version", server.version());
+      most("samples", server.samples());
+    } else if (event instanceof Evaluated tested) {
+      values.put("testLoss", number(tested.loss())).put("accuracy", number(tested.accuracy()));
+      values.put("testedVersion", tested.version()).put("testSamples", tested.samples());
+    } else if (event instanceof ReplicasAveraged averaged) {
+      values.put("consensusDistance", number(averaged.consensusDistance()));
+      values.put("localAccuracy", number(averaged.localAccuracy()));
+    } else if (event instanceof JobFinished finished) {
+      phase("finished", "endedMillis", finished.timeMillis());
+      most("version", finished.version());
+    } else if (event instanceof JobStopped stopped) {
+      phase("stopped", "endedMillis", stopped.timeMillis());
+      values.put("reason", stopped.reason());
+    } else if (event instanceof JobFailed failed) {
+      phase("failed", "endedMillis", failed.timeMillis());
+      values.put("reason", failed.reason());
+    }
+  }
+
+  /**
+   * What the workers do together.
+   *
+   * @param loss mean of their training losses; NaN when there is none
+   */
+  void workers(double samplesPerSecond, double samples, double loss) {
+    most("samples", Math.round(samples));
+    values.put("samplesPerSecond", samplesPerSecond);
+    values.put("loss", number(loss));
+  }
+
+  JsonObject toJson() {
+    return values.copy();
+  }
+
+  private void phase(String name, String when, long timeMillis) {
+    values.put("phase", name);
+    if (!values.containsKey(when)) {
+      values.put(when, timeMillis);
+    }
+  }
+
+  private void most(String key, long value) {
+    values.put(key, Math.max(values.getLong(key, 0L), value));
+  }
+
+  private static Double number(double value) {
+    return Double.isFinite(value) ? value : null;
+  }
+}

@@ -1,0 +1,39 @@
+package io.vertigrad.verticles.metrics;
+
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What evaluations found, oldest first; when it is full, every second one is forgotten. */
+final class TestCurve {
+
+  static final int CAPACITY = 1_000;
+
+  private final List<JsonObject> kept = new ArrayList<>();
+  private final List<JsonObject> fresh = new ArrayList<>();
+
+  void add(Evaluated tested) {
+    if (kept.size() == CAPACITY) {
+      for (int i = CAPACITY - 2; i >= 0; i -= 2) {
+        kept.remove(i);
+      }
+    }
+    JsonObject json = tested.toJson();
+    json.remove("type");
+    kept.add(json);
+    fresh.add(json);
+  }
+
+  /** Those since the call before. */
+  JsonArray takeFresh() {
+    JsonArray taken = new JsonArray(new ArrayList<>(fresh));
+    fresh.clear();
+    return taken;
+  }
+
+  JsonArray toJson() {
+    return new JsonArray(new ArrayList<>(kept));
+  }
+}

@@ -1,0 +1,76 @@
+// The bar at the top: which run, how far, how well.
+
+import { byId, element, setText } from './dom.js';
+import { count, duration, figure, NONE, percent } from './format.js';
+
+const FIGURES = ['updates', 'epoch', 'elapsed', 'left', 'samples/s', 'loss', 'accuracy'];
+
+const LINE = {
+  connecting: 'connecting',
+  connected: 'live',
+  lost: 'connection lost, trying again',
+  outdated: 'another version runs, reload the page',
+  replay: 'replay',
+};
+
+export class Bar {
+  constructor() {
+    this.values = new Map();
+    for (const name of FIGURES) {
+      const value = element('dd', {}, NONE);
+      this.values.set(name, value);
+      byId('figures').append(element('div', {}, element('dt', {}, name), value));
+    }
+    this.progress = byId('progress');
+  }
+
+  line(state) {
+    byId('line').dataset.state = state;
+    setText(byId('line'), LINE[state]);
+  }
+
+  show(run) {
+    const state = run.state;
+    document.title = `${run.job} · ${state.phase}`;
+    setText(byId('job'), run.job);
+    setText(byId('phase'), state.phase);
+    byId('phase').dataset.phase = state.phase;
+    byId('phase').title = state.reason ?? '';
+    setText(byId('description'), describe(run));
+    this.#figures(run);
+    const done = Math.min(100, (100 * (state.version ?? 0)) / (state.lastVersion || Infinity));
+    this.progress.firstElementChild.style.width = `${done}%`;
+    this.progress.setAttribute('aria-valuenow', Math.round(done));
+  }
+
+  #figures(run) {
+    const state = run.state;
+    const of = state.lastVersion ? ` / ${count(state.lastVersion)}` : '';
+    const set = (name, text) => setText(this.values.get(name), text);
+    set('updates', `${count(state.version ?? 0)}${of}`);
+    set('epoch', count(state.epoch ?? 0));
+    set('elapsed', state.startedMillis ? duration(run.elapsedSeconds) : NONE);
+    set('left', duration(run.secondsLeft));
+    set('samples/s', count(state.phase === 'running' ? state.samplesPerSecond : averageRate(run)));
+    set('loss', figure(state.loss ?? undefined));
+    set('accuracy', percent(state.accuracy ?? undefined, 2));
+  }
+}
+
+const averageRate = (run) =>
+  run.state.endedMillis ? run.state.samples / run.elapsedSeconds : undefined;
+
+function describe(run) {
+  const config = run.run.config;
+  const many = (number, what) => `${number} ${what}${number === 1 ? '' : 's'}`;
+  const servers = run.run.servers > 0 ? many(run.run.servers, 'server') : 'no server';
+  return [
+    config.strategy?.name ?? run.state.strategy,
+    config.model?.name,
+    config.data?.name,
+    many(run.run.workers, 'worker'),
+    servers,
+  ]
+    .filter(Boolean)
+    .join(' · ');
+}

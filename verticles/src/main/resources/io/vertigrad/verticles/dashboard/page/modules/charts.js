@@ -1,0 +1,165 @@
+// Curves over time or over updates, drawn by uPlot.
+
+import { element, setText } from './dom.js';
+import { count, duration, figure } from './format.js';
+import { named } from './palette.js';
+
+const HEIGHT = 220;
+const LEGEND_NAMES = 9;
+
+/** One chart that is told its lines anew each time; a legend in text above it. */
+export class Chart {
+  /** `options.value` formats a value, `options.range` may fix the vertical scale. */
+  constructor(host, options) {
+    this.host = host;
+    this.options = options;
+    this.legend = element('ul', { class: 'legend' });
+    this.canvas = element('div', { role: 'img', 'aria-label': options.label });
+    this.empty = element('p', { class: 'empty' }, options.empty);
+    host.append(this.legend, this.canvas, this.empty);
+    new ResizeObserver(() => this.#resize()).observe(host);
+  }
+
+  /** `lines` are {name, color, x, y, width}; `marks` are {x, kind}. */
+  show(lines, axis, marks) {
+    const drawn = lines.filter((line) => line.x.length > 0);
+    this.marks = marks;
+    this.lines = drawn;
+    this.empty.hidden = drawn.length > 0;
+    if (drawn.length === 0) {
+      this.#forget();
+      return;
+    }
+    const data = uPlot.join(drawn.map((line) => [line.x, line.y]));
+    this.host.dataset.points = data[0].length;
+    const look = JSON.stringify([axis, drawn.map((line) => [line.name, line.color, line.width])]);
+    if (look !== this.look) {
+      this.#forget();
+      this.look = look;
+      this.plot = new uPlot(this.#options(drawn, axis), data, this.canvas);
+    } else {
+      this.plot.setData(data);
+    }
+    this.#label(null);
+  }
+
+  #options(lines, axis) {
+    const grid = { stroke: named('grid'), width: 1 };
+    const shared = { stroke: named('muted'), grid, ticks: { show: false }, font: '11px system-ui' };
+    return {
+      width: Math.max(120, this.host.clientWidth),
+      height: HEIGHT,
+      legend: { show: false },
+      cursor: { points: { size: 6 }, drag: { x: true, y: false } },
+      scales: { x: { time: false }, y: { range: this.options.range ?? padded } },
+      axes: [
+        { ...shared, size: 28, values: (u, ticks) => ticks.map(axis === 'time' ? duration : count) },
+        { ...shared, size: 52, values: (u, ticks) => ticks.map((v) => shortened(v)) },
+      ],
+      series: [
+        {},
+        ...lines.map((line) => ({
+          label: line.name,
+          stroke: line.color,
+          width: line.width ?? 1.5,
+          spanGaps: true,
+          points: { show: line.x.length < 3, size: 5 },
+        })),
+      ],
+      hooks: { setCursor: [(plot) => this.#label(plot.cursor.idx)], draw: [(p) => this.#mark(p)] },
+    };
+  }
+
+  /** The value under the cursor, or the newest. */
+  #label(index) {
+    const shown = this.lines.slice(0, LEGEND_NAMES).map((line, i) => {
+      const column = this.plot.data[i + 1];
+      const value = index === null ? line.y.at(-1) : nearest(column, index);
+      return { color: line.color, text: line.name, value: this.options.value(value) };
+    });
+    while (this.legend.children.length > shown.length) {
+      this.legend.lastChild.remove();
+    }
+    shown.forEach((entry, i) => {
+      const item = this.legend.children[i] ?? this.legend.appendChild(legendItem());
+      item.children[0].style.background = entry.color;
+      setText(item.children[1], entry.text);
+      setText(item.children[2], entry.value);
+    });
+    const rest = this.lines.length - shown.length;
+    if (rest > 0) {
+      setText(this.legend.lastChild.children[1], `and ${rest + 1} more`);
+      setText(this.legend.lastChild.children[2], '');
+    }
+  }
+
+  #mark(plot) {
+    const context = plot.ctx;
+    const { left, top, width, height } = plot.bbox;
+    context.save();
+    context.setLineDash([3, 3]);
+    context.lineWidth = 1;
+    for (const mark of this.marks) {
+      const x = plot.valToPos(mark.x, 'x', true);
+      if (x >= left && x <= left + width) {
+        context.strokeStyle = named(mark.kind);
+        context.beginPath();
+        context.moveTo(x, top);
+        context.lineTo(x, top + height);
+        context.stroke();
+      }
+    }
+    context.restore();
+  }
+
+  #resize() {
+    if (this.plot && this.host.clientWidth > 0) {
+      this.plot.setSize({ width: this.host.clientWidth, height: HEIGHT });
+    }
+  }
+
+  #forget() {
+    this.plot?.destroy();
+    this.plot = null;
+    this.look = null;
+    this.legend.replaceChildren();
+  }
+}
+
+/** Exponential smoothing that starts at the first value, without a bias towards zero. */
+export function smoothed(values, factor) {
+  let sum = 0;
+  let weight = 0;
+  return values.map((value) => {
+    sum = factor * sum + (1 - factor) * value;
+    weight = factor * weight + (1 - factor);
+    return sum / weight;
+  });
+}
+
+function legendItem() {
+  return element(
+    'li',
+    {},
+    element('span', { class: 'swatch' }),
+    element('span', {}),
+    element('span', { class: 'value' }),
+  );
+}
+
+function nearest(column, index) {
+  for (let i = index; i >= 0; i--) {
+    if (column[i] !== null && column[i] !== undefined) {
+      return column[i];
+    }
+  }
+  return undefined;
+}
+
+const padded = (plot, low, high) => {
+  const room = (high - low || Math.abs(high) || 1) * 0.06;
+  return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
+};
+
+const shortened = (value) =>
+  Math.abs(value) >= 10000 ? `${count(value / 1000)}k` : Math.abs(value) < 0.001 && value ? figure(value) : String(Number(value.toFixed(4)));

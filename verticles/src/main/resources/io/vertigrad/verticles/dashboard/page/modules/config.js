@@ -1,0 +1,24 @@
+// The resolved job file, flat.
+
+import { byId, element } from './dom.js';
+
+export class Config {
+  show(run) {
+    const text = JSON.stringify(run.run.config);
+    if (text === this.shown) {
+      return;
+    }
+    this.shown = text;
+    const rows = flat('', run.run.config).map(([key, value]) =>
+      element('div', {}, element('dt', {}, key), element('dd', {}, value)),
+    );
+    byId('config').replaceChildren(element('dl', {}, ...rows));
+  }
+}
+
+function flat(prefix, value) {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    return [[prefix, typeof value === 'string' ? value : JSON.stringify(value)]];
+  }
+  return Object.entries(value).flatMap(([key, inner]) => flat(prefix ? `${prefix}.${key}` : key, inner));
+}

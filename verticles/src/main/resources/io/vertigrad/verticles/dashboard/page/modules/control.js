@@ -1,0 +1,39 @@
+// Buttons for whoever came with the token the run printed; the token stays behind the # of the address.
+
+import { byId, element, setText } from './dom.js';
+
+const ACTIONS = [
+  ['checkpoint', 'Checkpoint now'],
+  ['stop', 'Stop'],
+];
+
+export class Control {
+  constructor(line) {
+    this.line = line;
+    this.token = new URLSearchParams(location.hash.slice(1)).get('token');
+    this.answer = element('span', { role: 'status', class: 'muted' });
+    this.buttons = new Map();
+    for (const [action, text] of ACTIONS) {
+      const button = element('button', { type: 'button', 'data-action': action }, text);
+      button.addEventListener('click', () => this.#ask(action));
+      this.buttons.set(action, button);
+    }
+    byId('control').append(...this.buttons.values(), this.answer);
+  }
+
+  show(run) {
+    byId('control').hidden = !this.token || !run.run.controllable;
+    const phase = run.state.phase;
+    this.buttons.get('checkpoint').disabled = run.run.servers === 0 || phase !== 'running';
+    this.buttons.get('stop').disabled = !['waiting', 'running'].includes(phase);
+  }
+
+  #ask(action) {
+    if (action === 'stop' && !window.confirm('Stop this run?')) {
+      return;
+    }
+    this.line.ask({ request: 'control', action, token: this.token }, (answer, error) => {
+      setText(this.answer, error ? error.message : (answer.refused ?? `${action}: asked for`));
+    });
+  }
+}

@@ -1,0 +1,114 @@
+// The three charts: loss, accuracy, throughput.
+
+import { byId, setText } from './dom.js';
+import { Chart, smoothed } from './charts.js';
+import { count, figure, percent } from './format.js';
+import { named, ofRank, onThemeChange } from './palette.js';
+
+const MARKS = 60;
+const KINDS = {
+  memberJoined: 'mark-join',
+  memberLeft: 'lost',
+  memberSuspected: 'suspect',
+  checkpointWritten: 'mark-checkpoint',
+};
+
+export class Curves {
+  constructor() {
+    this.axis = 'time';
+    this.smoothing = byId('smoothing');
+    this.loss = new Chart(byId('loss'), {
+      label: 'Loss of each worker and of the tests',
+      value: figure,
+      empty: 'No step has been reported yet.',
+    });
+    this.accuracy = new Chart(byId('accuracy'), {
+      label: 'Accuracy of the tests in percent',
+      value: (value) => percent(value, 2),
+      empty: 'Nothing has been tested yet.',
+    });
+    this.rate = new Chart(byId('rate'), {
+      label: 'Samples per second of each worker',
+      value: count,
+      range: (plot, low, high) => [0, high * 1.08 || 1],
+      empty: 'No step has been reported yet.',
+    });
+    for (const radio of document.getElementsByName('axis')) {
+      radio.addEventListener('change', () => this.#choose(radio.value));
+    }
+    this.smoothing.addEventListener('input', () => this.#smooth());
+    onThemeChange(() => this.run && this.show(this.run));
+  }
+
+  show(run) {
+    this.run = run;
+    const workers = run.of('worker').filter((worker) => run.curves.has(`worker ${worker.rank}`));
+    const factor = Number(this.smoothing.value);
+    const line = (worker, column) => {
+      const curve = run.curves.get(`worker ${worker.rank}`);
+      return {
+        name: `worker ${worker.rank}`,
+        color: ofRank(worker.rank),
+        x: this.#along(curve.timeMillis, curve.version),
+        y: smoothed(curve[column], factor),
+      };
+    };
+    const marks = this.#marks();
+    const losses = workers.map((worker) => line(worker, 'loss'));
+    this.loss.show([...losses, this.#test('test', 'loss')], this.axis, marks);
+    this.accuracy.show([this.#test('test', 'accuracy')], this.axis, marks);
+    this.rate.show(
+      workers.map((worker) => line(worker, 'samplesPerSecond')),
+      this.axis,
+      marks,
+    );
+  }
+
+  #test(name, column) {
+    const tests = this.run.tests.filter((test) => Number.isFinite(test[column]));
+    return {
+      name,
+      color: named('ink'),
+      width: 2,
+      x: this.#along(
+        tests.map((test) => test.timeMillis),
+        tests.map((test) => test.version),
+      ),
+      y: tests.map((test) => test[column]),
+    };
+  }
+
+  /** uPlot wants x to grow; a worker that begins again, or a test twice, may go back a little. */
+  #along(times, versions) {
+    const start = this.run.startMillis;
+    const raw = this.axis === 'time' ? times.map((t) => (t - start) / 1000) : versions;
+    let last = -Infinity;
+    return raw.map((value) => (last = value > last ? value : last + 1e-6));
+  }
+
+  #marks() {
+    if (this.axis !== 'time') {
+      return [];
+    }
+    const start = this.run.startMillis;
+    return this.run.events
+      .filter((event) => event.type in KINDS && event.timeMillis > start)
+      .filter((event) => event.type !== 'memberLeft' || event.reason !== 'finished')
+      .slice(-MARKS)
+      .map((event) => ({ x: (event.timeMillis - start) / 1000, kind: KINDS[event.type] }));
+  }
+
+  #choose(axis) {
+    this.axis = axis;
+    if (this.run) {
+      this.show(this.run);
+    }
+  }
+
+  #smooth() {
+    setText(byId('smoothing-value'), Number(this.smoothing.value).toFixed(2));
+    if (this.run) {
+      this.show(this.run);
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// What happened, newest first, in words.
+
+import { byId, element } from './dom.js';
+import { clock, count, figure } from './format.js';
+
+const WORDS = {
+  jobStarted: (e) => `started: ${e.strategy}, ${e.workers} workers, ${count(e.parameters)} parameters`,
+  jobFinished: (e) => `finished at update ${count(e.version)}`,
+  jobFailed: (e) => `failed: ${e.reason}`,
+  jobStopped: (e) => `stopped: ${e.reason}`,
+  memberJoined: (e) => `${who(e)} joined${again(e)} from ${e.node}`,
+  memberSuspected: (e) => `${who(e)} has been silent for ${figure(e.silentMillis / 1000)} s`,
+  memberLeft: (e) => `${who(e)} left: ${e.reason}`,
+  updateRefused: (e) => `shard ${e.shard} rejected step ${e.step} of worker ${e.rank}: ${e.reason}`,
+  checkpointWritten: (e) => `checkpoint of shard ${e.shard} at update ${count(e.version)}, ${e.millis} ms`,
+  checkpointFailed: (e) => `checkpoint of shard ${e.shard} failed: ${e.reason}`,
+};
+
+const BAD = ['jobFailed', 'updateRefused', 'checkpointFailed'];
+
+export class Events {
+  constructor() {
+    this.list = byId('events');
+    this.shown = '';
+  }
+
+  show(run) {
+    const newest = run.events.at(-1);
+    const state = `${run.events.length} ${newest?.timeMillis} ${newest?.type} ${newest?.rank}`;
+    if (state !== this.shown) {
+      this.shown = state;
+      this.list.replaceChildren(...run.events.map(item).reverse());
+    }
+  }
+}
+
+function item(event) {
+  const words = WORDS[event.type]?.(event) ?? event.type;
+  return element(
+    'li',
+    { class: tone(event) },
+    element('time', { datetime: new Date(event.timeMillis).toISOString() }, clock(event.timeMillis)),
+    element('span', {}, words),
+  );
+}
+
+function tone(event) {
+  const orderly = /^(finished|stopped|joins again)$/.test(event.reason ?? '');
+  const bad = BAD.includes(event.type) || (event.type === 'memberLeft' && !orderly);
+  return bad ? 'bad' : event.type === 'memberSuspected' ? 'doubtful' : undefined;
+}
+
+const who = (event) => `${event.role} ${event.rank}`;
+const again = (event) => (event.incarnation > 0 ? ` again (incarnation ${event.incarnation})` : '');

@@ -1,0 +1,96 @@
+// The line to the run: a snapshot, then deltas; after a gap or a break, all over again.
+
+import { Run, SCHEMA } from './run.js';
+
+const OPTIONS = { vertxbus_ping_interval: 5000, transports: ['websocket', 'xhr-streaming', 'xhr-polling'] };
+const RETRY_MILLIS = 1000;
+const WAITING_DELTAS = 100;
+
+/**
+ * Follows a job and tells `heard(run)` after every message, `said(state)` when the line changes:
+ * connected, lost, or outdated.
+ */
+export class Line {
+  constructor(job, { heard, said, replay }) {
+    Object.assign(this, { job, heard, said, replay });
+    this.connect();
+  }
+
+  connect() {
+    this.run = null;
+    this.waiting = [];
+    this.asking = false;
+    this.bus = new EventBus('/eventbus', OPTIONS);
+    this.bus.onopen = () => this.#opened();
+    this.bus.onclose = () => this.#lost();
+    this.bus.onerror = (error) => console.warn('the bridge refused', error);
+  }
+
+  /** Asks at the one address a page may send to; `answer(body, error)`. */
+  ask(request, answer) {
+    this.bus.send(`metrics-requests.${this.job}`, request, (error, message) =>
+      answer(message?.body, error),
+    );
+  }
+
+  #opened() {
+    this.said('connected');
+    this.bus.registerHandler(`metrics.${this.job}`, (error, message) => {
+      if (!error) {
+        this.#take(message.body);
+      }
+    });
+    this.#askSnapshot();
+  }
+
+  #lost() {
+    this.said('lost');
+    setTimeout(() => this.connect(), RETRY_MILLIS);
+  }
+
+  #askSnapshot() {
+    if (this.asking) {
+      return;
+    }
+    this.asking = true;
+    this.ask({ request: 'snapshot' }, (snapshot, error) => {
+      this.asking = false;
+      if (error || snapshot.refused) {
+        setTimeout(() => this.#retry(), RETRY_MILLIS);
+      } else if (snapshot.schema !== SCHEMA) {
+        this.said('outdated');
+      } else if (snapshot.replayFrames !== undefined) {
+        this.replay(snapshot);
+      } else {
+        this.#begin(snapshot);
+      }
+    });
+  }
+
+  #retry() {
+    if (this.bus.state === EventBus.OPEN) {
+      this.#askSnapshot();
+    }
+  }
+
+  #begin(snapshot) {
+    this.run = new Run(snapshot);
+    const waiting = this.waiting;
+    this.waiting = [];
+    this.heard(this.run);
+    waiting.forEach((delta) => this.#take(delta));
+  }
+
+  #take(delta) {
+    if (!this.run) {
+      this.waiting.push(delta);
+      this.waiting.splice(0, this.waiting.length - WAITING_DELTAS);
+    } else if (this.run.advance(delta)) {
+      this.heard(this.run);
+    } else {
+      this.run = null;
+      this.waiting = [delta];
+      this.#askSnapshot();
+    }
+  }
+}

@@ -1,0 +1,50 @@
+// The page: one run, drawn again after every message, at most once a frame.
+
+import { Bar } from './bar.js';
+import { Config } from './config.js';
+import { Control } from './control.js';
+import { Curves } from './curves.js';
+import { byId } from './dom.js';
+import { Events } from './events.js';
+import { Line } from './line.js';
+import { Nodes } from './nodes.js';
+import { Replay } from './replay.js';
+import { Split } from './split.js';
+import { Staleness } from './staleness.js';
+import { Topology } from './topology.js';
+import { showVerdict } from './verdict.js';
+
+const { job } = await (await fetch('job')).json();
+const bar = new Bar();
+const parts = [bar, new Curves(), new Split(), new Staleness(), new Topology(), new Nodes()];
+parts.push(new Events(), new Config());
+
+let run = null;
+let replaying = false;
+let drawing = false;
+
+const line = new Line(job, {
+  heard: draw,
+  said: (state) => bar.line(replaying && state === 'connected' ? 'replay' : state),
+  replay: (snapshot) => {
+    if (!replaying) {
+      replaying = true;
+      bar.line('replay');
+      new Replay(line, snapshot, draw);
+    }
+  },
+});
+parts.push(new Control(line));
+
+function draw(newest) {
+  run = newest;
+  if (!drawing) {
+    drawing = true;
+    requestAnimationFrame(() => {
+      drawing = false;
+      parts.forEach((part) => part.show(run));
+      showVerdict(run);
+      byId('verdict').dataset.number = run.number;
+    });
+  }
+}

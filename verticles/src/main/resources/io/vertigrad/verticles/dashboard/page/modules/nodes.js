@@ -1,0 +1,53 @@
+// A row per process: its members, and what it uses.
+
+import { byId, element, setText } from './dom.js';
+import { bytes, millis, NONE } from './format.js';
+
+const COLUMNS = ['Node', 'Members', 'CPU', 'Heap', 'Off-heap', 'Resident', 'Round trip p50', 'p99'];
+
+export class Nodes {
+  constructor() {
+    this.body = element('tbody');
+    const head = element('tr', {}, ...COLUMNS.map((name) => element('th', { scope: 'col' }, name)));
+    byId('nodes').append(
+      element('div', { class: 'scroll' }, element('table', {}, element('thead', {}, head), this.body)),
+    );
+  }
+
+  show(run) {
+    const nodes = new Map();
+    for (const member of run.members.values()) {
+      const name = member.node ?? 'unknown';
+      nodes.set(name, [...(nodes.get(name) ?? []), member]);
+    }
+    while (this.body.children.length > nodes.size) {
+      this.body.lastChild.remove();
+    }
+    [...nodes].forEach(([name, members], i) =>
+      fill(this.body.children[i] ?? this.body.appendChild(row()), name, members),
+    );
+  }
+}
+
+function row() {
+  return element('tr', {}, ...COLUMNS.map((name) => element('td', { 'data-name': name })));
+}
+
+function fill(row, name, members) {
+  const told = members.filter((member) => Number.isFinite(member.cores));
+  const newest = told.reduce((a, b) => (a && a.timeMillis > b.timeMillis ? a : b), undefined);
+  const worst = (key) => (told.length ? Math.max(...told.map((member) => member[key])) : undefined);
+  const limit = newest?.heapLimitBytes;
+  const texts = [
+    name,
+    members.map((m) => `${m.role} ${m.rank}${m.condition === 'up' ? '' : ` (${m.condition})`}`).join(', '),
+    newest ? `${newest.cores.toFixed(1)} of ${newest.processors}` : NONE,
+    newest ? `${bytes(newest.heapBytes)} of ${bytes(limit)}` : NONE,
+    newest ? bytes(newest.offHeapBytes) : NONE,
+    newest ? bytes(newest.residentBytes) : NONE,
+    millis(worst('roundTripMillis50')),
+    millis(worst('roundTripMillis99')),
+  ];
+  texts.forEach((text, i) => setText(row.children[i], text));
+  row.toggleAttribute('data-lost', members.some((m) => m.condition === 'lost'));
+}

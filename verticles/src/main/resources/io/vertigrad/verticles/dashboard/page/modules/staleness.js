@@ -1,0 +1,104 @@
+// How old gradients were when they were applied, and what became of partitions at the servers.
+
+import { byId, element, setText } from './dom.js';
+import { count, figure } from './format.js';
+
+const BARS = 12;
+const OUTCOMES = [
+  ['applied', 'applied'],
+  ['late', 'late'],
+  ['duplicate', 'duplicate'],
+  ['tooStale', 'too stale'],
+  ['refused', 'rejected'],
+];
+
+export class Staleness {
+  constructor() {
+    this.bars = element('div', { class: 'rows' });
+    this.mean = element('p', { class: 'note' });
+    byId('staleness').append(this.bars, this.mean);
+    this.counters = new Map();
+    const list = element('dl', { class: 'counters' });
+    for (const [key, text] of OUTCOMES) {
+      const value = element('dd', {}, '0');
+      this.counters.set(key, value);
+      list.append(element('div', { 'data-outcome': key }, element('dt', {}, text), value));
+    }
+    this.replicas = element('p', { class: 'note' });
+    byId('updates').append(list, this.replicas);
+  }
+
+  show(run) {
+    this.#histogram(run.of('worker'));
+    const servers = run.of('server');
+    for (const [key, value] of this.counters) {
+      const sum = servers.reduce((all, server) => all + (server[key] ?? 0), 0);
+      setText(value, count(sum));
+      value.parentElement.toggleAttribute('data-some', sum > 0 && key !== 'applied');
+    }
+    const distance = run.state.consensusDistance;
+    setText(
+      this.replicas,
+      run.run.servers > 0
+        ? ''
+        : `No servers: workers exchange among themselves.${distance === undefined ? '' : ` Consensus distance ${figure(distance)}.`}`,
+    );
+  }
+
+  #histogram(workers) {
+    const sums = new Map();
+    for (const worker of workers) {
+      for (const [age, n] of Object.entries(worker.staleness ?? {})) {
+        sums.set(Number(age), (sums.get(Number(age)) ?? 0) + n);
+      }
+    }
+    const bars = binned(sums);
+    const most = Math.max(1, ...bars.map((bar) => bar.n));
+    const all = bars.reduce((sum, bar) => sum + bar.n, 0);
+    while (this.bars.children.length > bars.length) {
+      this.bars.lastChild.remove();
+    }
+    bars.forEach((bar, i) => {
+      const row = this.bars.children[i] ?? this.bars.appendChild(histogramRow());
+      setText(row.children[0], bar.name);
+      row.children[1].firstChild.style.width = `${(100 * bar.n) / most}%`;
+      setText(row.children[2], count(bar.n));
+    });
+    const total = [...sums].reduce((sum, [age, n]) => sum + age * n, 0);
+    setText(
+      this.mean,
+      all > 0
+        ? `${figure(total / all)} updates old on average`
+        : 'Counted where servers apply gradients.',
+    );
+  }
+}
+
+/** One bar per age; beyond a dozen, neighbours share one. */
+function binned(sums) {
+  if (sums.size === 0) {
+    return [];
+  }
+  const oldest = Math.max(...sums.keys());
+  const width = Math.ceil((oldest + 1) / BARS);
+  const bars = [];
+  for (let first = 0; first <= oldest; first += width) {
+    const last = first + width - 1;
+    let n = 0;
+    for (const [age, some] of sums) {
+      n += age >= first && age <= last ? some : 0;
+    }
+    bars.push({ name: width === 1 ? String(first) : `${first}–${last}`, n });
+  }
+  return bars;
+}
+
+function histogramRow() {
+  return element(
+    'div',
+    { class: 'histogram' },
+    element('span', { class: 'name' }),
+    element('div', { class: 'track' }, element('div')),
+    element('span', { class: 'value' }),
+  );
+}

@@ -1,0 +1,69 @@
+// One sentence about what the run does, and who holds it up.
+
+import { byId, setText } from './dom.js';
+import { count } from './format.js';
+import { shareOf } from './split.js';
+
+const SLOWER = 1.3;
+
+export function showVerdict(run) {
+  setText(byId('verdict'), verdict(run));
+}
+
+function verdict(run) {
+  const state = run.state;
+  switch (state.phase) {
+    case 'waiting':
+      return `Waiting for members: ${run.of('worker').length} of ${run.run.workers} workers and ${run.of('server').length} of ${run.run.servers} servers are here.`;
+    case 'finished':
+      return `Finished: ${count(state.samples)} samples in ${run.elapsedSeconds.toFixed(1)} s.`;
+    case 'failed':
+      return `Failed: ${state.reason}`;
+    case 'stopped':
+      return `Stopped: ${state.reason}`;
+    default:
+      return [doing(run), lost(run), silent(run), slowest(run)].filter(Boolean).join(' ');
+  }
+}
+
+const active = (run) =>
+  run.of('worker').filter((w) => w.condition === 'up' && Number.isFinite(w.computing));
+
+function doing(run) {
+  const workers = active(run);
+  if (workers.length === 0) {
+    return 'Training begins.';
+  }
+  const mean = (key) =>
+    Math.round((100 * workers.reduce((sum, w) => sum + shareOf(w)[key], 0)) / workers.length);
+  const many = workers.length === 1 ? '1 worker trains' : `${workers.length} workers train`;
+  return `${many} at ${count(run.state.samplesPerSecond)} samples/s: ${mean('computing')} % computing, ${mean('exchanging')} % exchanging, ${mean('waitingForData')} % waiting for data.`;
+}
+
+function lost(run) {
+  const gone = [...run.members.values()].filter((m) => m.condition === 'lost');
+  return gone.length > 0 && `Lost: ${gone.map((m) => `${m.role} ${m.rank}`).join(', ')}.`;
+}
+
+function silent(run) {
+  const quiet = [...run.members.values()].filter((m) => m.condition === 'suspect');
+  return quiet.length > 0 && `Silent: ${quiet.map((m) => `${m.role} ${m.rank}`).join(', ')}.`;
+}
+
+/** Where all move in rounds the slow one computes while the others wait for it. */
+function slowest(run) {
+  const workers = active(run);
+  if (workers.length < 2) {
+    return '';
+  }
+  const by = (value) => [...workers].sort((a, b) => value(b) - value(a));
+  const busy = by((w) => shareOf(w).computing);
+  const [most, next] = busy.map((w) => shareOf(w).computing);
+  const rates = by((w) => -w.samplesPerSecond);
+  if (rates[1].samplesPerSecond > SLOWER * rates[0].samplesPerSecond) {
+    return `Slowest: worker ${rates[0].rank}, ${count(rates[0].samplesPerSecond)} samples/s.`;
+  }
+  return most > SLOWER * next && most > 0.3
+    ? `The others wait for worker ${busy[0].rank}: it computes ${Math.round(100 * most)} % of the time.`
+    : '';
+}

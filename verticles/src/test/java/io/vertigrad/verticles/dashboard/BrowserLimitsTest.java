@@ -1,0 +1,200 @@
+package io.vertigrad.verticles.dashboard;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.WebSocketClient;
+import io.vertx.core.json.JsonObject;
+import io.vertx.junit5.VertxExtension;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@ExtendWith(VertxExtension.class)
+final class BrowserLimitsTest {
+
+  private static final Addresses STORY = new Addresses("story");
+  private static final Duration LIMIT = Duration.ofSeconds(15);
+
+  private final List<Object> intruded = new CopyOnWriteArrayList<>();
+  private Vertx vertx;
+  private WebSocketClient client;
+  private int port;
+
+  @BeforeEach
+  void deploy(Vertx fresh) throws Exception {
+    vertx = fresh;
+    client = RawBrowser.client(vertx);
+    DashboardVerticle page = new DashboardVerticle();
+    JsonObject job =
+        new JsonObject().put("job", "story").put("dashboard", new JsonObject().put("port", 0));
+    DeploymentOptions options =
+        new DeploymentOptions().setConfig(JobConfig.read("test", job).json());
+    await(vertx.deployVerticle(page, options));
+    port = URI.create(page.url()).getPort();
+    vertx.eventBus().consumer(STORY.metricsRequests(), message -> message.reply(message.body()));
+  }
+
+  @Test
+  void shouldCarryMetricsOutAndRequestsIn() throws Exception {
+    RawBrowser browser = open();
+    browser.listen(STORY.metrics());
+    browser.ask(STORY.metricsRequests(), new JsonObject().put("request", "snapshot"));
+    until(() -> browser.heard().size() == 1);
+
+    vertx.eventBus().publish(STORY.metrics(), new JsonObject().put("number", 1));
+    until(() -> browser.heard().size() == 2);
+
+    JsonObject reply = new JsonObject().put("request", "snapshot");
+    assertEquals(reply, browser.heard().get(0).getJsonObject("body"));
+    assertEquals(1, browser.heard().get(1).getJsonObject("body").getInteger("number"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "vertigrad.story.coordinator",
+        "vertigrad.story.control",
+        "vertigrad.story.shard.0.0",
+        "metrics.story",
+        "metrics-requests.another"
+      })
+  void shouldLetNothingElseIn(String address) throws Exception {
+    vertx.eventBus().consumer(address, message -> intruded.add(message.body()));
+    RawBrowser browser = open();
+
+    browser.send("send", address, new JsonObject().put("request", "stop"));
+    browser.send("publish", address, new JsonObject().put("request", "stop"));
+
+    until(
+        () -> browser.heard().stream().filter(m -> m.getString("type").equals("err")).count() == 2);
+    assertEquals(List.of(), intruded);
+  }
+
+  @Test
+  void shouldNotLetBrowsersTalkToEachOther() throws Exception {
+    RawBrowser browser = open();
+
+    browser.send("publish", STORY.metricsRequests(), "hello");
+
+    until(() -> browser.heard("err"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"vertigrad.story.control", "vertigrad.story.events", "metrics-requests.story"})
+  void shouldLetNothingElseOut(String address) throws Exception {
+    RawBrowser browser = open();
+
+    browser.listen(address);
+    until(() -> browser.heard("err"));
+    vertx.eventBus().publish(address, new JsonObject().put("secret", true));
+    browser.ask(STORY.metricsRequests(), new JsonObject().put("request", "last"));
+    until(() -> browser.heard().size() >= 2);
+
+    assertFalse(browser.heard().toString().contains("secret"), browser.heard().toString());
+  }
+
+  @Test
+  void shouldCapWhatOneSocketListensTo() throws Exception {
+    RawBrowser browser = open();
+
+    for (int i = 0; i < 20; i++) {
+      browser.listen("metrics.job" + i);
+    }
+
+    until(() -> browser.heard().toString().contains("max_handlers_reached"));
+  }
+
+  @Test
+  void shouldCloseABrowserThatFloods() throws Exception {
+    RawBrowser browser = open();
+
+    for (int i = 0; i < 2 * BrowserSocket.BURST; i++) {
+      browser.ping();
+    }
+
+    until(browser::closed);
+  }
+
+  @Test
+  void shouldCloseABrowserThatSendsALargeFrame() throws Exception {
+    RawBrowser browser = open();
+
+    browser.ask(STORY.metricsRequests(), "x".repeat(64 * 1024));
+
+    until(browser::closed);
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldCloseABrowserThatNeverReads() throws Exception {
+    RawBrowser browser = open();
+    browser.listen(STORY.metrics());
+    until(() -> registered(browser));
+    browser.stopReading();
+    RawBrowser reader = open();
+    reader.listen(STORY.metrics());
+    until(() -> registered(reader));
+
+    String bulk = "x".repeat(256 * 1024);
+    for (int i = 0; i < 100; i++) {
+      int count = reader.heard().size();
+      vertx.eventBus().publish(STORY.metrics(), new JsonObject().put("bulk", bulk));
+      until(() -> reader.heard().size() > count);
+    }
+
+    browser.readOn();
+    until(browser::closed);
+    assertTrue(browser.heard().size() < 100, "it was sent everything");
+    assertFalse(reader.closed());
+  }
+
+  @Test
+  void shouldTurnAwayOneBrowserTooMany() throws Exception {
+    List<RawBrowser> browsers = new ArrayList<>();
+    for (int i = 0; i < BrowserLimits.SOCKETS; i++) {
+      browsers.add(open());
+    }
+
+    RawBrowser surplus = open();
+
+    until(surplus::closed);
+    assertTrue(browsers.stream().noneMatch(RawBrowser::closed));
+  }
+
+  /** Publishes until it hears; registrations are not acknowledged. */
+  private boolean registered(RawBrowser browser) {
+    vertx.eventBus().publish(STORY.metrics(), new JsonObject());
+    return !browser.heard().isEmpty();
+  }
+
+  private RawBrowser open() throws Exception {
+    return await(RawBrowser.open(client, port));
+  }
+
+  private static void until(Callable<Boolean> condition) {
+    Awaitility.await().atMost(LIMIT).until(condition);
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+  }
+}

@@ -1,0 +1,66 @@
+package io.vertigrad.verticles.metrics;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberVitals;
+import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Map;
+
+/** Events as a run of two workers would have them. */
+final class RunStory {
+
+  static final long START = 1_000_000;
+
+  private RunStory() {}
+
+  static JobConfig job() {
+    return JobConfig.read("story", new JsonObject().put("job", "story"));
+  }
+
+  static RunMetrics metrics() {
+    return new RunMetrics(RunDescription.of(job(), false));
+  }
+
+  static List<TrainingEvent> beginning() {
+    return List.of(
+        new MemberJoined(START, "server", 0, 0, "a pid 1"),
+        new MemberJoined(START, "worker", 0, 0, "a pid 2"),
+        new MemberJoined(START, "worker", 1, 0, "<b>\"x'</b> pid 3"),
+        new JobStarted(START, "sync", 2, 1, 1_960, 200, 200));
+  }
+
+  /** What both workers and the server say after so many tenths of a second. */
+  static List<TrainingEvent> after(int tenths) {
+    long now = START + 100L * tenths;
+    return List.of(
+        progress(now, 0, tenths),
+        progress(now, 1, tenths),
+        new ServerProgress(now, 0, 0, tenths, 256L * tenths, 2L * tenths, 1, 2, 3, 4),
+        new MemberVitals(now, "worker", 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0.5, 1.5),
+        new Evaluated(now, tenths, 500, 1.0 / tenths, 100 - 1.0 / tenths, false, "00"));
+  }
+
+  private static WorkerProgress progress(long now, int rank, int step) {
+    return new WorkerProgress(
+        now,
+        rank,
+        0,
+        step,
+        step,
+        0,
+        128L * step,
+        2.0 / step,
+        0.06 * step,
+        0.03 * step,
+        0.01 * step,
+        1_000L * step,
+        500L * step,
+        2_000L * step,
+        Map.of(0, (long) step));
+  }
+}
