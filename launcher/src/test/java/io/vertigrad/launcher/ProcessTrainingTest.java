@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertx.core.json.JsonObject;
@@ -74,26 +75,7 @@ class ProcessTrainingTest {
 
   private void assertFinishesAfterKill(String job, int steps, long last, String setting)
       throws Exception {
-    CompletableFuture<CommandRun> run =
-        CompletableFuture.supplyAsync(
-            () ->
-                CommandRun.of(
-                    arguments(
-                        job,
-                        "run",
-                        "--processes",
-                        "--steps",
-                        String.valueOf(steps),
-                        "--set",
-                        setting,
-                        "--set",
-                        "workers.batch=512",
-                        "--set",
-                        "exchange.suspectMillis=500",
-                        "--set",
-                        "exchange.evictMillis=1500",
-                        "--set",
-                        "cluster.port=17701")));
+    CompletableFuture<CommandRun> run = start(job, steps, setting, 500, 1_500);
     await(run, () -> events().contains("\"type\":\"evaluated\""));
 
     firstWorker().destroyForcibly();
@@ -108,6 +90,58 @@ class ProcessTrainingTest {
     assertTrue(summary("run").getDouble("accuracy") > 60, summary("run").encode());
     assertTrue(replacement.waitFor(20, TimeUnit.SECONDS), "the replacement did not end");
     assertEquals(0, replacement.exitValue());
+  }
+
+  @Test
+  void shouldGoOnWhenAWorkerSleptForLongerThanItIsWaitedFor() throws Exception {
+    CompletableFuture<CommandRun> run = start("digits-sync", 300, "seed=0", 1_000, 4_000);
+    await(run, () -> events().contains("\"type\":\"evaluated\""));
+    long sleeper = firstWorker().pid();
+
+    signal("STOP", sleeper);
+    await(run, () -> happened("memberSuspected", 0));
+    signal("CONT", sleeper);
+    long before = evaluations();
+    await(run, () -> evaluations() > before + 1);
+    assertFalse(happened("memberLeft", 0), "suspected only");
+    signal("STOP", sleeper);
+    await(run, () -> happened("memberLeft", 0));
+    signal("CONT", sleeper);
+    await(run, () -> happened("memberJoined", 1));
+    CommandRun ended = run.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+
+    assertEquals(0, ended.exit(), ended.err());
+    assertTrue(happened("memberJoined", 1), ended.out());
+    assertEquals(300, summary("run").getLong("version"));
+    assertTrue(summary("run").getDouble("accuracy") > 60, summary("run").encode());
+  }
+
+  /** A run of several seconds, whose members are suspected and evicted after so long. */
+  private CompletableFuture<CommandRun> start(
+      String job, int steps, String setting, int suspectMillis, int evictMillis) {
+    String[] arguments =
+        arguments(
+            job,
+            "run",
+            "--processes",
+            "--steps",
+            String.valueOf(steps),
+            "--set",
+            setting,
+            "--set",
+            "workers.batch=512",
+            "--set",
+            "exchange.suspectMillis=" + suspectMillis,
+            "--set",
+            "exchange.evictMillis=" + evictMillis,
+            "--set",
+            "cluster.port=17701");
+    return CompletableFuture.supplyAsync(() -> CommandRun.of(arguments));
+  }
+
+  private static void signal(String name, long pid) throws Exception {
+    Process kill = new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start();
+    assertEquals(0, kill.waitFor(), "kill -" + name);
   }
 
   private String[] arguments(String job, String run, String... options) {
@@ -162,6 +196,10 @@ class ProcessTrainingTest {
   private String events() throws IOException {
     Path file = folder.resolve("run/events.jsonl");
     return Files.exists(file) ? Files.readString(file) : "";
+  }
+
+  private long evaluations() throws IOException {
+    return events().lines().filter(line -> line.contains("\"type\":\"evaluated\"")).count();
   }
 
   private boolean happened(String type, int incarnation) throws IOException {
