@@ -2,6 +2,10 @@ package io.vertigrad.verticles.strategy.decentral;
 
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
@@ -21,6 +25,11 @@ public final class MixingMatrix {
 
   private final double[][] shares;
 
+  private MixingMatrix(int[][] positions, double[][] shares) {
+    this.positions = positions;
+    this.shares = shares;
+  }
+
   private MixingMatrix(double[][] weights) {
     positions = new int[weights.length][];
     shares = new double[weights.length][];
@@ -38,7 +47,7 @@ public final class MixingMatrix {
    */
   public static MixingMatrix of(double[][] weights) {
     int size = weights.length;
-    require(size > 0, "has 0 rows, expected one per worker");
+    require(size > 0, () -> "has 0 rows, expected one per worker");
     double[][] copy = new double[size][];
     for (int i = 0; i < size; i++) {
       copy[i] = checkedRow(weights, i);
@@ -46,9 +55,27 @@ public final class MixingMatrix {
     for (int j = 0; j < size; j++) {
       int column = j;
       double sum = Arrays.stream(copy).mapToDouble(row -> row[column]).sum();
-      require(isOne(sum), "column %d sums to %s, expected 1".formatted(j, shown(sum)));
+      require(isOne(sum), () -> "column %d sums to %s, expected 1".formatted(column, shown(sum)));
     }
     return new MixingMatrix(copy);
+  }
+
+  /**
+   * The matrix by which each position takes the same shares of the positions so much further on;
+   * doubly stochastic where the shares sum to 1. Costs no more than its entries.
+   */
+  static MixingMatrix circulant(int size, Map<Integer, Double> shareOfOffset) {
+    int[][] positions = new int[size][];
+    double[][] shares = new double[size][];
+    for (int i = 0; i < size; i++) {
+      SortedMap<Integer, Double> row = new TreeMap<>();
+      int self = i;
+      shareOfOffset.forEach(
+          (offset, share) -> row.merge(Math.floorMod(self + offset, size), share, Double::sum));
+      positions[i] = row.keySet().stream().mapToInt(Integer::intValue).toArray();
+      shares[i] = row.values().stream().mapToDouble(Double::doubleValue).toArray();
+    }
+    return new MixingMatrix(positions, shares);
   }
 
   /** Number of workers. */
@@ -112,14 +139,16 @@ public final class MixingMatrix {
     double[] row = weights[i].clone();
     require(
         row.length == weights.length,
-        "row %d has %d entries, expected %d".formatted(i, row.length, weights.length));
+        () -> "row %d has %d entries, expected %d".formatted(i, row.length, weights.length));
     for (int j = 0; j < row.length; j++) {
+      int column = j;
       require(
           row[j] >= 0 && row[j] <= 1 + TOLERANCE,
-          "row %d, column %d is %s, expected 0 to 1".formatted(i, j, shown(row[j])));
+          () ->
+              "row %d, column %d is %s, expected 0 to 1".formatted(i, column, shown(row[column])));
     }
     double sum = Arrays.stream(row).sum();
-    require(isOne(sum), "row %d sums to %s, expected 1".formatted(i, shown(sum)));
+    require(isOne(sum), () -> "row %d sums to %s, expected 1".formatted(i, shown(sum)));
     row[i] = Math.max(0, row[i] + 1 - sum);
     return row;
   }
@@ -133,9 +162,9 @@ public final class MixingMatrix {
     return text.replaceAll("0+$", "").replaceAll("\\.$", "");
   }
 
-  private static void require(boolean condition, String message) {
+  private static void require(boolean condition, Supplier<String> message) {
     if (!condition) {
-      throw new IllegalArgumentException(message);
+      throw new IllegalArgumentException(message.get());
     }
   }
 }

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.strategy.decentral;
 
 import java.util.List;
+import java.util.Map;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
@@ -106,13 +107,7 @@ public record Topology(List<MixingMatrix> rounds) {
 
   /** A third each of left, self and right; two workers are each other's left and right. */
   private static MixingMatrix ring(int workers) {
-    double[][] weights = new double[workers][workers];
-    for (int i = 0; i < workers; i++) {
-      weights[i][i] += 1 / 3.0;
-      weights[i][(i + 1) % workers] += 1 / 3.0;
-      weights[i][(i + workers - 1) % workers] += 1 / 3.0;
-    }
-    return MixingMatrix.of(weights);
+    return MixingMatrix.circulant(workers, Map.of(-1, 1 / 3.0, 0, 1 / 3.0, 1, 1 / 3.0));
   }
 
   private static MixingMatrix edges(int workers, IntFunction<int[]> neighbours) {
@@ -150,16 +145,9 @@ public record Topology(List<MixingMatrix> rounds) {
    */
   private static Topology exponential(int workers) {
     int period = Math.max(1, 32 - Integer.numberOfLeadingZeros(workers - 1));
-    return new Topology(IntStream.range(0, period).mapToObj(t -> shifted(workers, 1 << t)).toList())
-        .checked();
-  }
-
-  private static MixingMatrix shifted(int workers, int by) {
-    double[][] weights = new double[workers][workers];
-    for (int i = 0; i < workers; i++) {
-      weights[i][i] += 0.5;
-      weights[i][(i + by) % workers] += 0.5;
-    }
-    return MixingMatrix.of(weights);
+    return new Topology(
+        IntStream.range(0, period)
+            .mapToObj(t -> MixingMatrix.circulant(workers, Map.of(0, 0.5, 1 << t, 0.5)))
+            .toList());
   }
 }

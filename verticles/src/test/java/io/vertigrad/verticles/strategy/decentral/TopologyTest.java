@@ -3,6 +3,7 @@ package io.vertigrad.verticles.strategy.decentral;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.settings.Settings;
 import io.vertigrad.codecs.settings.SettingsException;
@@ -143,5 +144,26 @@ class TopologyTest {
     for (int j = 0; j < expected.length; j++) {
       assertEquals(expected[j], topology.at(0).weight(row, j), CLOSE);
     }
+  }
+
+  /** Without a table of a million weights for each of a thousand workers. */
+  @ParameterizedTest
+  @CsvSource({"ring, 3", "exponential, 2"})
+  void shouldHoldOnlyItsEntriesWhenWorkersAreMany(String name, int entries) {
+    Topology topology = Topology.named(name, 4_096);
+
+    for (int round = 0; round < topology.rounds().size(); round++) {
+      MixingMatrix matrix = topology.at(round);
+      for (int i : new int[] {0, 1, 2_047, 4_095}) {
+        assertEquals(entries - 1, matrix.sources(i).length);
+        assertEquals(entries - 1, matrix.targets(i).length);
+        double sum = matrix.weight(i, i);
+        for (int j : matrix.sources(i)) {
+          sum += matrix.weight(i, j);
+        }
+        assertEquals(1, sum, 1e-12);
+      }
+    }
+    assertTrue(Double.isNaN(topology.spectralGap()));
   }
 }
