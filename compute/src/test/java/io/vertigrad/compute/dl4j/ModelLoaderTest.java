@@ -43,7 +43,7 @@ class ModelLoaderTest {
   @Test
   void shouldListWhatIsKnownWhenAnOptionIsNot() {
     assertEquals(
-        "model mlp: option hiden is not known, expected one of hidden",
+        "model mlp: option hiden is not known, expected one of hidden, layers",
         refused("mlp", Map.of("hiden", 3), DIGIT));
     assertEquals(
         "model convnet: option hidden is not known, expected no options",
