@@ -25,7 +25,7 @@ import org.openqa.selenium.logging.LoggingPreferences;
 /** A headless Chromium that looks at a dashboard. */
 final class Browser implements AutoCloseable {
 
-  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final Duration LIMIT = Duration.ofSeconds(150);
   private static final Path SCREENSHOTS = Path.of("target", "screenshots");
 
   private final ChromeDriver driver;

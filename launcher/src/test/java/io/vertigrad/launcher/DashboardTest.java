@@ -22,6 +22,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -38,6 +40,7 @@ final class DashboardTest {
   @TempDir private Path folder;
   private Browser browser;
   private Vertx vertx;
+  private RunProcess run;
 
   @BeforeEach
   void startBrowser() {
@@ -47,6 +50,9 @@ final class DashboardTest {
 
   @AfterEach
   void endEverything() throws Exception {
+    if (run != null) {
+      run.close();
+    }
     if (browser != null) {
       browser.close();
       vertx.close().toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
@@ -55,56 +61,53 @@ final class DashboardTest {
 
   @Test
   void shouldShowCurvesThatMoveAndTurnAKilledWorkerRed() throws Exception {
-    try (RunProcess run = train("--processes", "--set", "exchange.evictMillis=2000")) {
-      browser.await("both workers", () -> points() > 10 && has("worker 0", "up"));
-      int before = points();
-      browser.await("curves that move", () -> points() > before + 5);
+    train("--processes", "--set", "exchange.evictMillis=2000");
+    browser.await("both workers", () -> points() > 10 && has("worker 0", "up"));
+    int before = points();
+    browser.await("curves that move", () -> points() > before + 5);
 
-      run.worker().destroyForcibly();
+    worker().destroyForcibly();
 
-      browser.await("a lost worker", () -> browser.has(".node[data-condition=lost]"));
-      assertEquals(
-          "rgb(200, 64, 26)",
-          browser.run(
-              "return getComputedStyle(document.querySelector('.node[data-condition=lost] .body'))"
-                  + ".fill"));
-      browser.await("its end", () -> browser.text("#events").contains("left: silent for"));
-      browser.await("words about it", () -> browser.text("#verdict").contains("Lost: worker"));
-      browser.screenshot("killed-worker", 1280);
-      assertEquals(List.of(), browser.complaints());
-    }
+    browser.await("a lost worker", () -> browser.has(".node[data-condition=lost]"));
+    assertEquals(
+        "rgb(200, 64, 26)",
+        browser.run(
+            "return getComputedStyle(document.querySelector('.node[data-condition=lost] .body'))"
+                + ".fill"));
+    browser.await("its end", () -> browser.text("#events").contains("left: silent for"));
+    browser.await("words about it", () -> browser.text("#verdict").contains("Lost: worker"));
+    browser.screenshot("killed-worker", 1280);
+    assertEquals(List.of(), browser.complaints());
   }
 
   @Test
   void shouldShowALatecomerTheHistoryAndStopForWhoeverHasTheToken() throws Exception {
-    try (RunProcess run = train()) {
-      browser.await(
-          "200 tests", () -> Files.exists(events()) && Files.readAllLines(events()).size() > 200);
-      browser.open(run.url() + "#token=wrong");
-      browser.navigateAgain();
-      browser.await("history", () -> points() > 150);
-      browser.screenshot("live", 1280);
-      browser.dark(true);
-      browser.screenshot("live-dark", 1280);
-      browser.dark(false);
-      browser.screenshot("live-narrow", 400);
-      browser.size(1280, 900);
+    train();
+    browser.await(
+        "200 tests", () -> Files.exists(events()) && Files.readAllLines(events()).size() > 200);
+    browser.open(run.url() + "#token=wrong");
+    browser.navigateAgain();
+    browser.await("history", () -> points() > 150);
+    browser.screenshot("live", 1280);
+    browser.dark(true);
+    browser.screenshot("live-dark", 1280);
+    browser.dark(false);
+    browser.screenshot("live-narrow", 400);
+    browser.size(1280, 900);
 
-      browser.click("[data-action=checkpoint]");
-      browser.await("a no", () -> browser.text("#control").contains("wrong token"));
-      browser.open(run.url() + "#token=" + run.token());
-      browser.navigateAgain();
-      browser.await("the run", () -> points() > 150);
-      browser.click("[data-action=checkpoint]");
-      browser.await(
-          "a checkpoint", () -> browser.text("#events").contains("checkpoint of shard 0"));
-      browser.click("[data-action=stop]");
-      browser.acceptQuestion();
+    browser.click("[data-action=checkpoint]");
+    browser.await("a no", () -> browser.text("#control").contains("wrong token"));
+    browser.open(run.url() + "#token=" + run.token());
+    browser.navigateAgain();
+    browser.await("the run", () -> points() > 150);
+    browser.click("[data-action=checkpoint]");
+    browser.await("a checkpoint", () -> browser.text("#events").contains("checkpoint of shard 0"));
+    browser.click("[data-action=stop]");
+    browser.acceptQuestion();
 
-      assertEquals(1, run.exit(), run.output());
-      assertTrue(run.output().contains("asked for on the dashboard"), run.output());
-      browser.await("its end", () -> browser.text("#line").contains("connection lost"));
-    }
+    assertEquals(1, run.exit(), run.output());
+    assertTrue(run.output().contains("asked for on the dashboard"), run.output());
+    browser.await("its end", () -> browser.text("#line").contains("connection lost"));
   }
 
   @Test
@@ -169,16 +172,23 @@ final class DashboardTest {
   }
 
   /** A run long enough for everything, its page open. */
-  private RunProcess train(String... more) throws IOException {
+  private void train(String... more) throws IOException {
     List<String> options = new ArrayList<>(List.of("--steps", "1000000"));
     options.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
     options.addAll(List.of("--set", "exchange.suspectMillis=1000"));
     options.addAll(List.of(more));
-    RunProcess run = RunProcess.train(folder.resolve("run"), options.toArray(String[]::new));
+    run = RunProcess.train(folder.resolve("run"), options.toArray(String[]::new));
     browser.await("the address", () -> !run.url().isEmpty());
     browser.open(run.url());
     browser.await("the line", () -> browser.text("#line").equals("live"));
-    return run;
+  }
+
+  /** The process of a worker, as the page names it. */
+  private ProcessHandle worker() {
+    Matcher joined =
+        Pattern.compile("worker \\d joined from \\S+ pid (\\d+)").matcher(browser.text("#events"));
+    assertTrue(joined.find(), browser.text("#events"));
+    return ProcessHandle.of(Long.parseLong(joined.group(1))).orElseThrow();
   }
 
   private Path events() {

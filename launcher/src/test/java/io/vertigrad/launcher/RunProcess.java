@@ -12,7 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** {@code vertigrad train} in a process of its own, with what it has printed so far. */
-final class RunProcess implements AutoCloseable {
+final class RunProcess {
 
   private static final Pattern ADDRESS = Pattern.compile("dashboard: (\\S+) .*#token=(\\w+)\\)");
 
@@ -64,17 +64,8 @@ final class RunProcess implements AutoCloseable {
     return process.waitFor(60, TimeUnit.SECONDS) ? process.exitValue() : -1;
   }
 
-  /** The process of one worker. */
-  ProcessHandle worker() {
-    return process
-        .descendants()
-        .filter(child -> child.info().commandLine().orElse("").contains("--role worker"))
-        .findFirst()
-        .orElseThrow();
-  }
-
-  @Override
-  public void close() {
+  /** Ends it and its children, whatever they do. */
+  void close() {
     process.descendants().forEach(ProcessHandle::destroyForcibly);
     process.destroyForcibly();
   }

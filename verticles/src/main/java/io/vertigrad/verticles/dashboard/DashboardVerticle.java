@@ -8,7 +8,6 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.ext.web.Router;
 import java.net.BindException;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,10 +19,8 @@ public final class DashboardVerticle extends VerticleBase {
 
   private static final Logger LOG = LoggerFactory.getLogger(DashboardVerticle.class);
   private static final int MESSAGE_BYTES = 16 * 1024;
-  private static final int CONNECTIONS = 600;
   private static final int IDLE_SECONDS = 60;
 
-  private final AtomicInteger connections = new AtomicInteger();
   private volatile HttpServer server;
   private volatile String host;
 
@@ -56,26 +53,18 @@ public final class DashboardVerticle extends VerticleBase {
   }
 
   private Future<HttpServer> listen(Router router, int port) {
-    HttpServerOptions options =
-        new HttpServerOptions()
-            .setHost(host)
-            .setPort(port)
-            .setMaxWebSocketFrameSize(MESSAGE_BYTES)
-            .setMaxWebSocketMessageSize(MESSAGE_BYTES)
-            .setWebSocketClosingTimeout(1)
-            .setMaxFormAttributeSize(MESSAGE_BYTES)
-            .setIdleTimeout(IDLE_SECONDS)
-            .setRegisterWebSocketWriteHandlers(false);
     return vertx
-        .createHttpServer(options)
-        .connectionHandler(
-            connection -> {
-              if (connections.incrementAndGet() > CONNECTIONS) {
-                connection.close();
-              }
-              connection.closeHandler(closed -> connections.decrementAndGet());
-            })
+        .createHttpServer(options().setHost(host).setPort(port))
         .requestHandler(router)
         .listen();
+  }
+
+  private static HttpServerOptions options() {
+    return new HttpServerOptions()
+        .setMaxWebSocketFrameSize(MESSAGE_BYTES)
+        .setMaxWebSocketMessageSize(MESSAGE_BYTES)
+        .setWebSocketClosingTimeout(1)
+        .setMaxFormAttributeSize(MESSAGE_BYTES)
+        .setIdleTimeout(IDLE_SECONDS);
   }
 }

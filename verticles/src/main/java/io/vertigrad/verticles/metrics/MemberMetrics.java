@@ -54,7 +54,9 @@ final class MemberMetrics {
     put("waitingForData", rate.waitingForData());
     put("sentPerSecond", rate.sentPerSecond());
     put("receivedPerSecond", rate.receivedPerSecond());
-    curve.add(progress.timeMillis(), progress.version(), rate.loss(), rate.samplesPerSecond());
+    if (rate.samplesPerSecond() > 0) {
+      curve.add(progress.timeMillis(), progress.version(), rate.loss(), rate.samplesPerSecond());
+    }
   }
 
   boolean present() {

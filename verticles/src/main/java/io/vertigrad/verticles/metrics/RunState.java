@@ -16,12 +16,7 @@ final class RunState {
   private final JsonObject values = new JsonObject().put("phase", "waiting");
 
   void apply(TrainingEvent event) {
-    if (event instanceof JobStarted started) {
-      phase("running", "startedMillis", started.timeMillis());
-      values.mergeIn(started.toJson());
-      values.remove("type");
-      values.remove("timeMillis");
-    } else if (event instanceof WorkerProgress worker) {
+    if (event instanceof WorkerProgress worker) {
       most("version", worker.version());
       most("epoch", worker.epoch());
     } else if (event instanceof ServerProgress server) {
@@ -33,6 +28,18 @@ final class RunState {
     } else if (event instanceof ReplicasAveraged averaged) {
       values.put("consensusDistance", number(averaged.consensusDistance()));
       values.put("localAccuracy", number(averaged.localAccuracy()));
+    } else {
+      turn(event);
+    }
+  }
+
+  /** From one phase to the next. */
+  private void turn(TrainingEvent event) {
+    if (event instanceof JobStarted started) {
+      phase("running", "startedMillis", started.timeMillis());
+      values.mergeIn(started.toJson());
+      values.remove("type");
+      values.remove("timeMillis");
     } else if (event instanceof JobFinished finished) {
       phase("finished", "endedMillis", finished.timeMillis());
       most("version", finished.version());

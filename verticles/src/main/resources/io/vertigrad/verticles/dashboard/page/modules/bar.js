@@ -1,7 +1,7 @@
 // The bar at the top: which run, how far, how well.
 
 import { byId, element, setText } from './dom.js';
-import { count, duration, figure, NONE, percent } from './format.js';
+import { count, duration, figure, many, NONE, percent } from './format.js';
 
 const FIGURES = ['updates', 'epoch', 'elapsed', 'left', 'samples/s', 'loss', 'accuracy'];
 
@@ -62,7 +62,6 @@ const averageRate = (run) =>
 
 function describe(run) {
   const config = run.run.config;
-  const many = (number, what) => `${number} ${what}${number === 1 ? '' : 's'}`;
   const servers = run.run.servers > 0 ? many(run.run.servers, 'server') : 'no server';
   return [
     config.strategy?.name ?? run.state.strategy,

@@ -6,6 +6,8 @@ import { named } from './palette.js';
 
 const HEIGHT = 220;
 const LEGEND_NAMES = 9;
+const WHOLE_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400, 604800];
+const UPDATE_STEPS = [1, 2, 5].flatMap((n) => [...Array(12).keys()].map((e) => n * 10 ** e)).sort((a, b) => a - b);
 
 /** One chart that is told its lines anew each time; a legend in text above it. */
 export class Chart {
@@ -20,8 +22,9 @@ export class Chart {
     new ResizeObserver(() => this.#resize()).observe(host);
   }
 
-  /** `lines` are {name, color, x, y, width}; `marks` are {x, kind}. */
-  show(lines, axis, marks) {
+  /** `lines` are {name, color, x, y, width}; `marks` are {x, kind}; all of it lies before `end`. */
+  show(lines, axis, marks, end) {
+    this.end = end;
     const drawn = lines.filter((line) => line.x.length > 0);
     this.marks = marks;
     this.lines = drawn;
@@ -50,10 +53,10 @@ export class Chart {
       width: Math.max(120, this.host.clientWidth),
       height: HEIGHT,
       legend: { show: false },
-      cursor: { points: { size: 6 }, drag: { x: true, y: false } },
-      scales: { x: { time: false }, y: { range: this.options.range ?? padded } },
+      cursor: { points: { size: 6 }, drag: { x: false, y: false } },
+      scales: { x: { time: false, range: () => [0, this.end] }, y: { range: this.options.range ?? padded } },
       axes: [
-        { ...shared, size: 28, values: (u, ticks) => ticks.map(axis === 'time' ? duration : count) },
+        { ...shared, size: 28, incrs: axis === 'time' ? WHOLE_STEPS : UPDATE_STEPS, values: (u, ticks) => ticks.map(axis === 'time' ? duration : count) },
         { ...shared, size: 52, values: (u, ticks) => ticks.map((v) => shortened(v)) },
       ],
       series: [

@@ -54,13 +54,15 @@ export class Curves {
       };
     };
     const marks = this.#marks();
+    const end = this.axis === 'time' ? Math.max(1, run.elapsedSeconds) : Math.max(1, run.state.version ?? 1);
     const losses = workers.map((worker) => line(worker, 'loss'));
-    this.loss.show([...losses, this.#test('test', 'loss')], this.axis, marks);
-    this.accuracy.show([this.#test('test', 'accuracy')], this.axis, marks);
+    this.loss.show([...losses, this.#test('test', 'loss')], this.axis, marks, end);
+    this.accuracy.show([this.#test('test', 'accuracy')], this.axis, marks, end);
     this.rate.show(
       workers.map((worker) => line(worker, 'samplesPerSecond')),
       this.axis,
       marks,
+      end,
     );
   }
 

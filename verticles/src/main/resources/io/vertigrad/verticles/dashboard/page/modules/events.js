@@ -1,10 +1,10 @@
 // What happened, newest first, in words.
 
 import { byId, element } from './dom.js';
-import { clock, count, figure } from './format.js';
+import { clock, count, figure, many } from './format.js';
 
 const WORDS = {
-  jobStarted: (e) => `started: ${e.strategy}, ${e.workers} workers, ${count(e.parameters)} parameters`,
+  jobStarted: (e) => `started: ${e.strategy}, ${many(e.workers, 'worker')}, ${many(e.servers, 'server')}, ${count(e.parameters)} parameters`,
   jobFinished: (e) => `finished at update ${count(e.version)}`,
   jobFailed: (e) => `failed: ${e.reason}`,
   jobStopped: (e) => `stopped: ${e.reason}`,

@@ -9,6 +9,8 @@ const known = (value) => typeof value === 'number' && Number.isFinite(value);
 
 export const count = (value) => (known(value) ? whole.format(value) : NONE);
 
+export const many = (number, what) => `${count(number)} ${what}${number === 1 ? '' : 's'}`;
+
 export const percent = (value, digits = 0) =>
   known(value) ? `${value.toFixed(digits)} %` : NONE;
 

@@ -83,7 +83,7 @@ export class Run {
     const before = this.members.get(name);
     this.members.set(name, member);
     const stepped = member.step !== before?.step || member.incarnation !== before?.incarnation;
-    if (member.role === 'worker' && stepped && Number.isFinite(member.samplesPerSecond)) {
+    if (member.role === 'worker' && stepped && member.samplesPerSecond > 0) {
       if (Number.isFinite(member.loss)) {
         this.#extend(name, member);
       }

@@ -1,0 +1,62 @@
+package io.vertigrad.examples.metricsbridge;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.verticles.dashboard.DashboardVerticle;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.EventPublisher;
+import io.vertigrad.verticles.metrics.MetricsVerticle;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.net.URI;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+final class BridgeWatchTest {
+
+  private final Vertx vertx = Vertx.vertx();
+
+  @AfterEach
+  void close() {
+    vertx.close();
+  }
+
+  @Test
+  void shouldHearARunThroughItsPage() throws Exception {
+    JsonObject job = new JsonObject().put("job", "watched");
+    job.put("dashboard", new JsonObject().put("port", 0));
+    DeploymentOptions options =
+        new DeploymentOptions().setConfig(JobConfig.read("test", job).json());
+    DashboardVerticle page = new DashboardVerticle();
+    CompletableFuture<JsonObject> running = new CompletableFuture<>();
+
+    vertx
+        .deployVerticle(new MetricsVerticle(), options)
+        .compose(deployed -> vertx.deployVerticle(page, options))
+        .compose(
+            deployed ->
+                new BridgeWatch(vertx, URI.create(page.url()))
+                    .follow(delta -> take(delta, running)))
+        .onFailure(running::completeExceptionally)
+        .onSuccess(
+            socket ->
+                new EventPublisher(vertx, new Addresses("watched"))
+                    .publish(new JobStarted(1, "sync", 2, 1, 1_960, 200, 200)));
+
+    JsonObject delta = running.get(20, TimeUnit.SECONDS);
+    assertEquals("watched", delta.getString("job"));
+    assertTrue(BridgeWatch.line(delta).contains("running"), BridgeWatch.line(delta));
+  }
+
+  private static void take(JsonObject delta, CompletableFuture<JsonObject> running) {
+    if (delta.getJsonObject("state").getString("phase").equals("running")) {
+      running.complete(delta);
+    }
+  }
+}

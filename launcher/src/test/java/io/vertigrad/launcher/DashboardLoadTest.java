@@ -1,0 +1,140 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.launcher.deploy.EmbeddedDeployment;
+import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.MetricsVerticle;
+import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.WebSocket;
+import io.vertx.core.http.WebSocketClient;
+import io.vertx.core.http.WebSocketClientOptions;
+import io.vertx.core.json.JsonObject;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Whether those who watch a run slow it down, or fill its memory. */
+@Tag("slow")
+final class DashboardLoadTest {
+
+  private static final int SOCKETS = 200;
+  private static final int ROUNDS = 3;
+  private static final long ROUND_MILLIS = 3_000;
+  private static final long LIMIT_SECONDS = 60;
+  private static final long HEAP_GROWTH = 64 << 20;
+
+  /** The watchers themselves live in this JVM and take their part of its processors. */
+  private static final double LEAST_SPEED = 0.7;
+
+  private final Vertx vertx = Vertx.vertx();
+  private final AtomicLong samples = new AtomicLong();
+  private final AtomicLong messages = new AtomicLong();
+  private WebSocketClient client;
+  private CoordinatorVerticle coordinator;
+
+  @AfterEach
+  void close() {
+    Await.result(coordinator.stop("the test is over"), LIMIT_SECONDS, "stopping");
+    Await.result(vertx.close(), LIMIT_SECONDS, "closing");
+  }
+
+  @Test
+  void shouldTrainAsFastInAsLittleMemoryWhenTwoHundredWatchAndOneNeverReads() {
+    URI page = startTraining();
+    Awaitility.await().atMost(Duration.ofSeconds(LIMIT_SECONDS)).until(() -> samples.get() > 0);
+    double alone = 0;
+    double watched = 0;
+    long heap = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+      alone += samplesPerSecond();
+      List<WebSocket> watchers = watch(page);
+      watched += samplesPerSecond();
+      heap = round == 0 ? usedHeap() : heap;
+      long grown = usedHeap() - heap;
+      assertTrue(grown < HEAP_GROWTH, "the heap grew by " + grown + " bytes");
+      watchers.forEach(WebSocket::close);
+    }
+
+    assertTrue(messages.get() > SOCKETS, "they heard " + messages);
+    assertTrue(
+        watched > LEAST_SPEED * alone,
+        "%.0f samples/s watched, %.0f alone".formatted(watched / ROUNDS, alone / ROUNDS));
+  }
+
+  private URI startTraining() {
+    JsonObject json =
+        new JsonObject()
+            .put("job", "watched")
+            .put("steps", 10_000_000)
+            .put("dashboard", new JsonObject().put("port", 0));
+    JobConfig job = JobConfig.read("test", json);
+    StrategyProviders.configure(job.strategy(), getClass().getClassLoader());
+    Addresses addresses = job.addresses();
+    FrameCodecs.register(vertx.eventBus());
+    vertx.eventBus().<JsonObject>consumer(addresses.events(), event -> count(event.body()));
+    coordinator = new CoordinatorVerticle();
+    DeploymentOptions options = new DeploymentOptions().setConfig(job.json());
+    Await.result(vertx.deployVerticle(coordinator, options), LIMIT_SECONDS, "the coordinator");
+    String url =
+        Await.result(
+            Dashboard.start(vertx, job, new MetricsVerticle()), LIMIT_SECONDS, "the dashboard");
+    Await.result(new EmbeddedDeployment(vertx, job).start(), LIMIT_SECONDS, "the members");
+    client =
+        vertx.createWebSocketClient(new WebSocketClientOptions().setMaxConnections(SOCKETS + 1));
+    return URI.create(url);
+  }
+
+  private void count(JsonObject event) {
+    if (event.getString("type").equals("serverProgress")) {
+      samples.set(event.getLong("samples"));
+    }
+  }
+
+  private List<WebSocket> watch(URI page) {
+    List<WebSocket> watchers = new ArrayList<>();
+    for (int i = 0; i <= SOCKETS; i++) {
+      WebSocket socket =
+          Await.result(
+              client.connect(page.getPort(), page.getHost(), "/eventbus/websocket"),
+              LIMIT_SECONDS,
+              "a socket");
+      socket.handler(message -> messages.incrementAndGet());
+      socket.writeTextMessage("{\"type\":\"register\",\"address\":\"metrics.watched\"}");
+      if (i == SOCKETS) {
+        socket.pause();
+      }
+      watchers.add(socket);
+    }
+    return watchers;
+  }
+
+  private double samplesPerSecond() {
+    long before = samples.get();
+    long start = System.nanoTime();
+    Awaitility.await()
+        .pollDelay(Duration.ofMillis(ROUND_MILLIS))
+        .atMost(Duration.ofSeconds(LIMIT_SECONDS))
+        .until(() -> samples.get() > before);
+    double seconds = (System.nanoTime() - start) / (double) TimeUnit.SECONDS.toNanos(1);
+    return (samples.get() - before) / seconds;
+  }
+
+  private static long usedHeap() {
+    System.gc();
+    Runtime runtime = Runtime.getRuntime();
+    return runtime.totalMemory() - runtime.freeMemory();
+  }
+}
