@@ -1,9 +1,8 @@
 package io.vertigrad.launcher;
 
-import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.JoinAddress;
-import io.vertigrad.launcher.deploy.JobWatch;
+import io.vertigrad.launcher.deploy.CoordinatorLostException;
 import io.vertigrad.launcher.deploy.ParentWatch;
 import io.vertigrad.launcher.deploy.RoleVerticles;
 import io.vertigrad.launcher.job.ExitStatus;
@@ -37,9 +36,6 @@ final class NodeCommand implements Callable<Integer> {
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeCommand.class);
   private static final long READ_SECONDS = 30;
-  private static final long START_SECONDS = 120;
-  private static final long STOP_SECONDS = 15;
-  private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
 
   @Mixin private JobOptions job;
 
@@ -58,10 +54,17 @@ final class NodeCommand implements Callable<Integer> {
       description = "Where the job runs, as train prints it; port 15701 if not given.")
   private String join;
 
+  @Option(
+      names = "--rejoin",
+      paramLabel = "SECONDS",
+      defaultValue = "60",
+      description =
+          "How long it looks for a coordinator that fell silent, to take part again; 0 for not at"
+              + " all. Default: ${DEFAULT-VALUE}.")
+  private int rejoinSeconds;
+
   @Option(names = "--with-parent", hidden = true)
   private boolean withParent;
-
-  private volatile boolean stopping;
 
   @Override
   public Integer call() {
@@ -70,29 +73,24 @@ final class NodeCommand implements Callable<Integer> {
     }
     JobConfig config = read();
     Role role = role(config);
-    ClusterStart start =
-        new ClusterStart("vertigrad-" + config.addresses().job(), config.cluster());
-    Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
-    JobWatch watch = new JobWatch(vertx, config);
-    Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(watch, vertx), "stop-node"));
-    try {
-      FrameCodecs.register(vertx.eventBus());
-      Await.result(watch.listen(), START_SECONDS, "the event bus");
-      Await.result(
-          RoleVerticles.deploy(vertx, RoleVerticles.className(config, role), config),
-          START_SECONDS,
-          "starting the " + roleName);
-      Await.result(watch.over(), FOREVER_SECONDS, "the job");
-      return ExitStatus.OK;
-    } catch (RuntimeException e) {
-      if (stopping) {
-        LOG.info("stopped while it started: {}", e.getMessage());
-        return ExitStatus.JOB_FAILED;
+    while (true) {
+      try (Participation participation = Participation.join(config)) {
+        return participation.play(role) ? ExitStatus.OK : ExitStatus.JOB_FAILED;
+      } catch (CoordinatorLostException lost) {
+        awaitReturn(lost);
       }
-      throw e;
-    } finally {
-      close(watch, vertx);
     }
+  }
+
+  /** The network may have been cut; then the job goes on without this member and takes it back. */
+  private void awaitReturn(CoordinatorLostException lost) {
+    if (rejoinSeconds > 0) {
+      LOG.warn("{}; looking for it for {} s", lost.getMessage(), rejoinSeconds);
+    }
+    if (!JoinAddress.parse(join).answersWithin(rejoinSeconds)) {
+      throw lost;
+    }
+    LOG.info("{} answers again, joining", join);
   }
 
   private Role role(JobConfig config) {
@@ -121,16 +119,5 @@ final class NodeCommand implements Callable<Integer> {
     } finally {
       reader.close();
     }
-  }
-
-  /** From now on a start that is broken off is nobody's fault. */
-  private void stop(JobWatch watch, Vertx vertx) {
-    stopping = true;
-    close(watch, vertx);
-  }
-
-  private static synchronized void close(JobWatch watch, Vertx vertx) {
-    watch.close();
-    Await.result(vertx.close(), STOP_SECONDS, "leaving the cluster");
   }
 }

@@ -8,6 +8,8 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.UnknownHostException;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Where a cluster can be joined: {@code HOST}, {@code HOST:PORT} or {@code [IPv6]:PORT}.
@@ -21,6 +23,7 @@ public record JoinAddress(String host, int port) {
   public static final int DEFAULT_PORT = 15_701;
 
   private static final int CONNECT_MILLIS = 3_000;
+  private static final int ASK_MILLIS = 500;
 
   public static JoinAddress parse(String text) {
     int colon = text.lastIndexOf(':');
@@ -40,6 +43,18 @@ public record JoinAddress(String host, int port) {
           "nothing answers at %s; start the job there first, with ./vertigrad train --listen FILE"
               .formatted(String.join(", ", config.members())));
     }
+  }
+
+  /** Asks twice a second until something answers there; false when nothing did in this time. */
+  public boolean answersWithin(int seconds) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    while (System.nanoTime() < end) {
+      if (answers()) {
+        return true;
+      }
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(ASK_MILLIS));
+    }
+    return false;
   }
 
   @Override

@@ -1,7 +1,7 @@
 package io.vertigrad.launcher.deploy;
 
 /** The job was started and did not end well; the one-line message names the culprit. */
-public final class JobFailedException extends RuntimeException {
+public class JobFailedException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 

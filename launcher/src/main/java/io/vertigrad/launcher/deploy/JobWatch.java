@@ -58,7 +58,7 @@ public final class JobWatch {
   private void hear(JsonObject message) {
     String stop = message.getString("stop");
     if (stop != null) {
-      end(state.equals("failed") ? "the job failed: " + stop : null);
+      end(state.equals("failed") ? new JobFailedException("the job failed: " + stop) : null);
     }
   }
 
@@ -76,7 +76,10 @@ public final class JobWatch {
     lastAnswerNanos = System.nanoTime();
     state = answer.getString(STATE, state);
     if (state.equals("stopped") || state.equals("failed")) {
-      end(state.equals("failed") ? "the job failed; the coordinator says why" : null);
+      end(
+          state.equals("failed")
+              ? new JobFailedException("the job failed; the coordinator says why")
+              : null);
     }
   }
 
@@ -85,18 +88,19 @@ public final class JobWatch {
     boolean known = !state.equals("unknown");
     long limit = known ? job.exchange().evictMillis() : 1_000L * job.workers().waitSeconds();
     if (silentMillis > limit) {
-      end(
+      String silence =
           "no coordinator of job \"%s\" has answered for %.0f s; its last word was %s"
-              .formatted(job.addresses().job(), silentMillis / 1e3, state));
+              .formatted(job.addresses().job(), silentMillis / 1e3, state);
+      end(known ? new CoordinatorLostException(silence) : new JobFailedException(silence));
     }
   }
 
-  private void end(String failure) {
+  private void end(JobFailedException failure) {
     close();
     if (failure == null) {
       over.tryComplete();
     } else {
-      over.tryFail(new JobFailedException(failure));
+      over.tryFail(failure);
     }
   }
 }

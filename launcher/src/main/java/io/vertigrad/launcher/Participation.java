@@ -1,0 +1,85 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.deploy.JobWatch;
+import io.vertigrad.launcher.deploy.RoleVerticles;
+import io.vertigrad.verticles.coordinator.Role;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.Vertx;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One stay of this process in a job's cluster; a signal ends it as {@link #close} does. */
+final class Participation implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Participation.class);
+  private static final long START_SECONDS = 120;
+  private static final long STOP_SECONDS = 15;
+  private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
+
+  private final JobConfig job;
+  private final Vertx vertx;
+  private final JobWatch watch;
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private final Thread hook = new Thread(this::leave, "stop-node");
+
+  private Participation(JobConfig job, Vertx vertx) {
+    this.job = job;
+    this.vertx = vertx;
+    this.watch = new JobWatch(vertx, job);
+  }
+
+  /** Joins the job's cluster. */
+  static Participation join(JobConfig job) {
+    ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
+    Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
+    Participation participation = new Participation(job, vertx);
+    Runtime.getRuntime().addShutdownHook(participation.hook);
+    return participation;
+  }
+
+  /**
+   * Plays a role until the job is over.
+   *
+   * @return false when a signal ended it before
+   * @throws io.vertigrad.launcher.deploy.CoordinatorLostException when the coordinator falls silent
+   * @throws io.vertigrad.launcher.deploy.JobFailedException when the job fails
+   */
+  boolean play(Role role) {
+    try {
+      FrameCodecs.register(vertx.eventBus());
+      Await.result(watch.listen(), START_SECONDS, "the event bus");
+      Await.result(
+          RoleVerticles.deploy(vertx, RoleVerticles.className(job, role), job),
+          START_SECONDS,
+          "starting the " + RoleVerticles.name(job, role));
+      Await.result(watch.over(), FOREVER_SECONDS, "the job");
+      return true;
+    } catch (RuntimeException e) {
+      if (!closed.get()) {
+        throw e;
+      }
+      LOG.info("stopped by a signal: {}", e.getMessage());
+      return false;
+    }
+  }
+
+  @Override
+  public void close() {
+    leave();
+    try {
+      Runtime.getRuntime().removeShutdownHook(hook);
+    } catch (IllegalStateException alreadyEnding) {
+      // The hook itself is what closes.
+    }
+  }
+
+  private void leave() {
+    if (closed.compareAndSet(false, true)) {
+      watch.close();
+      Await.result(vertx.close(), STOP_SECONDS, "leaving the cluster");
+    }
+  }
+}

@@ -1,0 +1,11 @@
+package io.vertigrad.launcher.deploy;
+
+/** A coordinator that had answered fell silent for too long: it died, or the network was cut. */
+public final class CoordinatorLostException extends JobFailedException {
+
+  private static final long serialVersionUID = 1L;
+
+  CoordinatorLostException(String message) {
+    super(message);
+  }
+}
