@@ -179,14 +179,12 @@ public final class Tensor {
   public boolean isFinite() {
     int words = payloadBytes() / Integer.BYTES;
     return switch (encoding) {
-      case DENSE ->
-          isFinite(0, words) && (payloadBytes() % Integer.BYTES == 0 || isFinite(length - 1));
+      case DENSE -> isFinite(0, words) && (payloadBytes() % Integer.BYTES == 0 || isLastFinite());
       case INT8 -> isFinite(0, (int) Int8Blocks.blocks(length));
       case TOP_K -> isFinite(words / 2, words);
     };
   }
 
-  /** Looks at 32-bit words of the payload that hold elements, or scales of some. */
   private boolean isFinite(int from, int to) {
     Chunk chunk = Chunk.ofThread();
     for (int first = from; first < to; first += Chunk.ELEMENTS) {
@@ -197,9 +195,9 @@ public final class Tensor {
     return true;
   }
 
-  private boolean isFinite(int element) {
+  private boolean isLastFinite() {
     Chunk chunk = Chunk.ofThread();
-    read(chunk, element, 1);
+    read(chunk, length - 1, 1);
     return Float.isFinite(chunk.elements()[0]);
   }
 
@@ -237,7 +235,6 @@ public final class Tensor {
     return (shown < length ? text.add("...") : text).toString();
   }
 
-  /** Decodes elements into a chunk; {@code first} is a multiple of its size, or nothing follows. */
   private void read(Chunk chunk, int first, int count) {
     switch (encoding) {
       case DENSE -> chunk.read(type, bytes, first, count);

@@ -109,7 +109,7 @@ public final class BusPeers implements Peers {
 
   /** Waits for news, at most some 50 ms. */
   public void pause() {
-    park(LOOK_NANOS);
+    park(() -> false);
   }
 
   /** Payload sent, retries not counted. */
@@ -168,7 +168,7 @@ public final class BusPeers implements Peers {
       if (tries < SPINS) {
         Thread.onSpinWait();
       } else {
-        await(rank, tag);
+        park(() -> inbox.has(rank, tag));
       }
     }
   }
@@ -220,21 +220,13 @@ public final class BusPeers implements Peers {
                 line.name(self.rank()), frame.layout(), line.name(frame.id().worker()), layout));
   }
 
-  private void await(int rank, Tag tag) {
+  /** Waits until woken, at most some 50 ms, unless there is no need to. */
+  private void park(BooleanSupplier needless) {
     parked = Thread.currentThread();
     try {
-      if (!inbox.has(rank, tag)) {
+      if (!needless.getAsBoolean()) {
         LockSupport.parkNanos(this, LOOK_NANOS);
       }
-    } finally {
-      parked = null;
-    }
-  }
-
-  private void park(long nanos) {
-    parked = Thread.currentThread();
-    try {
-      LockSupport.parkNanos(this, nanos);
     } finally {
       parked = null;
     }

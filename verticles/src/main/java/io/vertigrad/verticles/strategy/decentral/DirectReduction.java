@@ -51,16 +51,19 @@ final class DirectReduction implements Reduction {
       }
     }
     for (int piece = 0; piece < pieces.count(); piece++) {
-      Tag tag = new Tag(round, phase, piece);
-      int start = pieces.start(piece);
-      for (int position = 0; position < group.size(); position++) {
-        Tensor tensor =
-            position == group.position() ? own.get(piece) : receive(position, tag, pieces);
-        if (position == 0) {
-          tensor.copyTo(vector, start);
-        } else {
-          tensor.addTo(vector, start, 1);
-        }
+      add(own.get(piece), new Tag(round, phase, piece), vector, pieces);
+    }
+  }
+
+  /** In rank order, whoever's tensor came first. */
+  private void add(Tensor own, Tag tag, float[] vector, Pieces pieces) {
+    int start = pieces.start(tag.piece());
+    for (int position = 0; position < group.size(); position++) {
+      Tensor tensor = position == group.position() ? own : receive(position, tag, pieces);
+      if (position == 0) {
+        tensor.copyTo(vector, start);
+      } else {
+        tensor.addTo(vector, start, 1);
       }
     }
   }
