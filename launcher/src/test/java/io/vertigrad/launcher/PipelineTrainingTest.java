@@ -65,8 +65,7 @@ class PipelineTrainingTest {
 
   /** The saved file is a network like any other. */
   private static void assertScores(Path file) {
-    ModelConfig config =
-        new ModelConfig(file.toString(), Map.of(), List.of(1, 28, 28), 10, 0, 1);
+    ModelConfig config = new ModelConfig(file.toString(), Map.of(), List.of(1, 28, 28), 10, 0, 1);
     try (Model model = Engine.named("dl4j").model(config)) {
       Batch blank = new Batch(new float[784], new int[1], List.of(1, 28, 28), 0);
       assertEquals(1, model.score(blank).samples());

@@ -96,8 +96,7 @@ public final class PipelineBenchmark implements Benchmark {
   private static void limit(BenchmarkReport report, JsonObject digits) throws Exception {
     JsonObject model = new JsonObject().put("name", "mlp").put("hidden", 4_096).put("layers", 4);
     List<String> limited =
-        List.of(
-            "env", "VERTIGRAD_JAVA_OPTS=" + HEAP, "prlimit", "--data=" + LIMIT_BYTES);
+        List.of("env", "VERTIGRAD_JAVA_OPTS=" + HEAP, "prlimit", "--data=" + LIMIT_BYTES);
     for (int stages : new int[] {0, 4}) {
       PipelineCase one = new PipelineCase("mlp 4 x 4,096", model, digits, "adam", stages, 4, 10);
       report.remark(

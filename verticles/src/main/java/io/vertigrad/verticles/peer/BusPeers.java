@@ -108,7 +108,7 @@ public final class BusPeers implements Peers {
 
   /** Waits for news, at most some 50 ms. */
   public void pause() {
-    park(LOOK_NANOS);
+    parkUnless(() -> false);
   }
 
   /** Payload sent, retries not counted. */
@@ -161,7 +161,7 @@ public final class BusPeers implements Peers {
       if (tries < SPINS) {
         Thread.onSpinWait();
       } else {
-        await(rank, tag);
+        parkUnless(() -> inbox.has(rank, tag));
       }
     }
   }
@@ -213,21 +213,12 @@ public final class BusPeers implements Peers {
                 line.name(self.rank()), frame.layout(), line.name(frame.id().worker()), layout));
   }
 
-  private void await(int rank, Tag tag) {
+  private void parkUnless(BooleanSupplier here) {
     parked = Thread.currentThread();
     try {
-      if (!inbox.has(rank, tag)) {
+      if (!here.getAsBoolean()) {
         LockSupport.parkNanos(this, LOOK_NANOS);
       }
-    } finally {
-      parked = null;
-    }
-  }
-
-  private void park(long nanos) {
-    parked = Thread.currentThread();
-    try {
-      LockSupport.parkNanos(this, nanos);
     } finally {
       parked = null;
     }

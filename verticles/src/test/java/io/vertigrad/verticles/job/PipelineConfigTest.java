@@ -54,8 +54,7 @@ class PipelineConfigTest {
     ParameterLayout second = layout("b", 3, 0);
     ParameterLayout whole =
         new ParameterLayout(
-            List.of(
-                first.blocks().get(0), second.blocks().get(0), first.blocks().get(1)));
+            List.of(first.blocks().get(0), second.blocks().get(0), first.blocks().get(1)));
 
     List<Partition> partitions =
         PartitionPlan.ofStages(whole, List.of(first, second), 4).partitions();
@@ -72,8 +71,7 @@ class PipelineConfigTest {
     return statistics == 0
         ? new ParameterLayout(List.of(weights))
         : new ParameterLayout(
-            List.of(
-                weights, new Block(name + ".mean", List.of(statistics), Block.Kind.STATISTIC)));
+            List.of(weights, new Block(name + ".mean", List.of(statistics), Block.Kind.STATISTIC)));
   }
 
   private static void assertRefused(String json, String part) {

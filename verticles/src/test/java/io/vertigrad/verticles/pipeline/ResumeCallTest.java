@@ -74,9 +74,7 @@ class ResumeCallTest {
                 rank -> {
                   PeerGroup group = new PeerGroup(1, ranks, rank);
                   return CompletableFuture.supplyAsync(
-                      () ->
-                          ResumeCall.hold(
-                              mailboxes.of(group), group, points[rank], 1_000 + rank),
+                      () -> ResumeCall.hold(mailboxes.of(group), group, points[rank], 1_000 + rank),
                       work -> new Thread(work).start());
                 })
             .toList();

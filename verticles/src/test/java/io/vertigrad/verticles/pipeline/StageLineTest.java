@@ -84,10 +84,8 @@ class StageLineTest {
     neighbours(0, first).send(Direction.FORWARD, 0, 0, FloatBuffer.wrap(new float[] {1}));
     neighbours(1, second).send(Direction.BACKWARD, 0, 0, FloatBuffer.wrap(new float[] {2}));
 
-    assertArrayEquals(
-        new float[] {1}, neighbours(1, second).receive(Direction.FORWARD, 0, 0, 1));
-    assertArrayEquals(
-        new float[] {2}, neighbours(0, first).receive(Direction.BACKWARD, 0, 0, 1));
+    assertArrayEquals(new float[] {1}, neighbours(1, second).receive(Direction.FORWARD, 0, 0, 1));
+    assertArrayEquals(new float[] {2}, neighbours(0, first).receive(Direction.BACKWARD, 0, 0, 1));
   }
 
   @Test
