@@ -1,7 +1,6 @@
 package io.vertigrad.verticles.pipeline;
 
 import io.vertigrad.compute.Batch;
-import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
@@ -140,7 +139,7 @@ final class StageSession {
     }
     ResumeCall.Agreed agreed =
         ResumeCall.hold(group.peers(), group.all(), points(), freshRun())
-            .orElseThrow(this::nothingInCommon);
+            .orElseThrow(() -> StageTrouble.nothingInCommon(name(), points()));
     if (!agreed.from().equals(replica.point())) {
       replica.restore(setting.checkpoints().restore(identity.rank(), agreed.from()));
     }
@@ -155,10 +154,24 @@ final class StageSession {
 
   private void step(StepBatches batches) {
     long step = version();
+    StageStep work = work(step, batch(batches, step));
+    long begun = setting.nanoClock().getAsLong();
+    average(step, work);
+    averagedNanos += setting.nanoClock().getAsLong() - begun;
+    tally.stepped(
+        version(),
+        setting.sizes().epoch(step),
+        replica.model().hasLoss() ? setting.sizes().of(step) : 0,
+        work.loss(),
+        work.computedNanos());
+    show();
+    keep();
+  }
+
+  /** All of a step's actions; parameters stay as they are. */
+  private StageStep work(long step, Batch batch) {
     int samples = setting.sizes().of(step);
-    Batch batch = batch(batches, step, samples);
     int parts = Math.min(pipeline.microBatches(), samples);
-    int stage = pipeline.stageOf(identity.rank());
     StageStep work =
         new StageStep(
             replica.model(),
@@ -169,24 +182,22 @@ final class StageSession {
             parts,
             batch,
             replica.gradient());
-    work.run(Schedule.named(pipeline.schedule(), pipeline.stages(), parts).stages().get(stage));
-    long begun = setting.nanoClock().getAsLong();
+    Schedule schedule = Schedule.named(pipeline.schedule(), pipeline.stages(), parts);
+    work.run(schedule.stages().get(pipeline.stageOf(identity.rank())));
+    return work;
+  }
+
+  private void average(long step, StageStep work) {
     long skipped = strategy.timing().skipped();
-    strategy.complete(new LocalGradient(replica.gradient(), samples));
+    strategy.complete(new LocalGradient(replica.gradient(), setting.sizes().of(step)));
     if (strategy.timing().skipped() > skipped) {
-      throw diverged(step, work.loss());
+      throw StageTrouble.diverged(name(), step, work.loss());
     }
     replica.load();
-    averagedNanos += setting.nanoClock().getAsLong() - begun;
-    int counted = replica.model().hasLoss() ? samples : 0;
-    tally.stepped(
-        version(), setting.sizes().epoch(step), counted, work.loss(), work.computedNanos());
-    show();
-    keep();
   }
 
   /** The first stage needs its features, the last one its labels. */
-  private Batch batch(StepBatches batches, long step, int samples) {
+  private Batch batch(StepBatches batches, long step) {
     int stage = pipeline.stageOf(identity.rank());
     if (stage != 0 && stage != pipeline.stages() - 1) {
       return null;
@@ -194,10 +205,8 @@ final class StageSession {
     long begun = setting.nanoClock().getAsLong();
     Batch batch = batches.of(step);
     dataNanos += setting.nanoClock().getAsLong() - begun;
-    if (batch.count() != samples) {
-      throw new IllegalStateException(
-          "%s: the batch of step %d has %d samples, expected %d"
-              .formatted(name(), step, batch.count(), samples));
+    if (batch.count() != setting.sizes().of(step)) {
+      throw StageTrouble.unexpected(name(), step, batch.count(), setting.sizes().of(step));
     }
     return batch;
   }
@@ -247,20 +256,5 @@ final class StageSession {
 
   private static long freshRun() {
     return ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
-  }
-
-  private ExchangeException nothingInCommon() {
-    return new ExchangeException(
-        ("%s: there is no step from which every stage can go on; this one has %s. Set"
-                + " servers.checkpointEvery, and a servers.checkpointDirectory that a replacement"
-                + " can read")
-            .formatted(name(), points().stream().map(StagePoint::version).toList()));
-  }
-
-  private ExchangeException diverged(long step, double loss) {
-    return new ExchangeException(
-        ("%s: training diverged: the gradient of step %d holds NaN or infinity (loss %s). Lower"
-                + " optimizer.learningRate")
-            .formatted(name(), step, loss));
   }
 }
