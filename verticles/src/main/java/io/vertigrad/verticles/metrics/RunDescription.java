@@ -11,15 +11,18 @@ import io.vertx.core.json.JsonObject;
  * @param job its name
  * @param config the resolved job file
  * @param servers how many there should be; 0 in a job whose workers exchange among themselves
+ * @param lockstep true when workers move in rounds and wait for each other
  * @param controllable true when a page with the token may stop it, and so on
  */
-record RunDescription(String job, JobConfig config, int servers, boolean controllable) {
+record RunDescription(
+    String job, JobConfig config, int servers, boolean lockstep, boolean controllable) {
 
   static RunDescription of(JobConfig job, boolean controllable) {
     StrategyFactory strategy =
         StrategyProviders.configure(job.strategy(), RunDescription.class.getClassLoader());
     int servers = strategy.servers(job.servers().count());
-    return new RunDescription(job.addresses().job(), job, servers, controllable);
+    return new RunDescription(
+        job.addresses().job(), job, servers, strategy.lockstep(), controllable);
   }
 
   JsonObject toJson() {
@@ -28,6 +31,7 @@ record RunDescription(String job, JobConfig config, int servers, boolean control
             .put("config", config.json())
             .put("workers", config.workers().count())
             .put("servers", servers)
+            .put("lockstep", lockstep)
             .put("controllable", controllable);
     if (servers == 0) {
       json.put("links", Links.of(config));

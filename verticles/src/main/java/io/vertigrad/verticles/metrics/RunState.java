@@ -60,7 +60,9 @@ final class RunState {
   void workers(double samplesPerSecond, double samples, double loss) {
     most("samples", Math.round(samples));
     values.put("samplesPerSecond", samplesPerSecond);
-    values.put("loss", number(loss));
+    if (Double.isFinite(loss)) {
+      values.put("loss", loss);
+    }
   }
 
   JsonObject toJson() {

@@ -3,7 +3,6 @@
 import { byId, element, setText } from './dom.js';
 import { count, figure } from './format.js';
 
-const BARS = 12;
 const OUTCOMES = [
   ['applied', 'applied'],
   ['late', 'late'],
@@ -74,15 +73,15 @@ export class Staleness {
   }
 }
 
-/** One bar per age; beyond a dozen, neighbours share one. */
+/** One bar per age up to 3, then each bar twice as wide as the one before. */
 function binned(sums) {
   if (sums.size === 0) {
     return [];
   }
   const oldest = Math.max(...sums.keys());
-  const width = Math.ceil((oldest + 1) / BARS);
   const bars = [];
-  for (let first = 0; first <= oldest; first += width) {
+  for (let first = 0, width = 1; first <= oldest; first += width) {
+    width = first < 4 ? 1 : first;
     const last = first + width - 1;
     let n = 0;
     for (const [age, some] of sums) {

@@ -63,7 +63,7 @@ function slowest(run) {
   if (rates[1].samplesPerSecond > SLOWER * rates[0].samplesPerSecond) {
     return `Slowest: worker ${rates[0].rank}, ${count(rates[0].samplesPerSecond)} samples/s.`;
   }
-  return most > SLOWER * next && most > 0.3
+  return run.run.lockstep && most > SLOWER * next && most > 0.3
     ? `The others wait for worker ${busy[0].rank}: it computes ${Math.round(100 * most)} % of the time.`
     : '';
 }
