@@ -59,7 +59,6 @@ public final class BusPeers implements Peers {
     this(vertx, job, layout, self, stop, new WorkerLine());
   }
 
-  /** A line of another kind. */
   public BusPeers(
       Vertx vertx, JobConfig job, long layout, Identity self, BooleanSupplier stop, PeerLine line) {
     this.line = line;
@@ -138,9 +137,9 @@ public final class BusPeers implements Peers {
         line.frame(self.exchange(adopted.epoch(), tag.round(), tag.piece()), layout, tag, tensor);
     Parcel parcel = new Parcel(frame, adopted.epoch(), tensor.payloadBytes());
     bytesSent.add(tensor.payloadBytes());
-    String address = address(rank, incarnation(rank));
     outboxes
-        .computeIfAbsent(address, to -> new PeerOutbox(vertx, to, job.exchange()))
+        .computeIfAbsent(
+            address(rank, incarnation(rank)), to -> new PeerOutbox(vertx, to, job.exchange()))
         .offer(parcel);
   }
 
