@@ -70,8 +70,7 @@ class VertigradCommandTest {
   @Test
   void shouldListRolesWhenRoleIsUnknown() {
     assertRefused(
-        "vertigrad: Invalid value for option '--role': expected one of [SERVER, WORKER, EVALUATOR]"
-            + " (case-insensitive) but was 'boss'; see vertigrad node --help",
+        "vertigrad: --role boss: expected one of server, worker, evaluator, stage",
         "node",
         "--role",
         "boss",

@@ -60,7 +60,6 @@ public final class BusPeers implements Peers {
     this(vertx, job, layout, self, stop, new WorkerLine());
   }
 
-  /** A line of another kind. */
   public BusPeers(
       Vertx vertx, JobConfig job, long layout, Identity self, BooleanSupplier stop, PeerLine line) {
     this.line = line;
@@ -145,9 +144,9 @@ public final class BusPeers implements Peers {
     Parcel parcel = new Parcel(frame, adopted.epoch(), tensor.payloadBytes());
     bytesSent.add(tensor.payloadBytes());
     bytesSaved.add(tensor.savedBytes());
-    String address = address(rank, incarnation(rank));
     outboxes
-        .computeIfAbsent(address, to -> new PeerOutbox(vertx, to, job.exchange()))
+        .computeIfAbsent(
+            address(rank, incarnation(rank)), to -> new PeerOutbox(vertx, to, job.exchange()))
         .offer(parcel);
   }
 

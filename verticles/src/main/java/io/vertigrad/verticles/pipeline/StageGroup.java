@@ -10,6 +10,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -100,8 +101,15 @@ final class StageGroup {
         .collect(Collectors.joining(", "));
   }
 
-  BusPeers line() {
-    return line;
+  /** The line to the stages before and after this one. */
+  Neighbours neighbours(JobConfig job, LongSupplier nanoClock) {
+    return new Neighbours(
+        line,
+        pipeline,
+        self.rank(),
+        job.exchange().type(),
+        job.exchange().partitionElements(),
+        nanoClock);
   }
 
   BusPeers peers() {

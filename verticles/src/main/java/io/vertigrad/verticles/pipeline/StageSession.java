@@ -25,7 +25,6 @@ import org.slf4j.LoggerFactory;
 final class StageSession {
 
   private static final Logger LOG = LoggerFactory.getLogger(StageSession.class);
-  private static final long SNAPSHOT_NANOS = 50_000_000;
   private static final long CLOSE_NANOS = 2_000_000_000;
 
   private final StageSetting setting;
@@ -41,7 +40,6 @@ final class StageSession {
   private final StageTally tally;
   private long averagedNanos;
   private long dataNanos;
-  private long toldNanos;
 
   /**
    * A session that has not begun.
@@ -66,14 +64,7 @@ final class StageSession {
     String address = job.addresses().shard(identity.rank(), identity.incarnation());
     hosted = new HostedSeat(setting.vertx(), address, seat);
     strategy = replica.strategy(setting.strategy(), group.peers(), setting.nanoClock());
-    neighbours =
-        new Neighbours(
-            group.line(),
-            pipeline,
-            identity.rank(),
-            job.exchange().type(),
-            job.exchange().partitionElements(),
-            setting.nanoClock());
+    neighbours = group.neighbours(job, setting.nanoClock());
     tally = new StageTally(identity);
   }
 
@@ -99,7 +90,7 @@ final class StageSession {
         }
         while (group.ready() && !finished() && !stop.getAsBoolean()) {
           step(batches);
-          tell(news);
+          news.accept(this);
         }
         news.accept(this);
         while (!stop.getAsBoolean() && !group.changed()) {
@@ -138,7 +129,11 @@ final class StageSession {
       return;
     }
     ResumeCall.Agreed agreed =
-        ResumeCall.hold(group.peers(), group.all(), points(), freshRun())
+        ResumeCall.hold(
+                group.peers(),
+                group.all(),
+                points(),
+                ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE))
             .orElseThrow(() -> StageTrouble.nothingInCommon(name(), points()));
     if (!agreed.from().equals(replica.point())) {
       replica.restore(setting.checkpoints().restore(identity.rank(), agreed.from()));
@@ -231,14 +226,6 @@ final class StageSession {
       setting
           .checkpoints()
           .write(identity.rank(), identity.incarnation(), replica.run(), replica.snapshot());
-    }
-  }
-
-  private void tell(Consumer<StageSession> news) {
-    long now = setting.nanoClock().getAsLong();
-    if (now - toldNanos >= SNAPSHOT_NANOS) {
-      toldNanos = now;
-      news.accept(this);
     }
   }
 
