@@ -25,11 +25,18 @@ import picocli.CommandLine.Spec;
       "  vertigrad train conf/mnist-async.json --data DIR",
       "  vertigrad train --processes                  every role in its own JVM",
       "  vertigrad replay runs/<time>-<job>           shows a run again in the browser",
+      "  vertigrad compare runs/<one> runs/<other>    prints finished runs side by side",
       "  vertigrad doctor                             checks this machine",
       "",
       "Exit codes: 0 all went well, 1 the job failed, 2 the input was wrong."
     },
-    subcommands = {TrainCommand.class, NodeCommand.class, ReplayCommand.class, DoctorCommand.class})
+    subcommands = {
+      TrainCommand.class,
+      NodeCommand.class,
+      ReplayCommand.class,
+      CompareCommand.class,
+      DoctorCommand.class
+    })
 public final class VertigradCommand implements Runnable {
 
   @Spec private CommandSpec spec;

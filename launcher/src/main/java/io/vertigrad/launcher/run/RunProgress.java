@@ -10,6 +10,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
@@ -24,6 +25,7 @@ public final class RunProgress {
   private final Map<String, WorkerProgress> workers = new TreeMap<>();
   private final Map<String, ServerProgress> servers = new TreeMap<>();
   private final ReplicasProgress replicas = new ReplicasProgress();
+  private final Pace pace = new Pace();
   private JobStarted started;
   private JobFinished finished;
   private Evaluated evaluated;
@@ -41,6 +43,7 @@ public final class RunProgress {
     replicas.apply(event);
     if (event instanceof WorkerProgress worker) {
       workers.put(worker.rank() + "." + worker.incarnation(), worker);
+      pace.reached(worker.version(), nanoClock.getAsLong());
       noteEnd(worker);
     } else if (event instanceof ServerProgress server) {
       servers.put(server.shard() + "." + server.incarnation(), server);
@@ -102,6 +105,13 @@ public final class RunProgress {
       return 0;
     }
     return ((finished == null ? nanoClock.getAsLong() : endedNanos) - startedNanos) / NANOS;
+  }
+
+  /** Seconds to the last version at the pace so far; empty before there is one, and at the end. */
+  public OptionalDouble secondsLeft() {
+    return started == null || endedNanos != 0
+        ? OptionalDouble.empty()
+        : pace.secondsTo(started.lastVersion(), nanoClock.getAsLong());
   }
 
   public double samplesPerSecond() {

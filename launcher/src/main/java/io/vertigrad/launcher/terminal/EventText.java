@@ -9,6 +9,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
 import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.verticles.metrics.TrainingEvent.StallFound;
 import io.vertigrad.verticles.metrics.TrainingEvent.UpdateRefused;
 import java.util.Locale;
 import java.util.Optional;
@@ -43,12 +44,18 @@ final class EventText {
               "%s %d has been silent for %.1f s",
               silent.role(), silent.rank(), silent.silentMillis() / 1e3));
     }
+    if (event instanceof StallFound stall) {
+      return Optional.of(
+          format("no step for %.1f s: missing %s", stall.stillMillis() / 1e3, stall.missing())
+              + (stall.waits().isEmpty() ? "" : "; " + stall.waits()));
+    }
     return trouble(event);
   }
 
   /** Where the run stands, without the step. */
   static String progress(RunProgress progress) {
     StringBuilder text = new StringBuilder();
+    progress.secondsLeft().ifPresent(left -> text.append(duration(left)).append(" left, "));
     text.append(format("epoch %d, %,.0f samples/s", progress.epoch(), progress.samplesPerSecond()));
     if (!Double.isNaN(progress.trainingLoss())) {
       text.append(format(", loss %.3f", progress.trainingLoss()));
@@ -62,6 +69,14 @@ final class EventText {
                 format(", consensus %.2g", averaged.map(a -> a.consensusDistance()).orElse(0.0)))
             .toString()
         : text.append(format(", staleness %.1f", progress.meanStaleness())).toString();
+  }
+
+  /** {@code 0:07}, {@code 12:34} or {@code 1:02:03}. */
+  static String duration(double seconds) {
+    long whole = Math.round(seconds);
+    return whole < 3_600
+        ? format("%d:%02d", whole / 60, whole % 60)
+        : format("%d:%02d:%02d", whole / 3_600, whole / 60 % 60, whole % 60);
   }
 
   static String format(String pattern, Object... values) {

@@ -7,6 +7,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -40,7 +41,32 @@ class RunProgressTest {
     assertEquals(200 * 128, progress.samplesPerSecond(), 1e-6);
   }
 
+  @Test
+  void shouldTellWhatIsLeftAtThePaceSinceTheFirstReport() {
+    assertEquals(OptionalDouble.empty(), progress.secondsLeft());
+
+    progress.apply(worker(0, 101, 101 * 128));
+
+    // 100 versions in 2 s, 299 are left.
+    assertEquals(299 * 0.02, progress.secondsLeft().orElseThrow(), 1e-9);
+    clock.set(4 * SECOND);
+    assertEquals(299 * 0.04, progress.secondsLeft().orElseThrow(), 1e-9);
+  }
+
+  @Test
+  void shouldTellNothingLeftOfARunThatIsOver() {
+    progress.apply(worker(0, 400, 400 * 128));
+    progress.apply(new MemberLeft(0, "worker", 0, 0, "finished"));
+
+    assertEquals(OptionalDouble.empty(), progress.secondsLeft());
+  }
+
   private static WorkerProgress worker(int rank, long samples) {
-    return new WorkerProgress(0, rank, 0, 1, 1, 0, samples, 1, 0, 0, 0, 0, 0, 0, Map.of());
+    return worker(rank, 1, samples);
+  }
+
+  private static WorkerProgress worker(int rank, long version, long samples) {
+    return new WorkerProgress(
+        0, rank, 0, version, version, 0, samples, 1, 0, 0, 0, 0, 0, 0, Map.of());
   }
 }

@@ -1,7 +1,9 @@
 package io.vertigrad.verticles.coordinator;
 
+import io.vertigrad.verticles.strategy.HoldUp;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /** One admitted member, as the coordinator last heard of it. */
@@ -52,6 +54,11 @@ final class Attendee {
     suspected = false;
   }
 
+  /** Whom it said somebody waits for there. */
+  Optional<HoldUp> holdUp() {
+    return Optional.ofNullable(status.getJsonObject("waiting")).map(HoldUp::fromJson);
+  }
+
   long silentMillis(long nowMillis) {
     return nowMillis - heardMillis;
   }
@@ -75,6 +82,12 @@ final class Attendee {
     return version == null ? OptionalLong.empty() : OptionalLong.of(version);
   }
 
+  /** The step it said it is at, if it said so. */
+  OptionalLong step() {
+    Long step = status.getLong("step");
+    return step == null ? OptionalLong.empty() : OptionalLong.of(step);
+  }
+
   /** True when it was part of a published membership. */
   boolean published() {
     return published;
@@ -92,6 +105,11 @@ final class Attendee {
   /** For people: who and where. */
   String describe() {
     return "%s at %s".formatted(admission, node);
+  }
+
+  /** For people: who, what it said last, and when. */
+  String lastEvent(long nowMillis) {
+    return "%s, %d ms ago: %s".formatted(admission, silentMillis(nowMillis), status.encode());
   }
 
   /** For people: for how long it has been silent, and what it said last. */

@@ -28,6 +28,7 @@ final class Roster {
   private final MembershipChanges changes;
   private final Patience patience;
   private final Watch watch;
+  private final StallFinder stalls;
   private final RosterNews news;
   private final Course course;
 
@@ -53,6 +54,7 @@ final class Roster {
     course = new Course(decisions, news, progress);
     gate = new Gate(config, attendance, progress, course);
     watch = new Watch(config, attendance, news, clockMillis.getAsLong());
+    stalls = new StallFinder(config, attendance, progress, news);
   }
 
   RosterState state() {
@@ -165,12 +167,16 @@ final class Roster {
     course.stopped(reason);
   }
 
-  /** Looks at the clock: suspects, evicts, gives up waiting. Called a few times a second. */
+  /**
+   * Looks at the clock: suspects, evicts, finds stalls, gives up waiting. Called a few times a
+   * second.
+   */
   void tick() {
     long now = clockMillis.getAsLong();
     watch.overdue(now).forEach(silent -> remove(silent, silent.silence(now)));
     patience.unresponsive(now).forEach(server -> remove(server, "it answered no proposal"));
     settle();
+    stalls.look(course.running(), now);
     patience.exhausted(state(), progress.anyFinished(), now).ifPresent(course::failed);
     if (patience.letGo(state(), now)) {
       stop("nobody asked for more after the end");

@@ -20,6 +20,7 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
  * @param evaluatorWaitMillis how long a start waits for the evaluator alone
  * @param suspectMillis silence after which a member is suspected
  * @param evictMillis silence after which it is evicted
+ * @param stallMillis without a step of a worker for this long the world is told who is missing
  */
 record RosterConfig(
     JobTerms terms,
@@ -35,7 +36,8 @@ record RosterConfig(
     long waitMillis,
     long evaluatorWaitMillis,
     long suspectMillis,
-    long evictMillis) {
+    long evictMillis,
+    long stallMillis) {
 
   private static final long EVALUATOR_WAIT_MILLIS = 5_000;
 
@@ -54,7 +56,8 @@ record RosterConfig(
         1_000L * job.workers().waitSeconds(),
         EVALUATOR_WAIT_MILLIS,
         job.exchange().suspectMillis(),
-        job.exchange().evictMillis());
+        job.exchange().evictMillis(),
+        job.exchange().stallMillis());
   }
 
   /** How many of a role may be present at once. */

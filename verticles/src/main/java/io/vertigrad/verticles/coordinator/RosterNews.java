@@ -8,6 +8,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.JobStopped;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
+import io.vertigrad.verticles.metrics.TrainingEvent.StallFound;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
 import java.util.function.Consumer;
@@ -41,6 +42,11 @@ final class RosterNews {
         new Announce(
             new MemberSuspected(
                 now(), who.role().lower(), who.rank(), who.incarnation(), silentMillis)));
+  }
+
+  void stalled(long version, long stillMillis, String missing, String waits, String heard) {
+    decisions.accept(
+        new Announce(new StallFound(now(), version, stillMillis, missing, waits, heard)));
   }
 
   void left(Admission who, String why) {

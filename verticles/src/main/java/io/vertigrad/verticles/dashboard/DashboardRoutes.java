@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.dashboard;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerResponse;
@@ -14,7 +15,10 @@ import io.vertx.ext.web.handler.sockjs.SockJSBridgeOptions;
 import io.vertx.ext.web.handler.sockjs.SockJSHandler;
 import io.vertx.ext.web.handler.sockjs.SockJSHandlerOptions;
 
-/** What is where: the bridge below {@code /eventbus}, the page's files everywhere else. */
+/**
+ * What is where: the bridge below {@code /eventbus}, {@code /metrics} for Prometheus, {@code
+ * /health} for probes, the page's files everywhere else.
+ */
 final class DashboardRoutes {
 
   private static final String PAGE = "io/vertigrad/verticles/dashboard/page";
@@ -28,13 +32,18 @@ final class DashboardRoutes {
 
   private DashboardRoutes() {}
 
-  static Router of(Vertx vertx, Addresses addresses, String host) {
+  static Router of(Vertx vertx, JobConfig job, JobView view, RunMeters meters) {
+    Addresses addresses = job.addresses();
     Router router = Router.router(vertx);
-    router.route().handler(new OwnOrigin(host)).handler(DashboardRoutes::protect);
+    router.route().handler(new OwnOrigin(job.dashboard().host())).handler(DashboardRoutes::protect);
     router
         .route("/eventbus/*")
         .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES))
         .subRouter(bridge(vertx, addresses));
+    JobHealth health = new JobHealth(vertx, job, view);
+    router.get("/health/live").handler(health.live());
+    router.get("/health/ready").handler(health.ready());
+    router.get("/metrics").handler(meters::answer);
     router
         .get("/job")
         .respond(request -> Future.succeededFuture(new JsonObject().put("job", addresses.job())));

@@ -6,6 +6,7 @@ import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import java.net.BindException;
 import org.slf4j.Logger;
@@ -13,7 +14,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Serves the page that shows a job, whose file is its configuration, and the event-bus bridge
- * behind it. What it shows comes from a metrics or a replay verticle.
+ * behind it; Prometheus and health checks are answered beside it. What it shows comes from a
+ * metrics or a replay verticle.
  */
 public final class DashboardVerticle extends VerticleBase {
 
@@ -23,16 +25,28 @@ public final class DashboardVerticle extends VerticleBase {
 
   private volatile HttpServer server;
   private volatile String host;
+  private RunMeters meters;
 
   @Override
   public Future<?> start() {
     JobConfig job = JobConfig.read("-conf", config());
     DashboardConfig dashboard = job.dashboard();
     host = dashboard.host();
-    Router router = DashboardRoutes.of(vertx, job.addresses(), host);
+    JobView view = new JobView();
+    meters = new RunMeters(job.addresses().job(), view);
+    vertx
+        .eventBus()
+        .<JsonObject>consumer(job.addresses().metrics(), delta -> view.take(delta.body()));
+    Router router = DashboardRoutes.of(vertx, job, view, meters);
     return listen(router, dashboard.port())
         .recover(failure -> elsewhere(router, dashboard.port(), failure))
         .onSuccess(listening -> server = listening);
+  }
+
+  @Override
+  public Future<?> stop() {
+    meters.close();
+    return Future.succeededFuture();
   }
 
   /** Where the page is; once deployed. */

@@ -16,6 +16,7 @@ import java.util.Locale;
  * @param deadlineMillis after this long an exchange fails and names who did not answer
  * @param suspectMillis without a heartbeat for this long a member is suspected
  * @param evictMillis without a heartbeat for this long a member is evicted
+ * @param stallMillis without a step of some worker for this long the job says who is missing
  * @param compression how gradients are made smaller than their type
  */
 public record ExchangeConfig(
@@ -26,6 +27,7 @@ public record ExchangeConfig(
     long deadlineMillis,
     long suspectMillis,
     long evictMillis,
+    long stallMillis,
     Compression compression) {
 
   private static final int MOST_ELEMENTS = 130_816;
@@ -36,7 +38,9 @@ public record ExchangeConfig(
    */
   private static final int DEFAULT_ELEMENTS = 114_432;
 
-  /** Without compression. */
+  private static final int DEFAULT_STALL_MILLIS = 15_000;
+
+  /** Without compression, with the usual limit for stalls. */
   public ExchangeConfig(
       DataType type,
       int partitionElements,
@@ -53,6 +57,7 @@ public record ExchangeConfig(
         deadlineMillis,
         suspectMillis,
         evictMillis,
+        DEFAULT_STALL_MILLIS,
         Compression.NONE);
   }
 
@@ -72,6 +77,7 @@ public record ExchangeConfig(
             section.integer("deadlineMillis", 60_000, 100, 86_400_000),
             section.integer("suspectMillis", 3_000, 100, 3_600_000),
             section.integer("evictMillis", 10_000, 200, 3_600_000),
+            section.integer("stallMillis", DEFAULT_STALL_MILLIS, 100, 86_400_000),
             compression(section));
     if (config.evictMillis <= config.suspectMillis) {
       throw section.refuse(

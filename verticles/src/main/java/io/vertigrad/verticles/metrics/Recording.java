@@ -1,14 +1,10 @@
 package io.vertigrad.verticles.metrics;
 
-import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
 
 /**
  * A finished run as the messages its dashboard would have had, at most {@value #FRAMES} of them,
@@ -25,7 +21,7 @@ record Recording(JsonObject beginning, List<JsonObject> frames) {
   /** Reads {@code events.jsonl}; a torn last line, of a run that was killed, is left out. */
   static Recording read(Path events, RunDescription run) throws IOException {
     long[] span = {Long.MAX_VALUE, Long.MIN_VALUE};
-    forEach(
+    EventFile.forEach(
         events,
         event -> {
           span[0] = Math.min(span[0], event.timeMillis());
@@ -37,28 +33,9 @@ record Recording(JsonObject beginning, List<JsonObject> frames) {
     RunMetrics metrics = new RunMetrics(run);
     JsonObject beginning = metrics.snapshot(span[0]);
     Window window = new Window(metrics, span[0], span[1]);
-    forEach(events, window::add);
+    EventFile.forEach(events, window::add);
     window.close();
     return new Recording(beginning, window.frames);
-  }
-
-  private static void forEach(Path events, Consumer<TrainingEvent> action) throws IOException {
-    try (BufferedReader lines = Files.newBufferedReader(events)) {
-      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-        TrainingEvent event = parsed(line);
-        if (event != null) {
-          action.accept(event);
-        }
-      }
-    }
-  }
-
-  private static TrainingEvent parsed(String line) {
-    try {
-      return line.isBlank() ? null : TrainingEvent.fromJson(new JsonObject(line));
-    } catch (DecodeException torn) {
-      return null;
-    }
   }
 
   /**

@@ -31,6 +31,24 @@ public sealed interface TrainingEvent {
   record MemberSuspected(long timeMillis, String role, int rank, int incarnation, long silentMillis)
       implements TrainingEvent {}
 
+  /**
+   * Some worker made no step for longer than the limit; told again once per limit.
+   *
+   * @param version highest that any member has reached
+   * @param stillMillis the longest that a worker has made no step
+   * @param missing whom the servers wait for, and who is absent or silent
+   * @param waits which partition of which shard waits for which step; empty without servers
+   * @param lastHeard what each member said last, and when, of the first 16
+   */
+  record StallFound(
+      long timeMillis,
+      long version,
+      long stillMillis,
+      String missing,
+      String waits,
+      String lastHeard)
+      implements TrainingEvent {}
+
   /** A member left ({@code finished}, {@code stopped}) or was evicted, with the reason. */
   record MemberLeft(long timeMillis, String role, int rank, int incarnation, String reason)
       implements TrainingEvent {}

@@ -6,9 +6,11 @@ import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.verticles.server.checkpoint.PartitionSnapshot;
 import io.vertigrad.verticles.strategy.DuplicateWindow;
 import io.vertigrad.verticles.strategy.Fence;
+import io.vertigrad.verticles.strategy.HoldUp;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.StrategyContext;
 import io.vertx.core.Future;
+import java.util.Optional;
 
 /** One partition with the strategy that steps it and the pulls that wait for it. */
 final class ServedPartition {
@@ -57,6 +59,10 @@ final class ServedPartition {
     fence.tick(nowNanos);
     pulls.release();
     pulls.tick(nowNanos);
+  }
+
+  Optional<HoldUp> heldUp() {
+    return fence.heldUp();
   }
 
   void close(String why) {

@@ -12,6 +12,7 @@ import io.vertigrad.verticles.server.checkpoint.ShardSnapshot;
 import io.vertigrad.verticles.strategy.Answers;
 import io.vertigrad.verticles.strategy.DuplicateWindow;
 import io.vertigrad.verticles.strategy.Fence;
+import io.vertigrad.verticles.strategy.HoldUp;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.Membership.Member;
 import io.vertigrad.verticles.strategy.StrategyContext;
@@ -19,6 +20,7 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyObserver;
 import io.vertx.core.Future;
 import java.util.Collection;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -133,6 +135,11 @@ public final class Shard {
   /** Version that every partition has reached; the last one without partitions. */
   public long version() {
     return versions().stream().min(Long::compare).orElse(config.lastVersion());
+  }
+
+  /** Whom the first partition waits for that has anybody waiting. */
+  public Optional<HoldUp> heldUp() {
+    return partitions.values().stream().flatMap(part -> part.heldUp().stream()).findFirst();
   }
 
   /** Ends every wait with {@code UNAVAILABLE}; later frames are answered so too. */

@@ -81,7 +81,7 @@ final class ShardAssembly {
             shard,
             counters -> {
               if (owns) {
-                report.accept(ShardSeat.status(counters));
+                report.accept(ShardSeat.status(shard));
                 events.publish(
                     ShardSeat.event(admission.rank(), admission.incarnation(), counters));
               }

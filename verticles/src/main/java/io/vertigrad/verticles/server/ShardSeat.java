@@ -50,9 +50,13 @@ final class ShardSeat implements Seat {
     shard.close(why);
   }
 
-  /** For the coordinator: {@code version} and {@code samples}. */
-  static JsonObject status(ShardCounters counters) {
-    return new JsonObject().put("version", counters.version()).put("samples", counters.samples());
+  /** For the coordinator: {@code version}, {@code samples} and whom somebody waits for. */
+  static JsonObject status(Shard shard) {
+    ShardCounters counters = shard.counters();
+    JsonObject status =
+        new JsonObject().put("version", counters.version()).put("samples", counters.samples());
+    shard.heldUp().ifPresent(wait -> status.put("waiting", wait.toJson()));
+    return status;
   }
 
   /** The event that tells these counters. */

@@ -71,9 +71,12 @@ final class ShardService {
     shard.membershipChanged(now);
   }
 
-  /** For the coordinator: {@code version} and {@code samples}; nothing without partitions. */
+  /**
+   * For the coordinator: {@code version}, {@code samples}, {@code waiting}; nothing without
+   * partitions.
+   */
   JsonObject status() {
-    return owns ? ShardSeat.status(shard.counters()) : new JsonObject();
+    return owns ? ShardSeat.status(shard) : new JsonObject();
   }
 
   /** Begins a checkpoint, unless one is being written; answers with the status. */

@@ -3,6 +3,7 @@ package io.vertigrad.verticles.strategy;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertx.core.Future;
+import java.util.Optional;
 
 /**
  * A rule for combining workers' updates of one partition.
@@ -48,6 +49,11 @@ public interface ExchangeStrategy {
    * ends here, and names its culprit.
    */
   void tick(long nowNanos);
+
+  /** Whom the workers wait for that have no answer yet; empty when none of them waits. */
+  default Optional<HoldUp> heldUp() {
+    return Optional.empty();
+  }
 
   /** Ends every wait with {@link io.vertigrad.codecs.Refusal.Reason#UNAVAILABLE}. */
   void close(String why);

@@ -84,6 +84,11 @@ public final class Fence implements ExchangeStrategy {
   }
 
   @Override
+  public Optional<HoldUp> heldUp() {
+    return strategy.heldUp();
+  }
+
+  @Override
   public void close(String why) {
     strategy.close(why);
   }

@@ -5,7 +5,9 @@ import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** A roster with a clock to turn by hand, and everything it decided. */
 final class RosterStage {
@@ -13,6 +15,7 @@ final class RosterStage {
   final List<Decision> decisions = new ArrayList<>();
   final Roster roster;
   private final List<Admission> silent = new ArrayList<>();
+  private final Map<Admission, JsonObject> statuses = new HashMap<>();
   private final List<Admission> alive = new ArrayList<>();
   private long now = 1_000_000;
   private int tokens;
@@ -41,7 +44,8 @@ final class RosterStage {
         60_000,
         5_000,
         3_000,
-        10_000);
+        10_000,
+        15_000);
   }
 
   Admission join(Role role) {
@@ -76,6 +80,11 @@ final class RosterStage {
 
   void silence(Admission member) {
     silent.add(member);
+  }
+
+  /** Says this with every beat from now on. */
+  void repeats(Admission member, JsonObject status) {
+    statuses.put(member, status);
   }
 
   void says(Admission member, JsonObject status) {
@@ -123,6 +132,6 @@ final class RosterStage {
   }
 
   private void beat(Admission member) {
-    roster.heartbeat(member, new JsonObject());
+    roster.heartbeat(member, statuses.getOrDefault(member, new JsonObject()));
   }
 }

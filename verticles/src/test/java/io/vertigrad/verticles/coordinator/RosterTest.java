@@ -208,6 +208,7 @@ final class RosterTest {
         c.waitMillis(),
         c.evaluatorWaitMillis(),
         c.suspectMillis(),
-        c.evictMillis());
+        c.evictMillis(),
+        c.stallMillis());
   }
 }

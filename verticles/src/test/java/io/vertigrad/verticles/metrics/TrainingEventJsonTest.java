@@ -29,6 +29,7 @@ final class TrainingEventJsonTest {
         new TrainingEvent.UpdateRefused(8, 0, 1, 56, 3, "holds NaN"),
         new TrainingEvent.CheckpointWritten(9, 0, 57, "/tmp/a \"quoted\" file", 12),
         new TrainingEvent.CheckpointFailed(10, 0, 57, "No space left on device"),
+        new TrainingEvent.StallFound(10, 17, 15_000, "worker 1", "shard 0", "worker 0 7 ms ago"),
         new TrainingEvent.JobFinished(11, 400, 51_200),
         new TrainingEvent.JobFailed(12, "server 0 is missing"),
         new TrainingEvent.JobStopped(12, "asked for from the dashboard"),

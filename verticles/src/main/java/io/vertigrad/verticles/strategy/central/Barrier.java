@@ -7,12 +7,14 @@ import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.verticles.strategy.ExchangeStrategy;
+import io.vertigrad.verticles.strategy.HoldUp;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.Membership.Member;
 import io.vertigrad.verticles.strategy.PartitionStore;
 import io.vertigrad.verticles.strategy.StrategyContext;
 import io.vertx.core.Future;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -143,6 +145,14 @@ public final class Barrier implements ExchangeStrategy {
       String why = overdue();
       drop(Reason.DEADLINE, why);
     }
+  }
+
+  @Override
+  public Optional<HoldUp> heldUp() {
+    return waiting.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            HoldUp.of(context.partition().index(), context.store().version(), missing(active())));
   }
 
   @Override

@@ -5,12 +5,14 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.verticles.strategy.ExchangeStrategy;
+import io.vertigrad.verticles.strategy.HoldUp;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.StrategyContext;
 import io.vertx.core.Future;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
@@ -66,6 +68,14 @@ final class BoundedStaleness implements ExchangeStrategy {
   public void tick(long nowNanos) {
     List<Waiting> overdue = take(worker -> worker.exceeds(config.deadlineMillis(), nowNanos));
     overdue.forEach(worker -> worker.refuse(Reason.DEADLINE, overdue(worker)));
+  }
+
+  @Override
+  public Optional<HoldUp> heldUp() {
+    return waiting.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            HoldUp.of(context.partition().index(), clocks.slowest(), clocks.slowestRanks()));
   }
 
   @Override

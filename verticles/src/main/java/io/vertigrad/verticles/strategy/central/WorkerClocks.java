@@ -2,9 +2,11 @@ package io.vertigrad.verticles.strategy.central;
 
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.Membership.Member;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** How many updates of each worker were applied; a newcomer starts where the slowest is. */
 final class WorkerClocks {
@@ -39,12 +41,18 @@ final class WorkerClocks {
     return clocks.values().stream().mapToLong(Clock::steps).min().orElse(0);
   }
 
+  List<Integer> slowestRanks() {
+    return ofSlowest().map(Member::rank).toList();
+  }
+
   String describeSlowest() {
-    long slowest = slowest();
-    return clocks.values().stream()
-        .filter(clock -> clock.steps() == slowest)
-        .map(Clock::member)
+    return ofSlowest()
         .map(m -> "worker %d (incarnation %d)".formatted(m.rank(), m.incarnation()))
-        .collect(Collectors.joining(", ", "", " at step " + slowest));
+        .collect(Collectors.joining(", ", "", " at step " + slowest()));
+  }
+
+  private Stream<Member> ofSlowest() {
+    long slowest = slowest();
+    return clocks.values().stream().filter(clock -> clock.steps() == slowest).map(Clock::member);
   }
 }

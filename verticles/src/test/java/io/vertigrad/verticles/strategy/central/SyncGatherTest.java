@@ -12,11 +12,13 @@ import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.verticles.server.Shard;
 import io.vertigrad.verticles.server.TestJob;
+import io.vertigrad.verticles.strategy.HoldUp;
 import io.vertigrad.verticles.strategy.StrategyContract;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -47,6 +49,20 @@ class SyncGatherTest extends StrategyContract {
     assertEquals(1, answer.version());
     float[] expected = {-0.1f, 0.125f - 0.2f, 0.25f - 0.3f, 0.375f - 0.4f};
     assertArrayEquals(expected, TestJob.values(answer), 1e-6f);
+  }
+
+  @Test
+  void shouldTellWhoseGradientIsMissingWhileOthersWait() {
+    TestJob job = job(3);
+    Shard shard = started(job, 3);
+    assertEquals(Optional.empty(), shard.heldUp());
+
+    shard.handle(job.gradient(1, 0, 0, 0, 0, 3, 6, 9));
+    assertEquals(Optional.of(HoldUp.of(0, 0, List.of(2, 0))), shard.heldUp());
+    shard.handle(job.gradient(0, 0, 0, 0, 0, 0, 0, 0));
+    shard.handle(job.gradient(2, 0, 0, 0, 0, 0, 0, 0));
+
+    assertEquals(Optional.empty(), shard.heldUp());
   }
 
   @Test

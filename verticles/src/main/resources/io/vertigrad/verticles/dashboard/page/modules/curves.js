@@ -10,6 +10,7 @@ const KINDS = {
   memberJoined: 'mark-join',
   memberLeft: 'lost',
   memberSuspected: 'suspect',
+  stallFound: 'suspect',
   checkpointWritten: 'mark-checkpoint',
 };
 

@@ -10,6 +10,9 @@ const WORDS = {
   jobStopped: (e) => `stopped: ${e.reason}`,
   memberJoined: (e) => `${who(e)} joined${again(e)} from ${e.node}`,
   memberSuspected: (e) => `${who(e)} has been silent for ${figure(e.silentMillis / 1000)} s`,
+  stallFound: (e) =>
+    `no step for ${figure(e.stillMillis / 1000)} s, missing: ${e.missing}` +
+    `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
   memberLeft: (e) => `${who(e)} left: ${e.reason}`,
   updateRefused: (e) => `shard ${e.shard} rejected step ${e.step} of worker ${e.rank}: ${e.reason}`,
   checkpointWritten: (e) => `checkpoint of shard ${e.shard} at update ${count(e.version)}, ${e.millis} ms`,
@@ -17,6 +20,7 @@ const WORDS = {
 };
 
 const BAD = ['jobFailed', 'updateRefused', 'checkpointFailed'];
+const DOUBTFUL = ['memberSuspected', 'stallFound'];
 
 export class Events {
   constructor() {
@@ -47,7 +51,7 @@ function item(event) {
 function tone(event) {
   const orderly = /^(finished|stopped|joins again)$/.test(event.reason ?? '');
   const bad = BAD.includes(event.type) || (event.type === 'memberLeft' && !orderly);
-  return bad ? 'bad' : event.type === 'memberSuspected' ? 'doubtful' : undefined;
+  return bad ? 'bad' : DOUBTFUL.includes(event.type) ? 'doubtful' : undefined;
 }
 
 const who = (event) => `${event.role} ${event.rank}`;

@@ -1,0 +1,103 @@
+package io.vertigrad.launcher.run;
+
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.metrics.EventFile;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+
+/** A run that came to its end, as its folder tells it. */
+public final class FinishedRun {
+
+  private final Path folder;
+  private final JsonObject summary;
+  private final TreeMap<Double, Double> accuracies = new TreeMap<>();
+
+  private FinishedRun(Path folder, JsonObject summary) {
+    this.folder = folder;
+    this.summary = summary;
+  }
+
+  /**
+   * Reads {@code summary.json} and {@code events.jsonl}.
+   *
+   * @throws InputException naming the folder and what is missing there
+   */
+  public static FinishedRun read(Path folder) {
+    RunDirectory directory = new RunDirectory(folder);
+    require(Files.isDirectory(folder), folder, "there is no such folder");
+    require(
+        Files.isReadable(directory.summary()),
+        folder,
+        "summary.json is missing: the run is not over, or failed or was stopped");
+    require(Files.isReadable(directory.events()), folder, "events.jsonl is missing");
+    try {
+      FinishedRun run =
+          new FinishedRun(folder, new JsonObject(Files.readString(directory.summary())));
+      double samplesPerVersion = run.samplesPerVersion();
+      EventFile.forEach(
+          directory.events(),
+          event -> {
+            if (event instanceof Evaluated tested) {
+              run.accuracies.put(tested.version() * samplesPerVersion, tested.accuracy());
+            }
+          });
+      return run;
+    } catch (IOException | DecodeException e) {
+      throw new InputException(
+          "%s: summary.json or events.jsonl cannot be read: %s; copy the run's folder again"
+              .formatted(folder, e.getMessage()),
+          e);
+    }
+  }
+
+  /** Of its folder. */
+  public String name() {
+    return folder.toAbsolutePath().normalize().getFileName().toString();
+  }
+
+  /** As {@link RunSummary} wrote it. */
+  public JsonObject summary() {
+    return summary;
+  }
+
+  /** Training samples behind its first evaluation; infinity when there is none. */
+  public double firstTested() {
+    return accuracies.isEmpty() ? Double.POSITIVE_INFINITY : accuracies.firstKey();
+  }
+
+  /** Training samples behind its last evaluation; 0 when there is none. */
+  public double lastTested() {
+    return accuracies.isEmpty() ? 0 : accuracies.lastKey();
+  }
+
+  /** Its accuracy in percent after so many training samples, between the evaluations around. */
+  public OptionalDouble accuracyAt(double samples) {
+    Map.Entry<Double, Double> before = accuracies.floorEntry(samples);
+    Map.Entry<Double, Double> after = accuracies.ceilingEntry(samples);
+    if (before == null || after == null) {
+      return OptionalDouble.empty();
+    }
+    double span = after.getKey() - before.getKey();
+    double share = span == 0 ? 0 : (samples - before.getKey()) / span;
+    return OptionalDouble.of(before.getValue() + share * (after.getValue() - before.getValue()));
+  }
+
+  private double samplesPerVersion() {
+    return summary.getDouble("samples", 0.0) / Math.max(1, summary.getLong("version", 0L));
+  }
+
+  private static void require(boolean holds, Path folder, String otherwise) {
+    if (!holds) {
+      throw new InputException(
+          "%s: %s; expected the folder of a finished run, as train makes them below runs/"
+              .formatted(folder, otherwise));
+    }
+  }
+}

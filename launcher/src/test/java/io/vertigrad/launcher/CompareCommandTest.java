@@ -1,0 +1,89 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class CompareCommandTest {
+
+  @TempDir private Path folder;
+
+  @Test
+  void shouldPrintRunsSideBySideWithAccuracyAtSharedSampleCounts() throws IOException {
+    // 256 and 128 samples a version, tested every 10: accuracy is version / 2 and version / 4.
+    Path one = run("one", "sync", 40, 40 * 256, 0.5);
+    Path other = run("other-with-a-long-name", "async", 80, 80 * 128, 0.25);
+
+    CommandRun run = CommandRun.of("compare", one.toString(), other.toString());
+
+    assertEquals(0, run.exit(), run.err());
+    List<List<String>> rows =
+        run.out().lines().map(line -> List.of(line.strip().split(" {2,}"))).toList();
+    assertEquals(List.of("one", "other-with-a-long-name"), rows.get(0));
+    assertTrue(rows.contains(List.of("strategy", "sync", "async")), run.out());
+    assertTrue(rows.contains(List.of("samples/s", "1,024", "1,024")), run.out());
+    assertTrue(rows.contains(List.of("sent, MiB", "3.0", "3.0")), run.out());
+    assertTrue(rows.contains(List.of("exchanging, %", "25", "25")), run.out());
+    assertTrue(rows.contains(List.of("2,560 samples", "5.00", "5.00")), run.out());
+    assertTrue(rows.contains(List.of("10,240 samples", "20.00", "20.00")), run.out());
+    assertEquals(8, run.out().lines().filter(line -> line.contains(" samples ")).count());
+  }
+
+  @Test
+  void shouldShowADashForWhatAnOlderRunDidNotSay() throws IOException {
+    Path one = run("one", "sync", 40, 40, 1);
+    Files.writeString(one.resolve("summary.json"), "{\"version\": 40, \"samples\": 40}");
+
+    CommandRun run = CommandRun.of("compare", one.toString(), one.toString());
+
+    assertTrue(run.out().lines().anyMatch(line -> line.matches("loss +- +-")), run.out());
+  }
+
+  @Test
+  void shouldNameTheFolderAndWhatIsMissingThere() throws IOException {
+    Path one = run("one", "sync", 40, 40, 1);
+    Path torn = run("torn", "sync", 40, 40, 1);
+    Files.delete(torn.resolve("summary.json"));
+
+    CommandRun unfinished = CommandRun.of("compare", one.toString(), torn.toString());
+    CommandRun absent = CommandRun.of("compare", one.toString(), folder + "/none");
+
+    assertEquals(2, unfinished.exit());
+    assertTrue(unfinished.err().contains(torn + ": summary.json is missing"), unfinished.err());
+    assertEquals(2, absent.exit());
+    assertTrue(absent.err().contains(folder + "/none: there is no such folder"), absent.err());
+  }
+
+  private Path run(String name, String strategy, int version, long samples, double perVersion)
+      throws IOException {
+    Path run = Files.createDirectory(folder.resolve(name));
+    JsonObject summary =
+        new JsonObject()
+            .put("strategy", strategy)
+            .put("workers", 2)
+            .put("version", version)
+            .put("samples", samples)
+            .put("seconds", 10.0)
+            .put("samplesPerSecond", samples / 10.0)
+            .put("bytesSent", 3L << 20)
+            .put("secondsComputing", 6.0)
+            .put("secondsExchanging", 2.0)
+            .put("secondsWaitingForData", 0);
+    Files.writeString(run.resolve("summary.json"), summary.encode());
+    List<String> events = new ArrayList<>();
+    for (int v = 10; v <= version; v += 10) {
+      events.add(new Evaluated(v, v, 100, 1, perVersion * v, false, "").toJson().encode());
+    }
+    Files.write(run.resolve("events.jsonl"), events);
+    return run;
+  }
+}

@@ -1,0 +1,57 @@
+package io.vertigrad.launcher.terminal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.StallFound;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class EventTextTest {
+
+  @ParameterizedTest
+  @CsvSource({"0, 0:00", "6.6, 0:07", "59.6, 1:00", "754, 12:34", "3723, 1:02:03"})
+  void shouldWriteDurationsAsClocksDo(double seconds, String expected) {
+    assertEquals(expected, EventText.duration(seconds));
+  }
+
+  @Test
+  void shouldBeginWithTheTimeThatIsLeft() {
+    AtomicLong clock = new AtomicLong();
+    RunProgress progress = new RunProgress(clock::get);
+    progress.apply(new JobStarted(0, "sync", 1, 1, 10, 90, 90));
+    progress.apply(progress(0));
+    assertEquals("epoch 0, 0 samples/s, loss 0.500, staleness 0.0", EventText.progress(progress));
+
+    clock.set(10_000_000_000L);
+    progress.apply(progress(10));
+
+    assertEquals(
+        "1:20 left, epoch 0, 1 samples/s, loss 0.500, staleness 0.0", EventText.progress(progress));
+  }
+
+  @Test
+  void shouldSayWhoIsMissingInAStall() {
+    assertEquals(
+        "no step for 15.1 s: missing worker 1; shard 0, partition 3 waits for step 17 of worker 1",
+        EventText.of(
+                new StallFound(
+                    0,
+                    17,
+                    15_100,
+                    "worker 1",
+                    "shard 0, partition 3 waits for step 17 of worker 1",
+                    ""))
+            .orElseThrow());
+  }
+
+  private static WorkerProgress progress(long version) {
+    return new WorkerProgress(
+        0, 0, 0, version, version, 0, Math.max(1, version), 0.5, 0, 0, 0, 0, 0, 0, Map.of());
+  }
+}
