@@ -11,11 +11,15 @@ import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 
 /** Trains with two good workers and one broken one, by plain mean and by trimmed mean. */
 public final class BadWorker {
 
-  private static final double BROKEN_GAIN = -50;
+  private static final String BROKEN_GAIN = "-50";
 
   private final Vertx vertx;
   private final JsonObject job;
@@ -50,7 +54,7 @@ public final class BadWorker {
    */
   Future<JsonObject> train() {
     JsonObject broken = job.copy();
-    broken.getJsonObject("data").put("gain", BROKEN_GAIN);
+    broken.getJsonObject("data").put("directory", brokenCamera().toString());
     CoordinatorVerticle coordinator = new CoordinatorVerticle();
     return deploy(coordinator, job)
         .compose(
@@ -63,6 +67,19 @@ public final class BadWorker {
                     .compose(rank2 -> coordinator.result())
                     .eventually(() -> coordinator.stop("the comparison goes on"))
                     .eventually(() -> vertx.undeploy(id)));
+  }
+
+  /** A data folder of a machine whose camera is broken. */
+  private static Path brokenCamera() {
+    try {
+      Path folder = Files.createTempDirectory("broken-camera-");
+      folder.toFile().deleteOnExit();
+      Path gain = Files.writeString(folder.resolve("gain"), BROKEN_GAIN);
+      gain.toFile().deleteOnExit();
+      return folder;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private Future<String> deploy(Deployable verticle, JsonObject config) {

@@ -1,17 +1,18 @@
 package io.vertigrad.examples.ownstrategy;
 
-import io.vertigrad.codecs.settings.Settings;
 import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
-import io.vertx.core.json.JsonObject;
-import java.util.HashMap;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 
 /**
- * Opens {@code camera}: the generated digits as a camera with a wrong {@code gain} (1) sees them.
- * The other options are those of {@code digits}.
+ * Opens {@code camera}: the generated digits as this machine's camera sees them. Its gain is in the
+ * file {@code gain} of the data folder, 1 if there is none; the options are those of {@code
+ * digits}.
  */
 public final class CameraProvider implements DatasetProvider {
 
@@ -22,13 +23,19 @@ public final class CameraProvider implements DatasetProvider {
 
   @Override
   public Dataset open(DataConfig config, Split split) {
-    Settings options = Settings.of("data set 'camera'", new JsonObject(config.options()));
-    float gain = (float) options.number("gain", 1, -1_000, 1_000);
-    Map<String, Object> rest = new HashMap<>(config.options());
-    rest.remove("gain");
-    DataConfig digits = new DataConfig("digits", config.directory(), config.download(), rest);
+    DataConfig digits =
+        new DataConfig("digits", config.directory(), config.download(), config.options());
     return new Camera(
-        DatasetProvider.open(digits, split, CameraProvider.class.getClassLoader()), gain);
+        DatasetProvider.open(digits, split, CameraProvider.class.getClassLoader()),
+        config.directory().map(folder -> gain(folder.resolve("gain"))).orElse(1f));
+  }
+
+  private static float gain(Path file) {
+    try {
+      return Files.exists(file) ? Float.parseFloat(Files.readString(file).strip()) : 1f;
+    } catch (IOException | NumberFormatException e) {
+      throw new DataException("%s: expected a number, the camera's gain".formatted(file), e);
+    }
   }
 
   /** Another data set, every value multiplied by {@code gain}. */

@@ -37,6 +37,8 @@ record JobTerms(JsonObject values) {
           "workers.sampler",
           "servers.count",
           "exchange.type",
+          "exchange.compression",
+          "exchange.topShare",
           "exchange.partitionElements");
 
   static JobTerms of(JobConfig job) {
