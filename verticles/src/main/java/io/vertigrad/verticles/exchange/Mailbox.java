@@ -1,7 +1,6 @@
 package io.vertigrad.verticles.exchange;
 
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Hands answers from any thread to the one thread that waits for them.
@@ -15,7 +14,7 @@ final class Mailbox<T> {
   private static final int SPINS = 100;
 
   private final ConcurrentLinkedQueue<T> items = new ConcurrentLinkedQueue<>();
-  private volatile Thread parked;
+  private final Doorbell bell = new Doorbell();
 
   /** Adds an item and wakes the reader. */
   void put(T item) {
@@ -25,10 +24,7 @@ final class Mailbox<T> {
 
   /** Ends the reader's wait early. */
   void wake() {
-    Thread reader = parked;
-    if (reader != null) {
-      LockSupport.unpark(reader);
-    }
+    bell.ring();
   }
 
   /** The next item, or null after this long or when woken. */
@@ -40,14 +36,7 @@ final class Mailbox<T> {
       }
       Thread.onSpinWait();
     }
-    parked = Thread.currentThread();
-    try {
-      if (items.isEmpty() && nanos > 0) {
-        LockSupport.parkNanos(this, nanos);
-      }
-    } finally {
-      parked = null;
-    }
+    bell.await(() -> !items.isEmpty() || nanos <= 0, nanos);
     return items.poll();
   }
 }

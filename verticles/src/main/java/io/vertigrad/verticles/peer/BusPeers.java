@@ -4,6 +4,7 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.verticles.exchange.Doorbell;
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.UnansweredException;
 import io.vertigrad.verticles.job.JobConfig;
@@ -21,7 +22,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -41,12 +41,12 @@ public final class BusPeers implements Peers {
   private final BooleanSupplier stop;
   private final PeerLine line;
   private final PeerInbox inbox = new PeerInbox();
+  private final Doorbell bell = new Doorbell();
   private final Map<String, PeerOutbox> outboxes = new ConcurrentHashMap<>();
   private final LongAdder bytesSent = new LongAdder();
   private final LongAdder bytesSaved = new LongAdder();
   private final LongAdder bytesReceived = new LongAdder();
   private volatile Membership newest = Membership.NONE;
-  private volatile Thread parked;
   private Membership adopted = Membership.NONE;
   private MessageConsumer<Frame> consumer;
 
@@ -92,7 +92,7 @@ public final class BusPeers implements Peers {
 
   /** Makes a thread that waits look whether it is to stop. */
   public void wake() {
-    LockSupport.unpark(parked);
+    bell.ring();
   }
 
   /** True while the newest group is one that has this worker and was not adopted yet. */
@@ -108,7 +108,7 @@ public final class BusPeers implements Peers {
 
   /** Waits for news, at most some 50 ms. */
   public void pause() {
-    park(() -> false);
+    bell.await(() -> false, LOOK_NANOS);
   }
 
   /** Payload sent, retries not counted. */
@@ -167,7 +167,7 @@ public final class BusPeers implements Peers {
       if (tries < SPINS) {
         Thread.onSpinWait();
       } else {
-        park(() -> inbox.has(rank, tag));
+        bell.await(() -> inbox.has(rank, tag), LOOK_NANOS);
       }
     }
   }
@@ -217,18 +217,6 @@ public final class BusPeers implements Peers {
         "%s: found a piece of layout %016x from %s, expected %016x; use the same job file"
             .formatted(
                 line.name(self.rank()), frame.layout(), line.name(frame.id().worker()), layout));
-  }
-
-  /** Waits until woken, at most some 50 ms, unless there is no need to. */
-  private void park(BooleanSupplier needless) {
-    parked = Thread.currentThread();
-    try {
-      if (!needless.getAsBoolean()) {
-        LockSupport.parkNanos(this, LOOK_NANOS);
-      }
-    } finally {
-      parked = null;
-    }
   }
 
   private UnansweredException unanswered(int rank, Tag tag) {
