@@ -41,9 +41,18 @@ abstract class FrameCodec<F extends Frame> implements MessageCodec<F, Frame> {
 
   @Override
   public final void encodeToWire(Buffer wire, F frame) {
+    written(frame).appendTo(wire);
+  }
+
+  /** The bytes of a frame that is of this kind. */
+  final FrameBytes bytes(Frame frame) {
+    return written(type.cast(frame)).seal();
+  }
+
+  private FrameWriter written(F frame) {
     FrameWriter writer = new FrameWriter(kind);
     write(frame, writer);
-    writer.appendTo(wire);
+    return writer;
   }
 
   @Override

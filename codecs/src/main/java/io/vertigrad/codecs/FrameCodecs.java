@@ -1,5 +1,6 @@
 package io.vertigrad.codecs;
 
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.eventbus.MessageCodec;
 import java.util.List;
@@ -36,6 +37,31 @@ public final class FrameCodecs {
     throw new IllegalArgumentException(
         "no codec for %s, expected one of %s"
             .formatted(type.getName(), ALL.stream().map(FrameCodec::type).toList()));
+  }
+
+  /** The bytes of a frame of any kind, for carrying it by other means than the bus. */
+  public static FrameBytes encode(Frame frame) {
+    for (FrameCodec<?> codec : ALL) {
+      if (codec.type().isInstance(frame)) {
+        return codec.bytes(frame);
+      }
+    }
+    throw new IllegalArgumentException("no codec for " + frame.getClass().getName());
+  }
+
+  /** The frame of any kind that starts at {@code start}; never throws, as {@link FrameCodec}. */
+  public static Frame decode(int start, Buffer wire) {
+    int kind = FrameReader.kind(wire, start);
+    for (FrameCodec<?> codec : ALL) {
+      if (codec.kind() == kind) {
+        return codec.decodeFromWire(start, wire);
+      }
+    }
+    return new Malformed(
+        HeaderField.KIND.label(),
+        HeaderField.KIND.offset(),
+        kind < 0 ? "%d bytes".formatted(Math.max(0, wire.length() - start)) : "kind " + kind,
+        "one of %s".formatted(ALL.stream().map(FrameCodec::kind).toList()));
   }
 
   static List<FrameCodec<?>> all() {

@@ -40,6 +40,12 @@ final class FrameReader {
     exactly(HeaderField.KIND, kind);
   }
 
+  /** The kind of the frame that starts at {@code start}, not checked; -1 where none can be. */
+  static int kind(Buffer wire, int start) {
+    boolean whole = start >= 0 && wire.length() - start >= HeaderField.HEADER_BYTES;
+    return whole ? wire.getUnsignedByte(start + HeaderField.KIND.offset()) : -1;
+  }
+
   /** The field's value if it lies within the bounds. */
   long between(HeaderField field, long least, long most) {
     fieldsRead |= 1L << field.ordinal();

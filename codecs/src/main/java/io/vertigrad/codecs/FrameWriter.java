@@ -51,9 +51,15 @@ final class FrameWriter {
     return put(HeaderField.PAYLOAD_LENGTH, bytes.remaining());
   }
 
-  /** Seals the frame with its checksum and appends it to a message. */
-  void appendTo(Buffer wire) {
+  /** Seals the frame with its checksum. */
+  FrameBytes seal() {
     put(HeaderField.CHECKSUM, checksum(header, payload));
+    return new FrameBytes(header, payload);
+  }
+
+  /** Seals the frame and appends it to a message. */
+  void appendTo(Buffer wire) {
+    seal();
     int start = wire.length();
     // The payload first: the buffer then grows once, to its final size.
     wire.setBytes(start + HeaderField.HEADER_BYTES, payload);

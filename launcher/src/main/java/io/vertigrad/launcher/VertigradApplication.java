@@ -6,8 +6,10 @@ import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.transport.Streams;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.json.JsonObject;
 import io.vertx.launcher.application.HookContext;
 import io.vertx.launcher.application.VertxApplication;
@@ -29,6 +31,7 @@ public final class VertigradApplication extends VertxApplication implements Vert
   private final List<String> arguments;
   private JobConfig job;
   private ClusterStart start;
+  private EventBusOptions busOptions;
 
   private VertigradApplication(String[] arguments) {
     super(arguments);
@@ -69,6 +72,7 @@ public final class VertigradApplication extends VertxApplication implements Vert
   @Override
   public VertxBuilder createVertxBuilder(VertxOptions options) {
     start.configure(options);
+    busOptions = options.getEventBusOptions();
     return VertxApplicationHooks.super
         .createVertxBuilder(options)
         .withClusterManager(start.manager());
@@ -77,6 +81,9 @@ public final class VertigradApplication extends VertxApplication implements Vert
   @Override
   public void afterVertxStarted(HookContext context) {
     FrameCodecs.register(context.vertx().eventBus());
+    if (context.vertx().isClustered()) {
+      Streams.open(context.vertx(), busOptions);
+    }
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.vertigrad.launcher.cluster;
 import com.hazelcast.core.HazelcastInstance;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.verticles.job.ClusterConfig;
+import io.vertigrad.verticles.transport.Streams;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
@@ -62,7 +63,10 @@ public final class ClusterStart {
       return Future.failedFuture(e);
     }
     VertxBuilder builder = Vertx.builder().with(options).withClusterManager(manager);
-    return builder.buildClustered().recover(error -> Future.failedFuture(refused(error)));
+    return builder
+        .buildClustered()
+        .onSuccess(vertx -> Streams.open(vertx, options.getEventBusOptions()))
+        .recover(error -> Future.failedFuture(refused(error)));
   }
 
   /** Sets the event bus's address and its TLS, for whoever builds Vert.x himself. */

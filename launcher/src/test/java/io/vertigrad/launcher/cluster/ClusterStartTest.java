@@ -6,13 +6,21 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.Refusal;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.verticles.job.ClusterConfig;
+import io.vertigrad.verticles.job.ExchangeConfig;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.transport.Transport;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.http.ClientAuth;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -129,6 +137,7 @@ class ClusterStartTest {
 
     assertEquals("hello", answer);
     assertFalse(hangsUp(busPort(first)), "without TLS the bus listens to anyone");
+    assertFalse(hangsUp(streamPort(one, two)), "without TLS a stream waits for its first message");
   }
 
   @Test
@@ -151,6 +160,7 @@ class ClusterStartTest {
 
     assertEquals("hello", await(two.eventBus().<String>request("echo", "hello")).body());
     assertTrue(hangsUp(busPort(first)), "a client without a certificate was listened to");
+    assertTrue(hangsUp(streamPort(one, two)), "a stream without a certificate was listened to");
   }
 
   @Test
@@ -181,6 +191,23 @@ class ClusterStartTest {
     return ((io.vertx.spi.cluster.hazelcast.HazelcastClusterManager) start.manager())
         .getNodeInfo()
         .port();
+  }
+
+  /** Brings a frame from one node to the other over a stream; answers that stream's port. */
+  private static int streamPort(Vertx here, Vertx there) throws Exception {
+    FrameCodecs.register(here.eventBus());
+    FrameCodecs.register(there.eventBus());
+    Refusal frame =
+        new Refusal(new ExchangeId(1, 2, 3, 4, 5, 6), Refusal.Reason.UNAVAILABLE, "busy");
+    await(Transport.listen(here, "frames", Future::succeededFuture));
+    ExchangeConfig config = JobConfig.read("test", new JsonObject()).exchange();
+
+    assertEquals(frame, await(Transport.of(there, config).request("frames", frame, 5_000)));
+
+    DeliveryOptions where = new DeliveryOptions().addHeader("vertigrad-stream", "");
+    return await(there.eventBus().<JsonObject>request("frames", null, where))
+        .body()
+        .getInteger("port");
   }
 
   /** Sends what the bus would understand without TLS; true when the other end closes. */

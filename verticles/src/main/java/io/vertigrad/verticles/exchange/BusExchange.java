@@ -5,7 +5,9 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.verticles.job.ExchangeConfig;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.Membership;
-import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertigrad.verticles.transport.BusTransport;
+import io.vertigrad.verticles.transport.Transport;
+import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBus;
 import java.util.HashMap;
 import java.util.Map;
@@ -21,23 +23,30 @@ import java.util.Optional;
  */
 public final class BusExchange implements PartitionExchange {
 
-  private final EventBus bus;
+  private final Transport transport;
   private final Addresses addresses;
   private final ExchangeConfig config;
-  private final DeliveryOptions delivery;
   private final Mailbox<Reply> mailbox = new Mailbox<>();
   private final Map<Integer, Integer> served = new HashMap<>();
   private volatile Membership membership = Membership.NONE;
 
-  /** Carries rounds to the shards under these addresses; knows nobody yet. */
+  /** Carries rounds to the shards under these addresses over the bus; knows nobody yet. */
   public BusExchange(EventBus bus, Addresses addresses, ExchangeConfig config) {
-    this.bus = bus;
-    this.addresses = addresses;
-    this.config = config;
-    this.delivery = new DeliveryOptions().setSendTimeout(limitMillis() + 1_000);
+    this(new BusTransport(bus), addresses, config);
   }
 
-  /** The exchange of one member of a job. */
+  private BusExchange(Transport transport, Addresses addresses, ExchangeConfig config) {
+    this.transport = transport;
+    this.addresses = addresses;
+    this.config = config;
+  }
+
+  /** The exchange of a worker, by the job's transport. */
+  public static BusExchange of(Vertx vertx, JobConfig job) {
+    return new BusExchange(Transport.of(vertx, job.exchange()), job.addresses(), job.exchange());
+  }
+
+  /** The exchange of one who only reads now and then: over the bus. */
   public static BusExchange of(EventBus bus, JobConfig job) {
     return new BusExchange(bus, job.addresses(), job.exchange());
   }
@@ -108,12 +117,12 @@ public final class BusExchange implements PartitionExchange {
 
   void send(PendingRequest request, int incarnation) {
     String address = addresses.shard(request.partition().shard(), incarnation);
-    bus.<Frame>request(address, request.frame(), delivery)
+    transport
+        .request(address, request.frame(), limitMillis() + 1_000)
         .onComplete(
-            (message, failure) -> {
+            (frame, failure) -> {
               if (!request.settled()) {
-                Frame body = message == null ? null : message.body();
-                mailbox.put(new Reply(request, body, failure));
+                mailbox.put(new Reply(request, frame, failure));
               }
             });
   }

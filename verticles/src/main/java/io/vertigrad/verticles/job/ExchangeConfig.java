@@ -18,6 +18,7 @@ import java.util.Locale;
  * @param evictMillis without a heartbeat for this long a member is evicted
  * @param stallMillis without a step of some worker for this long the job says who is missing
  * @param compression how gradients are made smaller than their type
+ * @param transport what carries frames between processes
  */
 public record ExchangeConfig(
     DataType type,
@@ -28,7 +29,8 @@ public record ExchangeConfig(
     long suspectMillis,
     long evictMillis,
     long stallMillis,
-    Compression compression) {
+    Compression compression,
+    TransportKind transport) {
 
   private static final int MOST_ELEMENTS = 130_816;
 
@@ -58,7 +60,8 @@ public record ExchangeConfig(
         suspectMillis,
         evictMillis,
         DEFAULT_STALL_MILLIS,
-        Compression.NONE);
+        Compression.NONE,
+        TransportKind.STREAM);
   }
 
   /** What gradients travel as, in a word. */
@@ -78,7 +81,8 @@ public record ExchangeConfig(
             section.integer("suspectMillis", 3_000, 100, 3_600_000),
             section.integer("evictMillis", 10_000, 200, 3_600_000),
             section.integer("stallMillis", DEFAULT_STALL_MILLIS, 100, 86_400_000),
-            compression(section));
+            compression(section),
+            transport(section));
     if (config.evictMillis <= config.suspectMillis) {
       throw section.refuse(
           "evictMillis",
@@ -87,6 +91,11 @@ public record ExchangeConfig(
     }
     section.refuseUnknown();
     return config;
+  }
+
+  private static TransportKind transport(Settings section) {
+    return TransportKind.valueOf(
+        section.choice("transport", "stream", "stream", "bus").toUpperCase(Locale.ROOT));
   }
 
   private static Compression compression(Settings section) {

@@ -14,10 +14,9 @@ import io.vertigrad.verticles.strategy.decentral.PeerGroup;
 import io.vertigrad.verticles.strategy.decentral.PeerInbox;
 import io.vertigrad.verticles.strategy.decentral.Peers;
 import io.vertigrad.verticles.strategy.decentral.Tag;
+import io.vertigrad.verticles.transport.Transport;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.eventbus.Message;
-import io.vertx.core.eventbus.MessageConsumer;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -48,7 +47,7 @@ public final class BusPeers implements Peers {
   private final LongAdder bytesReceived = new LongAdder();
   private volatile Membership newest = Membership.NONE;
   private Membership adopted = Membership.NONE;
-  private MessageConsumer<Frame> consumer;
+  private Transport.Listening listening;
 
   /**
    * A line that is not open yet.
@@ -72,14 +71,18 @@ public final class BusPeers implements Peers {
 
   /** Starts listening; completes when others can send. */
   public Future<Void> open() {
-    consumer = vertx.eventBus().consumer(address(self.rank(), self.incarnation()), this::hear);
-    return consumer.completion();
+    return Transport.listen(vertx, address(self.rank(), self.incarnation()), this::hear)
+        .map(
+            open -> {
+              listening = open;
+              return null;
+            });
   }
 
   /** Stops listening, and lets go of what was not delivered. */
   public Future<Void> close() {
     outboxes.values().forEach(outbox -> outbox.moveTo(Integer.MAX_VALUE));
-    return consumer.unregister();
+    return listening.close();
   }
 
   /** Tells who takes part from now on. */
@@ -182,19 +185,18 @@ public final class BusPeers implements Peers {
     return inbox.arrivedNanos();
   }
 
-  private void hear(Message<Frame> message) {
-    Optional<PeerLine.Opened> opened = line.open(message.body());
+  /** Takes a frame; the answer is null when it is acknowledged. */
+  private Future<Frame> hear(Frame message) {
+    Optional<PeerLine.Opened> opened = line.open(message);
     if (opened.isEmpty()) {
-      message.reply(
-          message.body() instanceof Malformed malformed
+      return Future.succeededFuture(
+          message instanceof Malformed malformed
               ? malformed
-              : new Malformed("kind", 0, String.valueOf(message.body()), "a peer's frame"));
-      return;
+              : new Malformed("kind", 0, String.valueOf(message), "a peer's frame"));
     }
     PeerLine.Opened frame = opened.get();
     if (frame.id().job() != self.job() || frame.layout() != layout) {
-      message.reply(foreign(frame));
-      return;
+      return Future.succeededFuture(foreign(frame));
     }
     boolean wanted =
         inbox.accept(
@@ -207,7 +209,7 @@ public final class BusPeers implements Peers {
       bytesReceived.add(frame.tensor().payloadBytes());
       wake();
     }
-    message.reply(null);
+    return Future.succeededFuture();
   }
 
   private Refusal foreign(PeerLine.Opened frame) {

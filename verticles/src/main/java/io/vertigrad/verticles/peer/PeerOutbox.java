@@ -1,10 +1,9 @@
 package io.vertigrad.verticles.peer;
 
-import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.verticles.job.ExchangeConfig;
+import io.vertigrad.verticles.transport.Transport;
 import io.vertx.core.Vertx;
-import io.vertx.core.eventbus.DeliveryOptions;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -24,9 +23,9 @@ final class PeerOutbox {
   private static final long SHORTEST_WAIT_MILLIS = 5;
 
   private final Vertx vertx;
+  private final Transport transport;
   private final String address;
   private final ExchangeConfig config;
-  private final DeliveryOptions delivery;
   private final Deque<Parcel> queue = new ArrayDeque<>();
   private long unacknowledged;
   private int epoch;
@@ -35,7 +34,7 @@ final class PeerOutbox {
     this.vertx = vertx;
     this.address = address;
     this.config = config;
-    this.delivery = new DeliveryOptions().setSendTimeout(config.retryMillis());
+    this.transport = Transport.of(vertx, config);
   }
 
   /** Sends now or when there is room. */
@@ -68,14 +67,13 @@ final class PeerOutbox {
   }
 
   private void transmit(Parcel parcel, long waitMillis) {
-    vertx
-        .eventBus()
-        .<Frame>request(address, parcel.frame(), delivery)
+    transport
+        .request(address, parcel.frame(), config.retryMillis())
         .onComplete(
             (reply, failure) -> {
-              if (failure == null && reply.body() == null) {
+              if (failure == null && reply == null) {
                 settle(parcel);
-              } else if (failure == null && reply.body() instanceof Refusal refusal) {
+              } else if (failure == null && reply instanceof Refusal refusal) {
                 LOG.warn("{} refused a frame: {}", address, refusal.message());
                 settle(parcel);
               } else {

@@ -1,12 +1,8 @@
 package io.vertigrad.verticles.strategy;
 
-import io.vertigrad.codecs.Frame;
+import io.vertigrad.verticles.transport.Transport;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
-import io.vertx.core.eventbus.Message;
-import io.vertx.core.eventbus.MessageConsumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Gives a {@link Seat} an address, a thread and a clock.
@@ -16,13 +12,11 @@ import org.slf4j.LoggerFactory;
  */
 public final class StrategyVerticle extends VerticleBase {
 
-  private static final Logger LOG = LoggerFactory.getLogger(StrategyVerticle.class);
   private static final long TICK_MILLIS = 100;
-  private static final int DEFECT = 500;
 
   private final String address;
   private final Seat seat;
-  private MessageConsumer<Frame> consumer;
+  private Transport.Listening listening;
   private long timer;
 
   /**
@@ -37,28 +31,14 @@ public final class StrategyVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    consumer = vertx.eventBus().consumer(address, this::serve);
     timer = vertx.setPeriodic(TICK_MILLIS, id -> seat.tick(System.nanoTime()));
-    return consumer.completion();
+    return Transport.listen(vertx, address, seat::handle).onSuccess(open -> listening = open);
   }
 
   @Override
   public Future<?> stop() {
     vertx.cancelTimer(timer);
     seat.close("the server at " + address + " is stopping; wait for its replacement");
-    return consumer.unregister();
-  }
-
-  private void serve(Message<Frame> message) {
-    seat.handle(message.body())
-        .onComplete(
-            (answer, defect) -> {
-              if (defect == null) {
-                message.reply(answer);
-              } else {
-                LOG.error("{}: defect, the frame was not dealt with", address, defect);
-                message.fail(DEFECT, "defect at " + address + ": " + defect);
-              }
-            });
+    return listening.close();
   }
 }

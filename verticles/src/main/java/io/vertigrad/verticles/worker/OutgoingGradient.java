@@ -8,6 +8,8 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.verticles.exchange.ModelPartitions;
 import io.vertigrad.verticles.job.Partition;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.util.HashMap;
 import java.util.List;
@@ -33,6 +35,7 @@ final class OutgoingGradient {
   private final double clipNorm;
   private final float[] trainable;
   private final float[] scratch;
+  private final ByteBuffer words;
   private final Optional<ErrorFeedback> feedback;
   private final Map<Partition, Tensor> compressed = new HashMap<>();
   private boolean broken;
@@ -55,6 +58,7 @@ final class OutgoingGradient {
             : Optional.empty();
     this.trainable = new float[clipNorm > 0 ? model.layout().trainable() : 0];
     this.scratch = new float[this.plan.stream().mapToInt(Partition::length).max().orElse(0)];
+    this.words = ByteBuffer.allocate(scratch.length * Float.BYTES);
   }
 
   /**
@@ -116,9 +120,19 @@ final class OutgoingGradient {
 
   /** Rounding to the exchange type keeps the order, so the largest magnitude decides for all. */
   private boolean travelsFinite(Partition partition) {
-    float largest = largestMagnitude(values(partition));
     DataType travelsAs = isCompressed(partition) ? DataType.FLOAT32 : type;
+    if (travelsAs == DataType.FLOAT32 && !isClipped(partition)) {
+      return isFinite(partition);
+    }
+    float largest = largestMagnitude(values(partition));
     return Tensor.copyOf(travelsAs, FloatBuffer.wrap(new float[] {largest})).isFinite();
+  }
+
+  /** Over the bits as they would travel, which is several times as fast as over floats. */
+  private boolean isFinite(Partition partition) {
+    ByteBuffer bits = words.clear().limit(partition.length() * Float.BYTES);
+    model.readGradient(partition.first(), bits.order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer());
+    return Tensor.wrap(DataType.FLOAT32, bits).isFinite();
   }
 
   /** The partition's elements, valid until the next call. */

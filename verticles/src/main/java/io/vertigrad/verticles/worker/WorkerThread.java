@@ -96,7 +96,7 @@ public class WorkerThread {
   }
 
   private boolean trainWithServers(TrainingPlan plan, Model model, Dataset data) {
-    BusExchange exchange = BusExchange.of(vertx.eventBus(), job);
+    BusExchange exchange = BusExchange.of(vertx, job);
     TrainingLoop loop =
         new TrainingLoop(
             model, plan, exchange, member, rank -> batches(data, rank), System::nanoTime);

@@ -1,0 +1,18 @@
+package io.vertigrad.codecs;
+
+import java.nio.ByteBuffer;
+
+/**
+ * A frame as bytes, in two pieces so that its payload need not be copied to stand behind the
+ * header.
+ *
+ * @param header its first bytes; position 0
+ * @param payload the rest, often a view of the frame's tensor; never to be written
+ */
+public record FrameBytes(ByteBuffer header, ByteBuffer payload) {
+
+  /** Bytes of both. */
+  public int length() {
+    return header.remaining() + payload.remaining();
+  }
+}

@@ -1,0 +1,102 @@
+package io.vertigrad.verticles.transport;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameBytes;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.FrameLimits;
+import io.vertx.core.internal.buffer.BufferInternal;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * One message of a stream: 16 bytes that say what it is and how long, then its body.
+ *
+ * <p>Little-endian: body length (u32), kind (u8), three zero bytes, number (i64). An answer has the
+ * number of its request; of {@link Kind#OPEN} it is the format.
+ *
+ * @param body a frame, or UTF-8 text; empty for the others and for an answer without frame
+ */
+record Envelope(Kind kind, long number, byte[] body) {
+
+  static final int HEADER_BYTES = 16;
+
+  /** Number of the first message of a stream: "VGSTRM01" as its bytes spell it. */
+  static final long FORMAT = 0x31304d52_54534756L;
+
+  private static final int MAX_TEXT_BYTES = 4_096;
+  private static final Kind[] KINDS = Kind.values();
+
+  /** What a message is, by its code on the wire. */
+  enum Kind {
+    /** The address that all requests of this stream are for. */
+    OPEN(MAX_TEXT_BYTES),
+    REQUEST(FrameLimits.MAX_FRAME_BYTES),
+    ANSWER(FrameLimits.MAX_FRAME_BYTES),
+    /** Why there is no answer. */
+    FAILURE(MAX_TEXT_BYTES),
+    /** Asks for a {@link #PONG}: is anybody there? */
+    PING(0),
+    PONG(0);
+
+    private final int maxBytes;
+
+    Kind(int maxBytes) {
+      this.maxBytes = maxBytes;
+    }
+
+    /** Longest body. */
+    int maxBytes() {
+      return maxBytes;
+    }
+  }
+
+  /** The bytes of a message with a frame, or with none where {@code frame} is null. */
+  static ByteBuf of(Kind kind, long number, Frame frame, ByteBufAllocator memory) {
+    if (frame == null) {
+      return header(kind, number, 0, memory);
+    }
+    FrameBytes bytes = FrameCodecs.encode(frame);
+    return header(kind, number, bytes.length(), memory)
+        .writeBytes(bytes.header())
+        .writeBytes(bytes.payload());
+  }
+
+  /** The bytes of a message with a text, which is cut where it is too long. */
+  static ByteBuf of(Kind kind, long number, String text, ByteBufAllocator memory) {
+    byte[] body = text.getBytes(StandardCharsets.UTF_8);
+    int length = Math.min(body.length, kind.maxBytes());
+    return header(kind, number, length, memory).writeBytes(body, 0, length);
+  }
+
+  /** The bytes of a message without body. */
+  static ByteBuf of(Kind kind, ByteBufAllocator memory) {
+    return header(kind, 0, 0, memory);
+  }
+
+  private static ByteBuf header(Kind kind, long number, int length, ByteBufAllocator memory) {
+    return memory
+        .directBuffer(HEADER_BYTES + length)
+        .writeIntLE(length)
+        .writeIntLE(kind.ordinal())
+        .writeLongLE(number);
+  }
+
+  /** The kind of this code, or null. */
+  static Kind kind(int code) {
+    return code >= 0 && code < KINDS.length ? KINDS[code] : null;
+  }
+
+  /** The body as text. */
+  String text() {
+    return new String(body, StandardCharsets.UTF_8);
+  }
+
+  /** The body as a frame, which may stay a view of it; null where there is none. */
+  Frame frame() {
+    return body.length == 0
+        ? null
+        : FrameCodecs.decode(0, BufferInternal.buffer(Unpooled.wrappedBuffer(body)));
+  }
+}

@@ -1,0 +1,51 @@
+package io.vertigrad.verticles.transport;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.verticles.job.ExchangeConfig;
+import io.vertigrad.verticles.job.TransportKind;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.util.Optional;
+import java.util.function.Function;
+
+/** Carries a frame to whoever listens at an address, and the answer back. Any thread. */
+public interface Transport {
+
+  /** An address that is listened at. */
+  interface Listening {
+
+    /** Ends it; completes when nobody finds the address any more. */
+    Future<Void> close();
+  }
+
+  /**
+   * What this process and this job use: streams where they are wanted and this process {@linkplain
+   * Streams#open opened} them, else the event bus.
+   */
+  static Transport of(Vertx vertx, ExchangeConfig config) {
+    Optional<Streams> streams = Streams.of(vertx);
+    return streams.isPresent() && config.transport() == TransportKind.STREAM
+        ? new StreamTransport(vertx, streams.get())
+        : new BusTransport(vertx.eventBus());
+  }
+
+  /**
+   * Lets others reach an address, by whichever transport they use.
+   *
+   * @param answers called on the caller's context; its future is what the sender gets, null allowed
+   * @return completes when others can find it
+   */
+  static Future<Listening> listen(
+      Vertx vertx, String address, Function<Frame, Future<Frame>> answers) {
+    return BusListener.open(vertx, address, answers);
+  }
+
+  /**
+   * Sends a frame; it is encoded before this returns, except while its way is still being found.
+   *
+   * @param limitMillis how long to wait for the answer
+   * @return the answer, which may be null; fails with a {@link
+   *     io.vertx.core.eventbus.ReplyException} when nobody listens or answers in time
+   */
+  Future<Frame> request(String address, Frame frame, long limitMillis);
+}

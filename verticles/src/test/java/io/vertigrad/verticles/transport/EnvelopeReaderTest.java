@@ -1,0 +1,140 @@
+package io.vertigrad.verticles.transport;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.PeerPartition;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.verticles.transport.Envelope.Kind;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class EnvelopeReaderTest {
+
+  private static final Frame FRAME =
+      new PeerPartition(new ExchangeId(1, 2, 3, 4, 5, 6), 7, 0, Tensor.ofFloats(1, 2, 3));
+
+  private final List<Envelope> messages = new ArrayList<>();
+  private final List<String> faults = new ArrayList<>();
+  private final EnvelopeReader reader = new EnvelopeReader(messages::add, faults::add);
+
+  @Test
+  void shouldWriteTheDocumentedBytes() {
+    ByteBuf bytes = Envelope.of(Kind.FAILURE, 0x0102030405060708L, "no", memory());
+
+    assertEquals("02000000" + "03000000" + "0807060504030201" + "6e6f", ByteBufUtil.hexDump(bytes));
+  }
+
+  @Test
+  void shouldSpellItsFormatInTheFirstMessage() {
+    ByteBuf bytes = Envelope.of(Kind.OPEN, Envelope.FORMAT, "a", memory());
+
+    assertEquals("VGSTRM01", bytes.toString(8, 8, java.nio.charset.StandardCharsets.US_ASCII));
+  }
+
+  @Test
+  void shouldReadTheSameMessagesHoweverTheyAreCut() {
+    byte[] stream = stream();
+    for (int cut = 0; cut <= stream.length; cut++) {
+      messages.clear();
+      EnvelopeReader fresh = new EnvelopeReader(messages::add, faults::add);
+      fresh.read(Unpooled.wrappedBuffer(stream, 0, cut));
+      fresh.read(Unpooled.wrappedBuffer(stream, cut, stream.length - cut));
+
+      assertMessages();
+    }
+    assertEquals(List.of(), faults);
+  }
+
+  @Test
+  void shouldReadTheSameMessagesByteByByte() {
+    for (byte one : stream()) {
+      reader.read(Unpooled.wrappedBuffer(new byte[] {one}));
+    }
+
+    assertMessages();
+  }
+
+  @Test
+  void shouldRefuseALengthBeforeItAllocates() {
+    reader.read(Unpooled.wrappedBuffer(header(Integer.MAX_VALUE, Kind.ANSWER.ordinal())));
+
+    assertEquals(List.of("ANSWER of 2147483647 bytes, expected 0 to 523776"), faults);
+  }
+
+  @Test
+  void shouldRefuseANegativeLengthAndAnUnknownKind() {
+    reader.read(Unpooled.wrappedBuffer(header(-1, Kind.PING.ordinal())));
+    new EnvelopeReader(messages::add, faults::add)
+        .read(Unpooled.wrappedBuffer(header(0, Kind.PONG.ordinal() + 1)));
+
+    assertEquals(
+        List.of(
+            "PING of 4294967295 bytes, expected 0 to 0", "a message of kind 6, expected 0 to 5"),
+        faults);
+  }
+
+  @Test
+  void shouldReadNothingAfterAFault() {
+    reader.read(Unpooled.wrappedBuffer(header(1, Kind.PING.ordinal()), stream()));
+
+    assertEquals(List.of(), messages);
+    assertEquals(1, faults.size());
+  }
+
+  @Test
+  void shouldNeverThrowWhateverComes() {
+    Random random = new Random(5);
+    for (int trial = 0; trial < 2_000; trial++) {
+      byte[] stream = stream();
+      for (int change = 0; change < 3; change++) {
+        stream[random.nextInt(stream.length)] = (byte) random.nextInt();
+      }
+      new EnvelopeReader(
+              message -> {
+                message.text();
+                message.frame();
+              },
+              faults::add)
+          .read(Unpooled.wrappedBuffer(stream));
+    }
+  }
+
+  private void assertMessages() {
+    assertEquals(3, messages.size());
+    assertEquals(Kind.PING, messages.get(0).kind());
+    assertEquals(Kind.REQUEST, messages.get(1).kind());
+    assertEquals(9, messages.get(1).number());
+    assertEquals(FRAME, messages.get(1).frame());
+    assertEquals(Kind.ANSWER, messages.get(2).kind());
+    assertNull(messages.get(2).frame());
+    assertArrayEquals(new byte[0], messages.get(2).body());
+  }
+
+  private static byte[] stream() {
+    ByteBuf all =
+        Unpooled.wrappedBuffer(
+            Envelope.of(Kind.PING, memory()),
+            Envelope.of(Kind.REQUEST, 9, FRAME, memory()),
+            Envelope.of(Kind.ANSWER, 9, (Frame) null, memory()));
+    return ByteBufUtil.getBytes(all);
+  }
+
+  private static byte[] header(int length, int kind) {
+    return ByteBufUtil.getBytes(
+        Unpooled.buffer().writeIntLE(length).writeIntLE(kind).writeLongLE(0));
+  }
+
+  private static UnpooledByteBufAllocator memory() {
+    return UnpooledByteBufAllocator.DEFAULT;
+  }
+}
