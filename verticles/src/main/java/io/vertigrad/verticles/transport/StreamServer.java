@@ -6,10 +6,13 @@ import io.vertx.core.Vertx;
 import io.vertx.core.net.NetServer;
 import io.vertx.core.net.NetSocket;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The port where one address takes streams, served on the event loop of whoever opened it. */
 final class StreamServer {
 
+  private static final Logger LOG = LoggerFactory.getLogger(StreamServer.class);
   private static final long OPENING_MILLIS = 10_000;
 
   private final Vertx vertx;
@@ -23,7 +26,11 @@ final class StreamServer {
     this.streams = streams;
     this.address = address;
     this.answers = answers;
-    this.server = vertx.createNetServer(streams.listening()).connectHandler(this::accept);
+    this.server =
+        vertx
+            .createNetServer(streams.listening())
+            .connectHandler(this::accept)
+            .exceptionHandler(bad -> LOG.debug("stream to {}: {}", address, bad.toString()));
   }
 
   /** Opens a port; fails when there is none. */
