@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.transport;
 
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.json.JsonObject;
@@ -39,7 +40,16 @@ final class StreamWays {
    */
   Future<Transport> to(String address) {
     Future<Transport> known = ways.get(address);
-    return known != null ? known : ways.computeIfAbsent(address, this::find);
+    if (known != null) {
+      return known;
+    }
+    Promise<Transport> way = Promise.promise();
+    known = ways.putIfAbsent(address, way.future());
+    if (known != null) {
+      return known;
+    }
+    find(address).onFailure(nobody -> ways.remove(address, way.future())).onComplete(way);
+    return way.future();
   }
 
   /** Looks after every stream; some times a second. */
@@ -50,13 +60,10 @@ final class StreamWays {
   private Future<Transport> find(String address) {
     DeliveryOptions asking =
         new DeliveryOptions().addHeader(BusListener.WHERE, "").setSendTimeout(ASK_MILLIS);
-    Future<Transport> way =
-        vertx
-            .eventBus()
-            .<JsonObject>request(address, null, asking)
-            .compose(answer -> connect(address, answer.body()));
-    way.onFailure(unreachable -> ways.remove(address, way));
-    return way;
+    return vertx
+        .eventBus()
+        .<JsonObject>request(address, null, asking)
+        .compose(answer -> connect(address, answer.body()));
   }
 
   private Future<Transport> connect(String address, JsonObject where) {

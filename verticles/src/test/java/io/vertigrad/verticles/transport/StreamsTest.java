@@ -124,6 +124,22 @@ class StreamsTest {
   }
 
   @Test
+  void shouldAskAgainForAnAddressNobodyHasWhenTheAnswerComesAtOnce() {
+    Promise<Throwable> second = Promise.promise();
+    vertx.runOnContext(
+        go ->
+            streams()
+                .ways()
+                .to(ADDRESS)
+                .recover(first -> streams().ways().to(ADDRESS))
+                .onFailure(second::complete));
+
+    assertInstanceOf(ReplyException.class, await(second.future()));
+    listen(Future::succeededFuture);
+    assertEquals(FRAME, await(stream().request(ADDRESS, FRAME, LIMIT_MILLIS)));
+  }
+
+  @Test
   void shouldFailARequestThatIsNotAnsweredInTime() {
     listen(frame -> Promise.<Frame>promise().future());
 
