@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicReference;
  *
  * <p>The same request and reply, sizes and window as the product's, but no strategy, no sum, no
  * check, no barrier and the same two buffers for ever: what is left is the bus's own cost, which no
- * exchange over it can undercut.
+ * exchange over it could undercut, and the reason why the product's tensors take streams.
  */
 final class BareBus {
 
