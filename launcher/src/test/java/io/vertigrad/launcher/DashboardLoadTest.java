@@ -1,5 +1,6 @@
 package io.vertigrad.launcher;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Addresses;
@@ -21,15 +22,24 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Whether a run goes on, in bounded memory, when many watch it; the watchers live in this JVM. */
+/**
+ * Whether a run goes on, in bounded memory, when many watch it, and whether a program in Node can;
+ * the many live in this JVM, and both tests watch one run.
+ */
 @Tag("slow")
+@TestInstance(Lifecycle.PER_CLASS)
 final class DashboardLoadTest {
 
   private static final int SOCKETS = 200;
@@ -45,8 +55,15 @@ final class DashboardLoadTest {
   private final AtomicLong messages = new AtomicLong();
   private WebSocketClient client;
   private CoordinatorVerticle coordinator;
+  private URI page;
 
-  @AfterEach
+  @BeforeAll
+  void train() {
+    page = startTraining();
+    Awaitility.await().atMost(Duration.ofSeconds(LIMIT_SECONDS)).until(() -> samples.get() > 0);
+  }
+
+  @AfterAll
   void close() {
     Await.result(coordinator.stop("the test is over"), LIMIT_SECONDS, "stopping");
     Await.result(vertx.close(), LIMIT_SECONDS, "closing");
@@ -54,8 +71,6 @@ final class DashboardLoadTest {
 
   @Test
   void shouldTrainOnInAsLittleMemoryWhenTwoHundredWatchAndOneNeverReads() {
-    URI page = startTraining();
-    Awaitility.await().atMost(Duration.ofSeconds(LIMIT_SECONDS)).until(() -> samples.get() > 0);
     double alone = 0;
     double watched = 0;
     long heap = 0;
@@ -72,6 +87,28 @@ final class DashboardLoadTest {
     assertTrue(messages.get() > SOCKETS, "they heard " + messages);
     // Told, not asserted: how fast a shared machine is says nothing about the code.
     LOG.info("samples/s: {} watched, {} alone", watched / ROUNDS, alone / ROUNDS);
+  }
+
+  @Test
+  void shouldTellAProgramInNodeASnapshotAndThenDeltas() throws Exception {
+    NodeWatch node = NodeWatch.of(page.toString(), 4);
+
+    assertEquals(0, node.exit(), node::toString);
+    assertEquals(5, node.lines().size(), node::toString);
+    long number = found("snapshot (\\d+) of watched: running, 4 members", node.lines().get(0));
+    for (String line : node.lines().subList(1, 5)) {
+      assertEquals(++number, found("delta (\\d+): running, .*", line));
+    }
+    String versions = "delta .*, version (\\d+), \\d+ samples/s";
+    assertTrue(
+        found(versions, node.lines().get(4)) > found(versions, node.lines().get(1)),
+        node::toString);
+  }
+
+  private static long found(String pattern, String line) {
+    Matcher matcher = Pattern.compile(pattern).matcher(line);
+    assertTrue(matcher.matches(), line);
+    return Long.parseLong(matcher.group(1));
   }
 
   private URI startTraining() {
