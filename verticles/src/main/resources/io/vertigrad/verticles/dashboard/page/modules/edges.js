@@ -1,0 +1,96 @@
+// What flows between two members, as the workers counted it: lines, their width and a figure.
+
+import { shape } from './dom.js';
+import { bytes } from './format.js';
+
+const LABELLED = 10;
+const WIDEST = 7;
+const GONE = ['lost', 'left'];
+
+/** Pairs {from, to, out, back}: bytes per second from one to the other and back, where counted. */
+export function pairs(run) {
+  return run.run.servers > 0 ? toServers(run) : betweenWorkers(run);
+}
+
+export const total = ({ out, back }) => (out ?? 0) + (back ?? 0);
+
+export const measured = ({ out, back }) => out !== undefined || back !== undefined;
+
+/** For people: which way how much. */
+export function words({ from, to, out, back }) {
+  const name = (member) => `${member.role} ${member.rank}`;
+  return `${name(from)} to ${name(to)}: ${bytes(out)}/s, back: ${bytes(back)}/s`;
+}
+
+/** Lines between the places of members; with a figure each where they are few. */
+export function drawn(edges, places) {
+  const labelled = edges.filter((edge) => total(edge) > 0).length <= LABELLED;
+  const lines = edges.map((edge) => line(edge, places));
+  const figures = labelled ? edges.filter((edge) => flows(edge)).map((edge) => figure(edge, places)) : [];
+  return [...lines, ...figures];
+}
+
+function toServers(run) {
+  return run.of('worker').flatMap((from) =>
+    run.of('server').map((to) => ({
+      from,
+      to,
+      out: from.sentToPerSecond?.[to.rank],
+      back: from.receivedFromPerSecond?.[to.rank],
+    })),
+  );
+}
+
+/** The edges of the job file, and whatever else is used; either end may have counted. */
+function betweenWorkers(run) {
+  const workers = new Map(run.of('worker').map((worker) => [worker.rank, worker]));
+  const ends = new Map();
+  const add = (one, other) => ends.set([Math.min(one, other), Math.max(one, other)].join(), [one, other]);
+  (run.run.links ?? []).forEach(([one, other]) => add(Math.min(one, other), Math.max(one, other)));
+  for (const worker of workers.values()) {
+    Object.entries(worker.sentToPerSecond ?? {})
+      .filter(([rank, rate]) => rate > 0 && workers.has(Number(rank)))
+      .forEach(([rank]) => add(Math.min(worker.rank, rank), Math.max(worker.rank, rank)));
+  }
+  return [...ends.values()]
+    .map(([one, other]) => [workers.get(one), workers.get(other)])
+    .filter(([from, to]) => from && to)
+    .map(([from, to]) => ({ from, to, out: rate(from, to), back: rate(to, from) }));
+}
+
+const rate = (from, to) =>
+  from.sentToPerSecond?.[to.rank] ?? to.receivedFromPerSecond?.[from.rank];
+
+const gone = ({ from, to }) => GONE.includes(from.condition) || GONE.includes(to.condition);
+
+const flows = (edge) => total(edge) > 0 && !gone(edge);
+
+const placeOf = (member, places) => places.get(`${member.role} ${member.rank}`);
+
+function line(edge, places) {
+  const [from, to] = [placeOf(edge.from, places), placeOf(edge.to, places)];
+  const kind = gone(edge) ? ' gone' : flows(edge) ? ' flowing' : '';
+  const drawing = shape(
+    'line',
+    {
+      x1: from.x,
+      y1: from.y,
+      x2: to.x,
+      y2: to.y,
+      class: `edge${kind}`,
+      'data-edge': `${edge.from.role} ${edge.from.rank}, ${edge.to.role} ${edge.to.rank}`,
+      'data-bytes': total(edge),
+    },
+    shape('title', {}, words(edge)),
+  );
+  drawing.style.strokeWidth = `${Math.min(WIDEST, 1 + Math.log10(1 + total(edge) / 1e5) * 1.6)}px`;
+  return drawing;
+}
+
+/** Off the middle, where edges cross; near the worker, where those to one server lie apart. */
+function figure(edge, places) {
+  const [from, to] = [placeOf(edge.from, places), placeOf(edge.to, places)];
+  const x = from.x + 0.36 * (to.x - from.x);
+  const y = from.y + 0.36 * (to.y - from.y);
+  return shape('text', { class: 'flow', x, y, dy: '0.35em' }, `${bytes(total(edge))}/s`);
+}
