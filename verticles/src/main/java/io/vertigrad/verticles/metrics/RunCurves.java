@@ -7,6 +7,9 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
 
 /**
  * The curves of a run that is over, of bounded length: training loss of all workers together, and
@@ -18,6 +21,7 @@ public final class RunCurves {
 
   private final Curve losses = new Curve();
   private final TestCurve tests = new TestCurve();
+  private final Map<Integer, WorkerProgress> reports = new LinkedHashMap<>();
   private long startedMillis;
 
   private RunCurves() {}
@@ -26,6 +30,7 @@ public final class RunCurves {
   public static RunCurves read(Path events) throws IOException {
     RunCurves curves = new RunCurves();
     EventFile.forEach(events, curves::add);
+    curves.average();
     return curves;
   }
 
@@ -58,7 +63,30 @@ public final class RunCurves {
       tests.add(tested);
     } else if (event instanceof WorkerProgress worker && worker.samples() > 0) {
       // A stage that others follow counts no samples and knows no loss.
-      losses.add(worker.timeMillis(), worker.version(), worker.loss(), 0);
+      report(worker);
     }
+  }
+
+  private void report(WorkerProgress worker) {
+    if (reports.containsKey(worker.rank())) {
+      average();
+    }
+    reports.put(worker.rank(), worker);
+  }
+
+  /** A point is the mean of one report of each worker, or of those that reported meanwhile. */
+  private void average() {
+    if (!reports.isEmpty()) {
+      losses.add(
+          Math.round(mean(WorkerProgress::timeMillis)),
+          Math.round(mean(WorkerProgress::version)),
+          mean(WorkerProgress::loss),
+          0);
+    }
+    reports.clear();
+  }
+
+  private double mean(ToDoubleFunction<WorkerProgress> of) {
+    return reports.values().stream().mapToDouble(of).average().orElseThrow();
   }
 }

@@ -5,6 +5,7 @@ import { bytes } from './format.js';
 
 const LABELLED = 10;
 const WIDEST = 7;
+const CROSSING = 24;
 const GONE = ['lost', 'left'];
 
 /** Pairs {from, to, out, back}: bytes per second from one to the other and back, where counted. */
@@ -61,6 +62,17 @@ function betweenWorkers(run) {
 const rate = (from, to) =>
   from.sentToPerSecond?.[to.rank] ?? to.receivedFromPerSecond?.[from.rank];
 
+/** In the middle; beside it where edges cross, near the worker where those to a server lie apart. */
+function where(from, to, places) {
+  const all = [...places.values()];
+  const mean = (of) => all.reduce((sum, place) => sum + of(place), 0) / all.length;
+  const off = Math.hypot(
+    (from.x + to.x) / 2 - mean((place) => place.x),
+    (from.y + to.y) / 2 - mean((place) => place.y),
+  );
+  return to.member.role === 'server' || (all.length > 2 && off < CROSSING) ? 0.36 : 0.5;
+}
+
 const gone = ({ from, to }) => GONE.includes(from.condition) || GONE.includes(to.condition);
 
 const flows = (edge) => total(edge) > 0 && !gone(edge);
@@ -87,10 +99,10 @@ function line(edge, places) {
   return drawing;
 }
 
-/** Off the middle, where edges cross; near the worker, where those to one server lie apart. */
 function figure(edge, places) {
   const [from, to] = [placeOf(edge.from, places), placeOf(edge.to, places)];
-  const x = from.x + 0.36 * (to.x - from.x);
-  const y = from.y + 0.36 * (to.y - from.y);
+  const along = where(from, to, places);
+  const x = from.x + along * (to.x - from.x);
+  const y = from.y + along * (to.y - from.y);
   return shape('text', { class: 'flow', x, y, dy: '0.35em' }, `${bytes(total(edge))}/s`);
 }
