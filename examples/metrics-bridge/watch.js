@@ -9,7 +9,7 @@ const { EventBus } = require('./browser.js');
 
 const page = process.argv[2] ?? 'http://127.0.0.1:8350/';
 const wanted = Number(process.argv[3] ?? Infinity);
-const PING_MILLIS = 5000;
+const OPTIONS = { vertxbus_ping_interval: 5000 };
 
 class Watch {
   #waiting = [];
@@ -17,7 +17,7 @@ class Watch {
 
   constructor(job) {
     this.job = job;
-    this.bus = new EventBus(new URL('eventbus', page).href, { vertxbus_ping_interval: PING_MILLIS });
+    this.bus = new EventBus(new URL('eventbus', page).href, OPTIONS);
     this.bus.onopen = () => this.#opened();
     this.bus.onclose = () => (this.#heard > 0 ? process.exit(0) : give(`${page} closed the line`));
   }
@@ -55,8 +55,9 @@ class Watch {
   }
 
   #show({ number, state }) {
-    const rate = Math.round(state.samplesPerSecond ?? 0);
-    console.log(`delta ${number}: ${state.phase}, version ${state.version ?? 0}, ${rate} samples/s`);
+    const { phase, version = 0, samplesPerSecond = 0 } = state;
+    const rate = Math.round(samplesPerSecond);
+    console.log(`delta ${number}: ${phase}, version ${version}, ${rate} samples/s`);
     if (++this.#heard >= wanted) {
       this.bus.close();
     }

@@ -14,9 +14,10 @@ class Comparison {
     this.smoothing = byId('smoothing');
     const chart = (id, label, value, empty) => new Chart(byId(id), { label, value, empty });
     const untested = 'None of these runs was tested.';
+    const hundredths = (value) => percent(value, 2);
     this.training = chart('training', 'Training loss of each run', figure, 'No step was reported.');
     this.loss = chart('loss', 'Test loss of each run', figure, untested);
-    this.accuracy = chart('accuracy', 'Accuracy of each run in percent', (v) => percent(v, 2), untested);
+    this.accuracy = chart('accuracy', 'Accuracy of each run, percent', hundredths, untested);
     setText(byId('description'), `of ${many(runs.length, 'finished run')}`);
     byId('runs').append(...this.runs.map((run) => this.#choice(run)));
     byId('table').append(tableOf(table));

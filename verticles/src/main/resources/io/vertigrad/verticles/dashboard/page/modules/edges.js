@@ -25,10 +25,9 @@ export function words({ from, to, out, back }) {
 
 /** Lines between the places of members; with a figure each where they are few. */
 export function drawn(edges, places) {
-  const labelled = edges.filter((edge) => total(edge) > 0).length <= LABELLED;
+  const used = edges.filter((edge) => flows(edge));
   const lines = edges.map((edge) => line(edge, places));
-  const figures = labelled ? edges.filter((edge) => flows(edge)).map((edge) => figure(edge, places)) : [];
-  return [...lines, ...figures];
+  return used.length > LABELLED ? lines : [...lines, ...used.map((edge) => figure(edge, places))];
 }
 
 function toServers(run) {
@@ -46,12 +45,15 @@ function toServers(run) {
 function betweenWorkers(run) {
   const workers = new Map(run.of('worker').map((worker) => [worker.rank, worker]));
   const ends = new Map();
-  const add = (one, other) => ends.set([Math.min(one, other), Math.max(one, other)].join(), [one, other]);
-  (run.run.links ?? []).forEach(([one, other]) => add(Math.min(one, other), Math.max(one, other)));
+  const add = (...ranks) => {
+    const pair = [Math.min(...ranks), Math.max(...ranks)];
+    ends.set(pair.join(), pair);
+  };
+  (run.run.links ?? []).forEach(([one, other]) => add(one, other));
   for (const worker of workers.values()) {
     Object.entries(worker.sentToPerSecond ?? {})
       .filter(([rank, rate]) => rate > 0 && workers.has(Number(rank)))
-      .forEach(([rank]) => add(Math.min(worker.rank, rank), Math.max(worker.rank, rank)));
+      .forEach(([rank]) => add(worker.rank, Number(rank)));
   }
   return [...ends.values()]
     .map(([one, other]) => [workers.get(one), workers.get(other)])
@@ -62,7 +64,7 @@ function betweenWorkers(run) {
 const rate = (from, to) =>
   from.sentToPerSecond?.[to.rank] ?? to.receivedFromPerSecond?.[from.rank];
 
-/** In the middle; beside it where edges cross, near the worker where those to a server lie apart. */
+/** In the middle; beside it where edges cross, near the worker where those to servers part. */
 function where(from, to, places) {
   const all = [...places.values()];
   const mean = (of) => all.reduce((sum, place) => sum + of(place), 0) / all.length;

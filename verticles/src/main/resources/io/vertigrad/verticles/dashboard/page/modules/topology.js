@@ -27,7 +27,8 @@ export class Topology {
     const evaluators = run.of('evaluator');
     const height = places.height;
     this.svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
-    const known = pairs(run).filter(({ from, to }) => [from, to].every((end) => places.at.has(`${end.role} ${end.rank}`)));
+    const shown = ({ role, rank }) => places.at.has(`${role} ${rank}`);
+    const known = pairs(run).filter(({ from, to }) => shown(from) && shown(to));
     this.svg.setAttribute('aria-label', described(run, known));
     const edges = drawn(known, places.at);
     const nodes = [...places.at.values()].map(node);
@@ -38,7 +39,8 @@ export class Topology {
     }
     this.svg.replaceChildren(...edges, ...nodes);
     const hidden = run.of('worker').length - workers.length;
-    setText(this.rest, [hidden > 0 && `and ${hidden} more workers`, uncounted(run, known)].filter(Boolean).join('; '));
+    const more = hidden > 0 && `and ${hidden} more workers`;
+    setText(this.rest, [more, uncounted(run, known)].filter(Boolean).join('; '));
   }
 }
 
