@@ -20,7 +20,8 @@ export const measured = ({ out, back }) => out !== undefined || back !== undefin
 /** For people: which way how much. */
 export function words({ from, to, out, back }) {
   const name = (member) => `${member.role} ${member.rank}`;
-  return `${name(from)} to ${name(to)}: ${bytes(out)}/s, back: ${bytes(back)}/s`;
+  const rate = (value) => (value === undefined ? 'not counted' : `${bytes(value)}/s`);
+  return `${name(from)} to ${name(to)}: ${rate(out)}, back: ${rate(back)}`;
 }
 
 /** Lines between the places of members; with a figure each where they are few. */
