@@ -11,6 +11,7 @@ import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.scale.ScaleBenchmark;
 import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
+import io.vertigrad.benchmarks.watching.WatchingBenchmark;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +28,7 @@ final class BenchmarkMain {
           new ExchangeBenchmark(),
           new AllReduceBenchmark(),
           new MemoryBenchmark(),
+          new WatchingBenchmark(),
           new JmhBenchmark(),
           new ScaleBenchmark(),
           new ConvergenceBenchmark(System.getProperty(DATA, "")));
@@ -34,8 +36,8 @@ final class BenchmarkMain {
   private BenchmarkMain() {}
 
   /**
-   * {@code [compute|scaling|pipeline|exchange|allreduce|memory|jmh|scale|convergence|all]...
-   * [--quick]}, everything by default.
+   * {@code [compute|scaling|pipeline|exchange|allreduce|memory|watching|jmh|scale|convergence
+   * |all]... [--quick]}, everything by default.
    */
   public static void main(String[] arguments) throws Exception {
     List<String> names = new ArrayList<>(List.of(arguments));

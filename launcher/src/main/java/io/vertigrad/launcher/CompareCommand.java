@@ -1,13 +1,18 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.run.FinishedRun;
 import io.vertigrad.launcher.run.RunLog;
+import io.vertigrad.launcher.terminal.ComparisonTable;
 import io.vertigrad.launcher.terminal.ComparisonText;
+import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code vertigrad compare}: finished runs side by side. */
@@ -15,10 +20,15 @@ import picocli.CommandLine.Parameters;
     name = "compare",
     mixinStandardHelpOptions = true,
     sortOptions = false,
-    description = "Prints finished runs side by side, and their accuracy at shared sample counts.",
+    description = {
+      "Prints finished runs side by side, and their accuracy at shared sample counts.",
+      "With --serve, a page shows their curves on top of each other."
+    },
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n")
 final class CompareCommand implements Callable<Integer> {
+
+  private static final long START_SECONDS = 60;
 
   @Parameters(
       paramLabel = "DIR",
@@ -26,11 +36,36 @@ final class CompareCommand implements Callable<Integer> {
       description = "Folders of runs, such as runs/<time>-<job>.")
   private List<Path> folders;
 
+  @Option(
+      names = "--serve",
+      description = "Shows their curves and the table in the browser too, until Ctrl-C.")
+  private boolean serve;
+
+  @Option(
+      names = "--port",
+      paramLabel = "N",
+      defaultValue = "8350",
+      description = "Port of that page (${DEFAULT-VALUE}); a free one when it is taken, or 0.")
+  private int port;
+
   @Override
-  public Integer call() {
+  public Integer call() throws InterruptedException {
     RunLog.leaveConsole();
     List<FinishedRun> runs = folders.stream().map(FinishedRun::read).toList();
-    ComparisonText.of(runs).forEach(System.out::println);
+    ComparisonTable table = ComparisonTable.of(runs);
+    ComparisonText.of(table).forEach(System.out::println);
+    if (serve) {
+      serve(runs, table);
+    }
     return ExitStatus.OK;
+  }
+
+  private void serve(List<FinishedRun> runs, ComparisonTable table) throws InterruptedException {
+    Vertx vertx = ClusterStart.alone();
+    String url =
+        Await.result(
+            ComparisonPage.start(vertx, port, runs, table), START_SECONDS, "starting the page");
+    System.out.println("comparison: " + url + "  (Ctrl-C ends it)");
+    new CountDownLatch(1).await();
   }
 }

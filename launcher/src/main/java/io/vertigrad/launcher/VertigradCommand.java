@@ -25,7 +25,7 @@ import picocli.CommandLine.Spec;
       "  vertigrad train conf/mnist-async.json --data DIR",
       "  vertigrad train --processes                  every role in its own JVM",
       "  vertigrad replay runs/<time>-<job>           shows a run again in the browser",
-      "  vertigrad compare runs/<one> runs/<other>    prints finished runs side by side",
+      "  vertigrad compare runs/<one> runs/<other>    finished runs side by side; --serve draws",
       "  vertigrad doctor                             checks this machine",
       "",
       "Exit codes: 0 all went well, 1 the job failed, 2 the input was wrong."

@@ -58,6 +58,14 @@ final class Browser implements AutoCloseable {
     return browser;
   }
 
+  /** Becomes what it was when it started: empty, light, of the same size. */
+  void forget() {
+    open("about:blank");
+    dark(false);
+    size(1280, 900);
+    complaints();
+  }
+
   void open(String url) {
     driver.get(url);
   }

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Addresses;
@@ -19,17 +20,23 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
 
-/** Whether a run goes on, in bounded memory, when many watch it; the watchers live in this JVM. */
+/**
+ * Whether a run goes on, in bounded memory, when many watch it, and whether a program in Node can;
+ * the many live in this JVM, and both tests watch one run.
+ */
 @Tag("slow")
+@TestInstance(Lifecycle.PER_CLASS)
 final class DashboardLoadTest {
 
   private static final int SOCKETS = 200;
@@ -38,15 +45,20 @@ final class DashboardLoadTest {
   private static final long LIMIT_SECONDS = 60;
   private static final long HEAP_GROWTH = 64 << 20;
 
-  private static final Logger LOG = LoggerFactory.getLogger(DashboardLoadTest.class);
-
   private final Vertx vertx = Vertx.vertx();
   private final AtomicLong samples = new AtomicLong();
   private final AtomicLong messages = new AtomicLong();
   private WebSocketClient client;
   private CoordinatorVerticle coordinator;
+  private URI page;
 
-  @AfterEach
+  @BeforeAll
+  void train() {
+    page = startTraining();
+    Awaitility.await().atMost(Duration.ofSeconds(LIMIT_SECONDS)).until(() -> samples.get() > 0);
+  }
+
+  @AfterAll
   void close() {
     Await.result(coordinator.stop("the test is over"), LIMIT_SECONDS, "stopping");
     Await.result(vertx.close(), LIMIT_SECONDS, "closing");
@@ -54,15 +66,10 @@ final class DashboardLoadTest {
 
   @Test
   void shouldTrainOnInAsLittleMemoryWhenTwoHundredWatchAndOneNeverReads() {
-    URI page = startTraining();
-    Awaitility.await().atMost(Duration.ofSeconds(LIMIT_SECONDS)).until(() -> samples.get() > 0);
-    double alone = 0;
-    double watched = 0;
     long heap = 0;
     for (int round = 0; round < ROUNDS; round++) {
-      alone += samplesPerSecond();
       List<WebSocket> watchers = watch(page);
-      watched += samplesPerSecond();
+      trainOn();
       heap = round == 0 ? usedHeap() : heap;
       long grown = usedHeap() - heap;
       assertTrue(grown < HEAP_GROWTH, "the heap grew by " + grown + " bytes");
@@ -70,8 +77,28 @@ final class DashboardLoadTest {
     }
 
     assertTrue(messages.get() > SOCKETS, "they heard " + messages);
-    // Told, not asserted: how fast a shared machine is says nothing about the code.
-    LOG.info("samples/s: {} watched, {} alone", watched / ROUNDS, alone / ROUNDS);
+  }
+
+  @Test
+  void shouldTellAProgramInNodeASnapshotAndThenDeltas() throws Exception {
+    NodeWatch node = NodeWatch.of(page.toString(), 4);
+
+    assertEquals(0, node.exit(), node::toString);
+    assertEquals(5, node.lines().size(), node::toString);
+    long number = found("snapshot (\\d+) of watched: running, 4 members", node.lines().get(0));
+    for (String line : node.lines().subList(1, 5)) {
+      assertEquals(++number, found("delta (\\d+): running, .*", line));
+    }
+    String versions = "delta .*, version (\\d+), \\d+ samples/s";
+    assertTrue(
+        found(versions, node.lines().get(4)) > found(versions, node.lines().get(1)),
+        node::toString);
+  }
+
+  private static long found(String pattern, String line) {
+    Matcher matcher = Pattern.compile(pattern).matcher(line);
+    assertTrue(matcher.matches(), line);
+    return Long.parseLong(matcher.group(1));
   }
 
   private URI startTraining() {
@@ -121,15 +148,13 @@ final class DashboardLoadTest {
     return watchers;
   }
 
-  private double samplesPerSecond() {
+  /** How fast is for {@code benchmarks/run watching} to say: a shared machine cannot. */
+  private void trainOn() {
     long before = samples.get();
-    long start = System.nanoTime();
     Awaitility.await()
         .pollDelay(Duration.ofMillis(ROUND_MILLIS))
         .atMost(Duration.ofSeconds(LIMIT_SECONDS))
         .until(() -> samples.get() > before);
-    double seconds = (System.nanoTime() - start) / (double) TimeUnit.SECONDS.toNanos(1);
-    return (samples.get() - before) / seconds;
   }
 
   private static long usedHeap() {

@@ -1,6 +1,7 @@
 package io.vertigrad.benchmarks.exchange;
 
 import io.vertigrad.benchmarks.process.ChildJvm;
+import io.vertigrad.benchmarks.process.HeapWatch;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

@@ -64,6 +64,22 @@ class RunReportTest {
 
   private static TrainingEvent progress(long timeMillis, long step) {
     return new WorkerProgress(
-        timeMillis, 0, 0, step, step, 0, 128 * step, 1, 0, 0, 0, 0, 0, 0, Map.of());
+        timeMillis,
+        0,
+        0,
+        step,
+        step,
+        0,
+        128 * step,
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        Map.of(),
+        Map.of(),
+        Map.of());
   }
 }

@@ -2,6 +2,7 @@ package io.vertigrad.launcher.run;
 
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.verticles.metrics.EventFile;
+import io.vertigrad.verticles.metrics.RunCurves;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
@@ -17,11 +18,13 @@ public final class FinishedRun {
 
   private final Path folder;
   private final JsonObject summary;
+  private final RunCurves curves;
   private final TreeMap<Double, Double> accuracies = new TreeMap<>();
 
-  private FinishedRun(Path folder, JsonObject summary) {
+  private FinishedRun(Path folder, JsonObject summary, RunCurves curves) {
     this.folder = folder;
     this.summary = summary;
+    this.curves = curves;
   }
 
   /**
@@ -39,7 +42,10 @@ public final class FinishedRun {
     require(Files.isReadable(directory.events()), folder, "events.jsonl is missing");
     try {
       FinishedRun run =
-          new FinishedRun(folder, new JsonObject(Files.readString(directory.summary())));
+          new FinishedRun(
+              folder,
+              new JsonObject(Files.readString(directory.summary())),
+              RunCurves.read(directory.events()));
       double samplesPerVersion = run.samplesPerVersion();
       EventFile.forEach(
           directory.events(),
@@ -67,6 +73,16 @@ public final class FinishedRun {
     return summary;
   }
 
+  /** Its losses and accuracies from beginning to end. */
+  public RunCurves curves() {
+    return curves;
+  }
+
+  /** Training samples behind each of its updates, on average. */
+  public double samplesPerVersion() {
+    return summary.getDouble("samples", 0.0) / Math.max(1, summary.getLong("version", 0L));
+  }
+
   /** Training samples behind its first evaluation; infinity when there is none. */
   public double firstTested() {
     return accuracies.isEmpty() ? Double.POSITIVE_INFINITY : accuracies.firstKey();
@@ -87,10 +103,6 @@ public final class FinishedRun {
     double span = after.getKey() - before.getKey();
     double share = span == 0 ? 0 : (samples - before.getKey()) / span;
     return OptionalDouble.of(before.getValue() + share * (after.getValue() - before.getValue()));
-  }
-
-  private double samplesPerVersion() {
-    return summary.getDouble("samples", 0.0) / Math.max(1, summary.getLong("version", 0L));
   }
 
   private static void require(boolean holds, Path folder, String otherwise) {

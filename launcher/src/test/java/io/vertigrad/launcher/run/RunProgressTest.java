@@ -67,6 +67,7 @@ class RunProgressTest {
 
   private static WorkerProgress worker(int rank, long version, long samples) {
     return new WorkerProgress(
-        0, rank, 0, version, version, 0, samples, 1, 0, 0, 0, 0, 0, 0, Map.of());
+        0, rank, 0, version, version, 0, samples, 1, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(),
+        Map.of());
   }
 }

@@ -52,6 +52,22 @@ final class EventTextTest {
 
   private static WorkerProgress progress(long version) {
     return new WorkerProgress(
-        0, 0, 0, version, version, 0, Math.max(1, version), 0.5, 0, 0, 0, 0, 0, 0, Map.of());
+        0,
+        0,
+        0,
+        version,
+        version,
+        0,
+        Math.max(1, version),
+        0.5,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        Map.of(),
+        Map.of(),
+        Map.of());
   }
 }

@@ -4,13 +4,10 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.bridge.PermittedOptions;
 import io.vertx.ext.web.Router;
-import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.BodyHandler;
-import io.vertx.ext.web.handler.StaticHandler;
 import io.vertx.ext.web.handler.sockjs.SockJSBridgeOptions;
 import io.vertx.ext.web.handler.sockjs.SockJSHandler;
 import io.vertx.ext.web.handler.sockjs.SockJSHandlerOptions;
@@ -21,9 +18,6 @@ import io.vertx.ext.web.handler.sockjs.SockJSHandlerOptions;
  */
 final class DashboardRoutes {
 
-  private static final String PAGE = "io/vertigrad/verticles/dashboard/page";
-  private static final String CONTENT_POLICY =
-      "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
   private static final int BODY_BYTES = 16 * 1024;
   private static final int HANDLERS = 16;
   private static final int ADDRESS_LENGTH = 100;
@@ -34,8 +28,7 @@ final class DashboardRoutes {
 
   static Router of(Vertx vertx, JobConfig job, JobView view, RunMeters meters) {
     Addresses addresses = job.addresses();
-    Router router = Router.router(vertx);
-    router.route().handler(new OwnOrigin(job.dashboard().host())).handler(DashboardRoutes::protect);
+    Router router = PageFiles.guarded(vertx, job.dashboard().host());
     router
         .route("/eventbus/*")
         .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES))
@@ -47,13 +40,7 @@ final class DashboardRoutes {
     router
         .get("/job")
         .respond(request -> Future.succeededFuture(new JsonObject().put("job", addresses.job())));
-    router
-        .get()
-        .handler(
-            StaticHandler.create(PAGE)
-                .setCachingEnabled(false)
-                .setFilesReadOnly(true)
-                .setDirectoryListing(false));
+    router.get().handler(PageFiles.startingAt("index.html"));
     return router;
   }
 
@@ -75,16 +62,5 @@ final class DashboardRoutes {
             .addInboundPermitted(new PermittedOptions().setAddress(addresses.metricsRequests()))
             .addOutboundPermitted(new PermittedOptions().setAddressRegex("metrics\\..+"));
     return SockJSHandler.create(vertx, transports).bridge(permitted, new BrowserLimits());
-  }
-
-  private static void protect(RoutingContext request) {
-    HttpServerResponse response = request.response();
-    response.putHeader("Content-Security-Policy", CONTENT_POLICY);
-    response.putHeader("X-Content-Type-Options", "nosniff");
-    response.putHeader("X-Frame-Options", "DENY");
-    response.putHeader("Referrer-Policy", "no-referrer");
-    response.putHeader("Cross-Origin-Resource-Policy", "same-origin");
-    response.putHeader("Cache-Control", "no-cache");
-    request.next();
   }
 }

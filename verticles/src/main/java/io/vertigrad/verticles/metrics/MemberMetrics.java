@@ -5,6 +5,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
+import java.util.Map;
 
 /** One rank of one role: whether its member is well, and what it said last. */
 final class MemberMetrics {
@@ -33,6 +34,8 @@ final class MemberMetrics {
     put("samplesPerSecond", 0.0);
     put("sentPerSecond", 0.0);
     put("receivedPerSecond", 0.0);
+    put("sentToPerSecond", byPartner(Map.of()));
+    put("receivedFromPerSecond", byPartner(Map.of()));
   }
 
   /** Takes in whatever an event tells of this member; a sign of life. */
@@ -54,6 +57,8 @@ final class MemberMetrics {
     put("waitingForData", rate.waitingForData());
     put("sentPerSecond", rate.sentPerSecond());
     put("receivedPerSecond", rate.receivedPerSecond());
+    put("sentToPerSecond", byPartner(rate.sentTo()));
+    put("receivedFromPerSecond", byPartner(rate.receivedFrom()));
     if (rate.samplesPerSecond() > 0) {
       curve.add(progress.timeMillis(), progress.version(), rate.loss(), rate.samplesPerSecond());
     }
@@ -80,6 +85,14 @@ final class MemberMetrics {
 
   JsonObject history() {
     return curve.toJson();
+  }
+
+  /** Bytes per second, under the rank of whom they went to or came from. */
+  private static JsonObject byPartner(Map<Integer, Double> rates) {
+    JsonObject json = new JsonObject();
+    rates.forEach(
+        (partner, rate) -> json.put(partner < 0 ? "others" : partner + "", Math.round(rate)));
+    return json;
   }
 
   private void condition(String name, String reason) {

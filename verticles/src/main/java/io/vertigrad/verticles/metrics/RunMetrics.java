@@ -121,7 +121,7 @@ final class RunMetrics {
 
   private void heard(String role, int rank, int incarnation, TrainingEvent event) {
     JsonObject values = event.toJson();
-    List.of("type", "role", "shard").forEach(values::remove);
+    List.of("type", "role", "shard", "sentTo", "receivedFrom").forEach(values::remove);
     member(role, rank).heard(incarnation, values);
   }
 

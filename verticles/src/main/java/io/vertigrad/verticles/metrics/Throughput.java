@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.metrics;
 
 import java.util.List;
+import java.util.Map;
 
 /**
  * How fast the workers were over one interval.
@@ -24,6 +25,9 @@ public record Throughput(long timeMillis, List<WorkerRate> workers) {
    * @param waitingForData part of the time without a batch, 0 to 1
    * @param sentPerSecond bytes of gradients
    * @param receivedPerSecond bytes of parameters
+   * @param sentTo {@code sentPerSecond} by shard, or by worker in a job without servers; beyond a
+   *     few of them the others together, as -1
+   * @param receivedFrom {@code receivedPerSecond} likewise
    */
   public record WorkerRate(
       int rank,
@@ -35,7 +39,9 @@ public record Throughput(long timeMillis, List<WorkerRate> workers) {
       double exchanging,
       double waitingForData,
       double sentPerSecond,
-      double receivedPerSecond) {}
+      double receivedPerSecond,
+      Map<Integer, Double> sentTo,
+      Map<Integer, Double> receivedFrom) {}
 
   /** All workers together. */
   public double samplesPerSecond() {

@@ -47,6 +47,16 @@ final class ThroughputBook {
         scale * (last.secondsExchanging() - before.secondsExchanging()),
         scale * (last.secondsWaitingForData() - before.secondsWaitingForData()),
         scale * (last.bytesSent() - before.bytesSent()),
-        scale * (last.bytesReceived() - before.bytesReceived()));
+        scale * (last.bytesReceived() - before.bytesReceived()),
+        rates(scale, before.sentTo(), last.sentTo()),
+        rates(scale, before.receivedFrom(), last.receivedFrom()));
+  }
+
+  private static Map<Integer, Double> rates(
+      double scale, Map<Integer, Long> before, Map<Integer, Long> last) {
+    Map<Integer, Double> rates = new TreeMap<>();
+    last.forEach(
+        (partner, bytes) -> rates.put(partner, scale * (bytes - before.getOrDefault(partner, 0L))));
+    return rates;
   }
 }

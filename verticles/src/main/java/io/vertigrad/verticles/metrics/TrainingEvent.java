@@ -63,6 +63,9 @@ public sealed interface TrainingEvent {
    * @param secondsExchanging time from the last gradient byte ready to the next parameters there
    * @param bytesSaved by how much {@code bytesSent} is less than float32 would have been
    * @param staleness how many of its gradients were applied at which staleness
+   * @param sentTo {@code bytesSent} by shard, or by worker in a job without servers; beyond a few
+   *     of them the others together, as -1
+   * @param receivedFrom {@code bytesReceived} likewise
    */
   record WorkerProgress(
       long timeMillis,
@@ -79,7 +82,9 @@ public sealed interface TrainingEvent {
       long bytesSent,
       long bytesSaved,
       long bytesReceived,
-      Map<Integer, Long> staleness)
+      Map<Integer, Long> staleness,
+      Map<Integer, Long> sentTo,
+      Map<Integer, Long> receivedFrom)
       implements TrainingEvent {}
 
   /** One shard's counters since its server started, a few times a second; per partition frame. */

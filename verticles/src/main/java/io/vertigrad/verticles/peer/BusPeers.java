@@ -6,6 +6,7 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.verticles.exchange.Doorbell;
 import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.Traffic;
 import io.vertigrad.verticles.exchange.UnansweredException;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.Membership;
@@ -20,7 +21,6 @@ import io.vertx.core.Vertx;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -42,9 +42,7 @@ public final class BusPeers implements Peers {
   private final PeerInbox inbox = new PeerInbox();
   private final Doorbell bell = new Doorbell();
   private final Map<String, PeerOutbox> outboxes = new ConcurrentHashMap<>();
-  private final LongAdder bytesSent = new LongAdder();
-  private final LongAdder bytesSaved = new LongAdder();
-  private final LongAdder bytesReceived = new LongAdder();
+  private final Traffic traffic = new Traffic();
   private volatile Membership newest = Membership.NONE;
   private Membership adopted = Membership.NONE;
   private Transport.Listening listening;
@@ -114,19 +112,9 @@ public final class BusPeers implements Peers {
     bell.await(() -> false, LOOK_NANOS);
   }
 
-  /** Payload sent, retries not counted. */
-  public long bytesSent() {
-    return bytesSent.sum();
-  }
-
-  /** By how much that is less than float32 would have been. */
-  public long bytesSaved() {
-    return bytesSaved.sum();
-  }
-
-  /** Payload received, duplicates not counted. */
-  public long bytesReceived() {
-    return bytesReceived.sum();
+  /** What went to and came from whom so far. */
+  public Traffic traffic() {
+    return traffic;
   }
 
   @Override
@@ -145,8 +133,7 @@ public final class BusPeers implements Peers {
     Frame frame =
         line.frame(self.exchange(adopted.epoch(), tag.round(), tag.piece()), layout, tag, tensor);
     Parcel parcel = new Parcel(frame, adopted.epoch(), tensor.payloadBytes());
-    bytesSent.add(tensor.payloadBytes());
-    bytesSaved.add(tensor.savedBytes());
+    traffic.sent(rank, tensor);
     outboxes
         .computeIfAbsent(
             address(rank, incarnation(rank)), to -> new PeerOutbox(vertx, to, job.exchange()))
@@ -206,7 +193,7 @@ public final class BusPeers implements Peers {
             frame.tensor(),
             System.nanoTime());
     if (wanted) {
-      bytesReceived.add(frame.tensor().payloadBytes());
+      traffic.received(frame.id().worker(), frame.tensor());
       wake();
     }
     return Future.succeededFuture();

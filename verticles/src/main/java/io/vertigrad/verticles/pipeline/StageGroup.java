@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.pipeline;
 
 import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.Traffic;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PipelineConfig;
 import io.vertigrad.verticles.peer.BusPeers;
@@ -116,16 +117,11 @@ final class StageGroup {
     return peers;
   }
 
-  long bytesSent() {
-    return line.bytesSent() + peers.bytesSent();
-  }
-
-  /** By how much that is less than float32 would have been. */
-  long bytesSaved() {
-    return line.bytesSaved() + peers.bytesSaved();
-  }
-
-  long bytesReceived() {
-    return line.bytesReceived() + peers.bytesReceived();
+  /** What went to and came from other stages and replicas so far. */
+  Traffic traffic() {
+    Traffic both = new Traffic();
+    both.add(line.traffic());
+    both.add(peers.traffic());
+    return both;
   }
 }

@@ -114,9 +114,7 @@ final class StageSession {
     return tally.snapshot(
         neighbours.movedNanos() + averagedNanos,
         neighbours.waitedNanos() + dataNanos,
-        group.bytesSent(),
-        group.bytesSaved(),
-        group.bytesReceived());
+        group.traffic());
   }
 
   private void regroup() {

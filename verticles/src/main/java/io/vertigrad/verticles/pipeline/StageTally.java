@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.pipeline;
 
 import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.Traffic;
 import io.vertigrad.verticles.worker.LoopProgress;
 import java.util.Map;
 
@@ -46,8 +47,7 @@ final class StageTally {
    * @param movedNanos time spent on tensors and on averaging with replicas
    * @param waitedNanos time spent waiting for neighbours and data
    */
-  LoopProgress snapshot(
-      long movedNanos, long waitedNanos, long bytesSent, long bytesSaved, long bytesReceived) {
+  LoopProgress snapshot(long movedNanos, long waitedNanos, Traffic traffic) {
     return new LoopProgress(
         identity.rank(),
         identity.incarnation(),
@@ -59,10 +59,12 @@ final class StageTally {
         computingNanos / NANOS_PER_SECOND,
         movedNanos / NANOS_PER_SECOND,
         waitedNanos / NANOS_PER_SECOND,
-        bytesSent,
-        bytesSaved,
-        bytesReceived,
+        traffic.bytesSent(),
+        traffic.bytesSaved(),
+        traffic.bytesReceived(),
         0,
-        Map.of());
+        Map.of(),
+        traffic.sentTo(),
+        traffic.receivedFrom());
   }
 }

@@ -10,6 +10,7 @@ import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.ModelPartitions;
 import io.vertigrad.verticles.exchange.PartitionVersions;
 import io.vertigrad.verticles.exchange.Round;
+import io.vertigrad.verticles.exchange.Traffic;
 import io.vertigrad.verticles.job.Partition;
 import java.util.HashMap;
 import java.util.List;
@@ -28,9 +29,7 @@ final class GradientRound implements Round {
   private final int samples;
   private final BooleanSupplier stop;
   private final Map<Partition, Long> offeredAt = new HashMap<>();
-  private long bytesSent;
-  private long bytesSaved;
-  private long bytesReceived;
+  private final Traffic traffic = new Traffic();
   private int staleness = -1;
   private Refusal refusal;
 
@@ -72,8 +71,7 @@ final class GradientRound implements Round {
   @Override
   public Frame request(Partition partition) {
     Tensor gradient = replica.gradient().partition(partition);
-    bytesSent += gradient.payloadBytes();
-    bytesSaved += gradient.savedBytes();
+    traffic.sent(partition.shard(), gradient);
     return new GradientPartition(
         replica.identity().exchange(epoch, step, partition.index()),
         replica.layout(),
@@ -85,7 +83,7 @@ final class GradientRound implements Round {
 
   @Override
   public void answered(Partition partition, ParameterPartition answer) {
-    bytesReceived += answer.parameters().payloadBytes();
+    traffic.received(partition.shard(), answer.parameters());
     replica.parameters().write(partition, answer.parameters());
     replica.versions().set(partition, answer.version());
     if (answer.outcome() == Outcome.APPLIED || answer.outcome() == Outcome.DUPLICATE) {
@@ -111,19 +109,9 @@ final class GradientRound implements Round {
     return samples;
   }
 
-  /** Payload of gradients, retries not counted. */
-  long bytesSent() {
-    return bytesSent;
-  }
-
-  /** By how much that is less than float32 would have been. */
-  long bytesSaved() {
-    return bytesSaved;
-  }
-
-  /** Payload of parameters. */
-  long bytesReceived() {
-    return bytesReceived;
+  /** Gradients to each shard, retries not counted, and parameters from it. */
+  Traffic traffic() {
+    return traffic;
   }
 
   /** The largest staleness at which a partition was applied; empty when none was. */

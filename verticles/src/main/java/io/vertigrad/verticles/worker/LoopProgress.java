@@ -1,5 +1,6 @@
 package io.vertigrad.verticles.worker;
 
+import io.vertigrad.verticles.exchange.Traffic;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import java.util.Map;
 
@@ -23,6 +24,8 @@ import java.util.Map;
  * @param refused gradients of which a server refused some partition as not finite
  * @param staleness how many gradients were applied at which staleness, the largest of a gradient's
  *     partitions
+ * @param sentTo {@code bytesSent} by partner, as {@link Traffic} names them
+ * @param receivedFrom {@code bytesReceived} likewise
  */
 public record LoopProgress(
     int rank,
@@ -39,15 +42,19 @@ public record LoopProgress(
     long bytesSaved,
     long bytesReceived,
     long refused,
-    Map<Integer, Long> staleness) {
+    Map<Integer, Long> staleness,
+    Map<Integer, Long> sentTo,
+    Map<Integer, Long> receivedFrom) {
 
   public LoopProgress {
     staleness = Map.copyOf(staleness);
+    sentTo = Map.copyOf(sentTo);
+    receivedFrom = Map.copyOf(receivedFrom);
   }
 
   /** Nothing yet. */
   public static final LoopProgress NONE =
-      new LoopProgress(-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of());
+      new LoopProgress(-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of());
 
   /**
    * Mean training loss between an earlier snapshot of the same incarnation and this one; over all
@@ -78,6 +85,8 @@ public record LoopProgress(
         bytesSent,
         bytesSaved,
         bytesReceived,
-        staleness);
+        staleness,
+        sentTo,
+        receivedFrom);
   }
 }

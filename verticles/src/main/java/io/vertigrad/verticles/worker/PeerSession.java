@@ -156,13 +156,7 @@ final class PeerSession {
     boolean left = strategy.timing().skipped() > skipped;
     tally.computed(batch, computed - begun);
     tally.swapped(
-        left ? 0 : batch.count(),
-        loss,
-        replica.vector().updates(),
-        swapping,
-        peers.bytesSent(),
-        peers.bytesSaved(),
-        peers.bytesReceived());
+        left ? 0 : batch.count(), loss, replica.vector().updates(), swapping, peers.traffic());
     watchDivergence(left, loss);
     show();
   }

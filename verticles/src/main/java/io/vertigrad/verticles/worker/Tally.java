@@ -2,6 +2,7 @@ package io.vertigrad.verticles.worker;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.Traffic;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -12,6 +13,7 @@ final class Tally {
 
   private final Identity identity;
   private final Map<Integer, Long> staleness = new HashMap<>();
+  private Traffic traffic = new Traffic();
   private long step;
   private long version;
   private int epoch;
@@ -20,9 +22,6 @@ final class Tally {
   private long computingNanos;
   private long exchangingNanos;
   private long waitingNanos;
-  private long bytesSent;
-  private long bytesSaved;
-  private long bytesReceived;
   private long refused;
 
   Tally(Identity identity) {
@@ -47,9 +46,7 @@ final class Tally {
     }
     version = newest;
     exchangingNanos += nanos;
-    bytesSent += round.bytesSent();
-    bytesSaved += round.bytesSaved();
-    bytesReceived += round.bytesReceived();
+    traffic.add(round.traffic());
     refused += round.refusal().isPresent() ? 1 : 0;
     round.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
   }
@@ -58,26 +55,15 @@ final class Tally {
    * A step without servers.
    *
    * @param applied samples behind the gradient, 0 if it was left out
-   * @param allSent bytes of the whole session
-   * @param allSaved likewise
-   * @param allReceived likewise
+   * @param all traffic of the whole session
    */
-  void swapped(
-      int applied,
-      double loss,
-      long newest,
-      long nanos,
-      long allSent,
-      long allSaved,
-      long allReceived) {
+  void swapped(int applied, double loss, long newest, long nanos, Traffic all) {
     step++;
     samples += applied;
     lossSum += loss * applied;
     version = newest;
     exchangingNanos += nanos;
-    bytesSent = allSent;
-    bytesSaved = allSaved;
-    bytesReceived = allReceived;
+    traffic = all;
   }
 
   void pulled(long newest) {
@@ -96,10 +82,12 @@ final class Tally {
         computingNanos / NANOS_PER_SECOND,
         exchangingNanos / NANOS_PER_SECOND,
         waitingNanos / NANOS_PER_SECOND,
-        bytesSent,
-        bytesSaved,
-        bytesReceived,
+        traffic.bytesSent(),
+        traffic.bytesSaved(),
+        traffic.bytesReceived(),
         refused,
-        staleness);
+        staleness,
+        traffic.sentTo(),
+        traffic.receivedFrom());
   }
 }

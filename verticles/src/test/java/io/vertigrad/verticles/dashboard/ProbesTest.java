@@ -143,7 +143,8 @@ final class ProbesTest {
   private static WorkerProgress progress(int rank) {
     Map<Integer, Long> staleness = Map.of(0, 25L, 1, 10L, 3, 5L);
     return new WorkerProgress(
-        4, rank, 0, 40, 40, 0, 5_120, 0.5, 1.5, 0.25, 0.1, 1_000, 500, 2_000, staleness);
+        4, rank, 0, 40, 40, 0, 5_120, 0.5, 1.5, 0.25, 0.1, 1_000, 500, 2_000, staleness, Map.of(),
+        Map.of());
   }
 
   private void publish(List<TrainingEvent> all) {

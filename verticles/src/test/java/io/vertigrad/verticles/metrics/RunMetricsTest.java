@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.metrics;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
@@ -44,6 +45,10 @@ final class RunMetricsTest {
     assertEquals(0.1, worker.getDouble("waitingForData"), 1e-9);
     assertEquals(10_000, worker.getDouble("sentPerSecond"), 1e-9);
     assertEquals(20_000, worker.getDouble("receivedPerSecond"), 1e-9);
+    JsonObject sent = new JsonObject().put("0", 6_000L).put("3", 3_000L).put("others", 1_000L);
+    assertEquals(sent, worker.getJsonObject("sentToPerSecond"));
+    assertEquals("{\"0\":20000}", worker.getJsonObject("receivedFromPerSecond").encode());
+    assertFalse(worker.containsKey("sentTo"), worker::encode);
     assertEquals(1.5, worker.getDouble("cores"), 1e-9);
   }
 

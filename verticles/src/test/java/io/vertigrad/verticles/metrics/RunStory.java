@@ -61,6 +61,8 @@ final class RunStory {
         1_000L * step,
         500L * step,
         2_000L * step,
-        Map.of(0, (long) step));
+        Map.of(0, (long) step),
+        Map.of(0, 600L * step, 3, 300L * step, -1, 100L * step),
+        Map.of(0, 2_000L * step));
   }
 }

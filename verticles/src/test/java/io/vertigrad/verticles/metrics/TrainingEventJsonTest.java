@@ -86,7 +86,7 @@ final class TrainingEventJsonTest {
     JsonObject old = new JsonObject().put("type", "workerProgress").put("rank", 3);
 
     assertEquals(
-        new WorkerProgress(0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of()),
+        new WorkerProgress(0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of()),
         TrainingEvent.fromJson(old));
   }
 
@@ -106,6 +106,8 @@ final class TrainingEventJsonTest {
         1_000,
         500,
         2_000,
-        Map.of(0, 50L, 11, 6L));
+        Map.of(0, 50L, 11, 6L),
+        Map.of(0, 1L << 40, -1, 7L),
+        Map.of(3, 8L));
   }
 }

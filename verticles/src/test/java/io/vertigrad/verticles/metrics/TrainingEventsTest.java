@@ -113,7 +113,24 @@ final class TrainingEventsTest {
     book.enter(List.of(progress(0, 100, 1_000)));
     WorkerProgress again = progress(0, 5, 2_000);
     WorkerProgress reborn =
-        new WorkerProgress(2_000, 0, 1, 5, 5, 0, again.samples(), 1, 0.05, 0, 0, 0, 0, 0, Map.of());
+        new WorkerProgress(
+            2_000,
+            0,
+            1,
+            5,
+            5,
+            0,
+            again.samples(),
+            1,
+            0.05,
+            0,
+            0,
+            0,
+            0,
+            0,
+            Map.of(),
+            Map.of(),
+            Map.of());
 
     Throughput.WorkerRate rate = book.enter(List.of(reborn)).workers().get(0);
 
@@ -124,6 +141,22 @@ final class TrainingEventsTest {
   /** 128 samples and 10 ms of computing a step. */
   private static WorkerProgress progress(int rank, long step, long timeMillis) {
     return new WorkerProgress(
-        timeMillis, rank, 0, step, step, 0, 128 * step, 1, 0.01 * step, 0, 0, 0, 0, 0, Map.of());
+        timeMillis,
+        rank,
+        0,
+        step,
+        step,
+        0,
+        128 * step,
+        1,
+        0.01 * step,
+        0,
+        0,
+        0,
+        0,
+        0,
+        Map.of(),
+        Map.of(),
+        Map.of());
   }
 }

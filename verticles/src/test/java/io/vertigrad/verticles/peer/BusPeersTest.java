@@ -25,6 +25,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -74,7 +75,7 @@ class BusPeersTest {
     group(1, right, 0, 1);
 
     assertEquals(ONE, right.receive(0, TAG));
-    assertEquals(8, right.bytesReceived());
+    assertEquals(8, right.traffic().bytesReceived());
     assertEquals(Optional.empty(), right.poll(0, TAG));
   }
 
@@ -84,7 +85,7 @@ class BusPeersTest {
     group(1, right, 0, 1);
     group(2, left, 0, 1);
     left.send(1, TAG, ONE);
-    Awaitility.await().until(() -> right.bytesReceived() > 0);
+    Awaitility.await().until(() -> right.traffic().bytesReceived() > 0);
 
     assertEquals(Optional.empty(), right.poll(0, TAG));
     group(2, right, 0, 1);
@@ -109,8 +110,8 @@ class BusPeersTest {
     group(1, right, 0, 1);
 
     IntStream.range(0, 6).forEach(i -> assertEquals(ONE, right.receive(0, new Tag(0, 0, i))));
-    assertEquals(6 * 8, right.bytesReceived());
-    assertEquals(6 * 8, left.bytesSent());
+    assertEquals(Map.of(0, 6 * 8L), right.traffic().receivedFrom());
+    assertEquals(Map.of(1, 6 * 8L), left.traffic().sentTo());
   }
 
   @Test
@@ -154,7 +155,7 @@ class BusPeersTest {
         assertInstanceOf(Refusal.class, ask(new PeerPartition(id, LAYOUT + 1, 1, ONE)));
     assertEquals(Refusal.Reason.WRONG_LAYOUT, foreign.reason());
     assertInstanceOf(Malformed.class, ask(new PullRequest(id, LAYOUT, 0)));
-    assertEquals(8, left.bytesReceived());
+    assertEquals(8, left.traffic().bytesReceived());
   }
 
   private Frame ask(Frame frame) {

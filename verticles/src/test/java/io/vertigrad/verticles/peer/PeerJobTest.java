@@ -12,6 +12,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertigrad.verticles.worker.WorkerVerticle;
 import io.vertx.core.json.JsonObject;
+import java.util.Map;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -69,7 +70,9 @@ class PeerJobTest extends PointsJob {
     assertEquals(2 / 3.0, exchange.spectralGap(), 1e-9);
     assertTrue(exchange.secondsExchanging() > 0, exchange.toString());
     // Three coordinates of four bytes, to one neighbour each step.
-    assertTrue(last(WorkerProgress.class).bytesSent() >= 300 * 12);
+    WorkerProgress sent = last(WorkerProgress.class);
+    assertTrue(sent.bytesSent() >= 300 * 12);
+    assertEquals(Map.of(1 - sent.rank(), sent.bytesSent()), sent.sentTo());
   }
 
   @ParameterizedTest

@@ -76,7 +76,7 @@ class StageLineTest {
     Neighbours behind = neighbours(1, second);
     assertArrayEquals(new float[] {-1}, behind.receive(Direction.FORWARD, 7, 0, 1));
     assertArrayEquals(values, behind.receive(Direction.FORWARD, 7, 1, 10));
-    assertEquals(11 * 4, second.bytesReceived());
+    assertEquals(11 * 4, second.traffic().bytesReceived());
   }
 
   @Test

@@ -128,6 +128,8 @@ class TrainingLoopTest {
     assertEquals(0, progress.secondsComputing(), 1e-9);
     assertEquals(12L * (TRAINABLE + STATISTICS) * Float.BYTES, progress.bytesSent());
     assertEquals(progress.bytesSent(), progress.bytesReceived());
+    assertEquals(Map.of(0, progress.bytesSent()), progress.sentTo());
+    assertEquals(Map.of(0, progress.bytesSent()), progress.receivedFrom());
     assertEquals(Map.of(0, 12L), progress.staleness());
     double firstLoss = 0.5 * TARGET * TARGET * TRAINABLE;
     double decay = (1 - RATE) * (1 - RATE);

@@ -1,7 +1,7 @@
 // The three charts: loss, accuracy, throughput.
 
 import { byId, setText } from './dom.js';
-import { Chart, smoothed } from './charts.js';
+import { Chart, rising, smoothed } from './charts.js';
 import { count, figure, percent } from './format.js';
 import { named, ofRank, onThemeChange } from './palette.js';
 
@@ -81,12 +81,10 @@ export class Curves {
     };
   }
 
-  /** uPlot wants x to grow; a worker that begins again, or a test twice, may go back a little. */
   #along(times, versions) {
     const start = this.run.startMillis;
     const raw = this.axis === 'time' ? times.map((t) => (t - start) / 1000) : versions;
-    let last = -Infinity;
-    return raw.map((value) => (last = value > last ? value : last + 1e-6));
+    return rising(raw);
   }
 
   #marks() {

@@ -1,14 +1,15 @@
 // Members and who exchanges with whom, drawn; bytes per second on the way, states in shape and colour.
 
 import { byId, setText, shape } from './dom.js';
+import { drawn, measured, pairs, words } from './edges.js';
 import { bytes } from './format.js';
 import { ofRank } from './palette.js';
 
 const DRAWN = 32;
+const DESCRIBED = 12;
 const WIDEST = 640;
 const NARROWEST = 330;
 const WORKER_WIDTH = 80;
-const GONE = ['lost', 'left'];
 
 export class Topology {
   constructor() {
@@ -26,8 +27,10 @@ export class Topology {
     const evaluators = run.of('evaluator');
     const height = places.height;
     this.svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
-    this.svg.setAttribute('aria-label', described(run));
-    const edges = run.run.servers > 0 ? serverEdges(run, places) : peerEdges(run, places);
+    const shown = ({ role, rank }) => places.at.has(`${role} ${rank}`);
+    const known = pairs(run).filter(({ from, to }) => shown(from) && shown(to));
+    this.svg.setAttribute('aria-label', described(run, known));
+    const edges = drawn(known, places.at);
     const nodes = [...places.at.values()].map(node);
     for (const member of evaluators) {
       const place = { member, x: width - 40, y: places.serverY ?? 56 };
@@ -36,7 +39,8 @@ export class Topology {
     }
     this.svg.replaceChildren(...edges, ...nodes);
     const hidden = run.of('worker').length - workers.length;
-    setText(this.rest, hidden > 0 ? `and ${hidden} more workers` : '');
+    const more = hidden > 0 && `and ${hidden} more workers`;
+    setText(this.rest, [more, uncounted(run, known)].filter(Boolean).join('; '));
   }
 }
 
@@ -71,39 +75,6 @@ function inACircle(workers, width) {
     });
   });
   return { at, height };
-}
-
-function serverEdges(run, places) {
-  const servers = run.of('server');
-  return run
-    .of('worker')
-    .filter((worker) => places.at.has(`worker ${worker.rank}`))
-    .flatMap((worker) =>
-      servers.map((server) =>
-        edge(places.at.get(`worker ${worker.rank}`), places.at.get(`server ${server.rank}`), servers.length),
-      ),
-    );
-}
-
-function peerEdges(run, places) {
-  return (run.run.links ?? [])
-    .map(([one, other]) => [places.at.get(`worker ${one}`), places.at.get(`worker ${other}`)])
-    .filter(([one, other]) => one && other)
-    .map(([one, other]) => edge(one, other, 2));
-}
-
-function edge(from, to, share) {
-  const flow = ((from.member.sentPerSecond ?? 0) + (from.member.receivedPerSecond ?? 0)) / share;
-  const gone = GONE.includes(from.member.condition) || GONE.includes(to.member.condition);
-  const line = shape('line', {
-    x1: from.x,
-    y1: from.y,
-    x2: to.x,
-    y2: to.y,
-    class: `edge${gone ? ' gone' : ''}${flow > 0 && !gone ? ' flowing' : ''}`,
-  });
-  line.style.strokeWidth = `${Math.min(7, 1 + Math.log10(1 + flow / 1e5) * 1.6)}px`;
-  return line;
 }
 
 /** The evaluator reads now and then; nobody counts its bytes. */
@@ -148,7 +119,15 @@ function labels(member) {
 
 const spread = (i, count, width) => (width * (i + 0.5)) / Math.max(1, count);
 
-function described(run) {
+/** A worker counts its first partners one by one; beyond them an edge may have no figure. */
+function uncounted(run, edges) {
+  const some = run.of('worker').some((worker) => worker.sentToPerSecond?.others > 0);
+  const without = edges.filter((edge) => !measured(edge)).length;
+  return some && without > 0 && `${without} of ${edges.length} lines are not counted one by one`;
+}
+
+function described(run, edges) {
   const states = [...run.members.values()].map((m) => `${m.role} ${m.rank} ${m.condition}`);
-  return `Members: ${states.join(', ') || 'none yet'}`;
+  const flows = edges.filter(measured).slice(0, DESCRIBED).map(words);
+  return [`Members: ${states.join(', ') || 'none yet'}`, ...flows].join('. ');
 }

@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks.exchange;
+package io.vertigrad.benchmarks.process;
 
 import com.sun.management.GarbageCollectionNotificationInfo;
 import io.vertx.core.json.JsonObject;
@@ -15,25 +15,25 @@ import javax.management.openmbean.CompositeData;
  * What this process keeps in memory: the heap in use after each collection, which is what is alive
  * and not what merely has not been collected yet.
  */
-final class HeapWatch {
+public final class HeapWatch {
 
   private final AtomicLong mostAfterCollection = new AtomicLong();
 
   /** Starts to listen to every collector. */
-  HeapWatch() {
+  public HeapWatch() {
     for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
       ((NotificationEmitter) bean).addNotificationListener(this::collected, null, null);
     }
   }
 
   /** Forgets the largest heap seen. */
-  void reset() {
+  public void reset() {
     System.gc();
     mostAfterCollection.set(0);
   }
 
   /** Bytes in use now, after a full collection, and the most after any since the last reset. */
-  JsonObject report() {
+  public JsonObject report() {
     System.gc();
     long used = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
     long direct =

@@ -1,0 +1,112 @@
+package io.vertigrad.benchmarks.watching;
+
+import io.vertigrad.benchmarks.process.ChildJvm;
+import io.vertigrad.benchmarks.report.Benchmark;
+import io.vertigrad.benchmarks.report.BenchmarkReport;
+import io.vertigrad.benchmarks.report.BenchmarkRow;
+import io.vertigrad.benchmarks.report.Contest;
+import io.vertigrad.benchmarks.report.Repetitions;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * Samples per second, processor time and heap of one run that goes on, alone and watched by turns:
+ * by 200 sockets that read, and one that never does.
+ */
+public final class WatchingBenchmark implements Benchmark {
+
+  private static final int SOCKETS = 200;
+  private static final long LIMIT_SECONDS = 180;
+  private static final Map<String, String> ENVIRONMENT =
+      Map.of("OMP_NUM_THREADS", "1", "OMP_WAIT_POLICY", "PASSIVE");
+
+  private final List<JsonObject> alone = new ArrayList<>();
+  private final List<JsonObject> watched = new ArrayList<>();
+  private long messages;
+
+  @Override
+  public String name() {
+    return "watching";
+  }
+
+  @Override
+  public void run(BenchmarkReport report, boolean quick) throws Exception {
+    for (String model : List.of("convnet", "mlp")) {
+      measure(report, model, quick ? 3 : 10, quick ? 2 : 12);
+    }
+    report.remark(
+        "%d sockets that read and one that does not, in a process of their own on the same machine:"
+                .formatted(SOCKETS)
+            + " what that process uses is inside.");
+    report.remark("They heard %,d messages in all.".formatted(messages));
+  }
+
+  private void measure(BenchmarkReport report, String model, int seconds, int turns)
+      throws Exception {
+    alone.clear();
+    watched.clear();
+    try (ChildJvm run = child("the run", WatchedRun.class, "1g");
+        ChildJvm watchers = child("the watchers", Watchers.class, "512m")) {
+      JsonObject start = new JsonObject().put("task", WatchedRun.START).put("model", model);
+      JsonObject page = run.ask(start, LIMIT_SECONDS);
+      Contest contest =
+          new Contest()
+              .enter("alone", () -> window(run, seconds, alone))
+              .enter("watched", () -> watched(run, watchers, page, seconds));
+      contest.run(turns);
+      add(report, model);
+    }
+  }
+
+  private double watched(ChildJvm run, ChildJvm watchers, JsonObject page, int seconds)
+      throws InterruptedException {
+    watchers.ask(page.copy().put("task", Watchers.COME).put("sockets", SOCKETS), LIMIT_SECONDS);
+    double rate = window(run, seconds, watched);
+    JsonObject left = watchers.ask(new JsonObject().put("task", Watchers.GO), LIMIT_SECONDS);
+    messages += left.getLong("messages");
+    return rate;
+  }
+
+  private static double window(ChildJvm run, int seconds, List<JsonObject> kept)
+      throws InterruptedException {
+    JsonObject question = new JsonObject().put("task", WatchedRun.MEASURE).put("seconds", seconds);
+    JsonObject found = run.ask(question, LIMIT_SECONDS);
+    kept.add(found);
+    return found.getDouble("samplesPerSecond");
+  }
+
+  private void add(BenchmarkReport report, String model) {
+    pair(report, model, "samples/s", "samplesPerSecond", 1, "ratio 1");
+    double[] before = measured(alone, "samplesPerSecond", 1).values();
+    double[] after = measured(watched, "samplesPerSecond", 1).values();
+    List<Double> pairs =
+        IntStream.range(0, before.length).mapToObj(turn -> after[turn] / before[turn]).toList();
+    report.add(
+        BenchmarkRow.of(model + ", watched over alone, by turns", "ratio", Repetitions.of(pairs)));
+    pair(report, model + ", processor time", "us/sample", "cpuSecondsPerSample", 1e6, "ratio 1");
+    pair(report, model + ", heap", "MiB", "heapBytes", 1 / 0x1p20, "flat");
+  }
+
+  private void pair(
+      BenchmarkReport report, String what, String unit, String key, double scale, String aim) {
+    BenchmarkRow reference = BenchmarkRow.of(what + ", alone", unit, measured(alone, key, scale));
+    report.add(reference);
+    report.add(
+        BenchmarkRow.of(what + ", watched", unit, measured(watched, key, scale))
+            .over(reference)
+            .withAim(aim));
+  }
+
+  /** Without the turn that warmed up. */
+  private static Repetitions measured(List<JsonObject> found, String key, double scale) {
+    return Repetitions.of(found.stream().skip(1).map(one -> scale * one.getDouble(key)).toList());
+  }
+
+  private static ChildJvm child(String name, Class<?> main, String heap) throws IOException {
+    return ChildJvm.start(name, main, ChildJvm.productOptions(heap), ENVIRONMENT);
+  }
+}

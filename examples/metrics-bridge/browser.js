@@ -1,0 +1,67 @@
+// Lets the page's own libraries run in Node, unchanged: no package is installed.
+//
+// They are written for browsers and ask for XMLHttpRequest, which Node lacks; fetch stands in for
+// it. Node has WebSocket from version 22 on; before, SockJS streams over HTTP instead.
+
+const { readFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { runInThisContext } = require('node:vm');
+
+const VENDOR = join(
+  __dirname,
+  '../../verticles/src/main/resources/io/vertigrad/verticles/dashboard/page/vendor',
+);
+
+/** As much of XMLHttpRequest as SockJS uses. */
+class FetchedRequest {
+  readyState = 0;
+  status = 0;
+  responseText = '';
+  withCredentials = false;
+  #aborted = new AbortController();
+  #headers = {};
+
+  open(method, url) {
+    Object.assign(this, { method, url });
+  }
+
+  setRequestHeader(name, value) {
+    this.#headers[name] = value;
+  }
+
+  abort() {
+    this.#aborted.abort();
+  }
+
+  async send(body) {
+    const { method, url } = this;
+    const signal = this.#aborted.signal;
+    try {
+      const response = await fetch(url, { method, body, headers: this.#headers, signal });
+      this.status = response.status;
+      const text = new TextDecoder();
+      for await (const part of response.body ?? []) {
+        this.responseText += text.decode(part, { stream: true });
+        this.#become(3);
+      }
+    } catch {
+      this.status = 0;
+    }
+    if (!signal.aborted) {
+      this.#become(4);
+    }
+  }
+
+  #become(state) {
+    this.readyState = state;
+    this.onreadystatechange?.();
+  }
+}
+
+globalThis.XMLHttpRequest ??= FetchedRequest;
+for (const library of ['sockjs-client/sockjs.min.js', 'eventbus-bridge-client/vertx-eventbus.js']) {
+  const file = join(VENDOR, library);
+  runInThisContext(readFileSync(file, 'utf8'), { filename: file });
+}
+
+exports.EventBus = globalThis.EventBus;

@@ -1,0 +1,63 @@
+package io.vertigrad.verticles.metrics;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class RunCurvesTest {
+
+  @TempDir private Path folder;
+
+  @Test
+  void shouldTellTheMeanLossOfAllWorkersAndThatOfTests() throws IOException {
+    List<TrainingEvent> events = new ArrayList<>(RunStory.beginning());
+    events.addAll(RunStory.after(1));
+    events.addAll(RunStory.after(2));
+
+    JsonObject curves = curves(events);
+
+    assertEquals(RunStory.START, curves.getLong("startedMillis"));
+    JsonObject training = curves.getJsonObject("training");
+    assertEquals(JsonArray.of(1L, 2L), training.getJsonArray("version"));
+    assertEquals(JsonArray.of(2f, 1f), training.getJsonArray("loss"));
+    JsonObject tests = curves.getJsonObject("tests");
+    assertEquals(JsonArray.of(1L, 2L), tests.getJsonArray("version"));
+    assertEquals(JsonArray.of(1.0, 0.5), tests.getJsonArray("loss"));
+    assertEquals(JsonArray.of(99.0, 99.5), tests.getJsonArray("accuracy"));
+  }
+
+  @Test
+  void shouldLeaveOutWhoKnowsNoLossAndStayBounded() throws IOException {
+    List<TrainingEvent> events = new ArrayList<>(RunStory.beginning());
+    events.add(
+        new WorkerProgress(9, 0, 0, 5, 5, 0, 0, 0, 1, 0, 0, 9, 0, 9, Map.of(), Map.of(), Map.of()));
+    assertEquals(0, size(curves(events)));
+
+    for (int i = 1; i <= 2_000; i++) {
+      events.addAll(RunStory.after(i));
+    }
+    int size = size(curves(events));
+    assertTrue(size > Curve.CAPACITY / 2 && size <= Curve.CAPACITY, "" + size);
+  }
+
+  private static int size(JsonObject curves) {
+    return curves.getJsonObject("training").getJsonArray("loss").size();
+  }
+
+  private JsonObject curves(List<TrainingEvent> events) throws IOException {
+    Path file = folder.resolve("events.jsonl");
+    Files.write(file, events.stream().map(event -> event.toJson().encode()).toList());
+    return RunCurves.read(file).toJson();
+  }
+}
