@@ -34,7 +34,7 @@ final class BusMember {
     this.rank = rank;
     this.job = JobConfig.read("all-reduce benchmark", new JsonObject().put("job", sum.name()));
     Identity identity = new Identity(job.addresses().jobHash(), rank, 0);
-    this.peers = new BusPeers(vertx, job, sum.elements(), identity, () -> false);
+    this.peers = new BusPeers(vertx, job, sum.elements(), identity, System::nanoTime, () -> false);
   }
 
   /** Sums again and again; milliseconds of each counted round. */

@@ -10,6 +10,7 @@ import io.vertx.core.eventbus.EventBus;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /**
  * The exchange over the event bus: request and reply per partition, a window in bytes, retries with
@@ -24,6 +25,7 @@ public final class BusExchange implements PartitionExchange {
   private final EventBus bus;
   private final Addresses addresses;
   private final ExchangeConfig config;
+  private final LongSupplier patience;
   private final DeliveryOptions delivery;
   private final Mailbox<Reply> mailbox = new Mailbox<>();
   private final Map<Integer, Integer> served = new HashMap<>();
@@ -31,15 +33,30 @@ public final class BusExchange implements PartitionExchange {
 
   /** Carries rounds to the shards under these addresses; knows nobody yet. */
   public BusExchange(EventBus bus, Addresses addresses, ExchangeConfig config) {
+    this(bus, addresses, config, System::nanoTime);
+  }
+
+  private BusExchange(
+      EventBus bus, Addresses addresses, ExchangeConfig config, LongSupplier patience) {
     this.bus = bus;
     this.addresses = addresses;
     this.config = config;
+    this.patience = patience;
     this.delivery = new DeliveryOptions().setSendTimeout(limitMillis() + 1_000);
   }
 
   /** The exchange of one member of a job. */
   public static BusExchange of(EventBus bus, JobConfig job) {
     return new BusExchange(bus, job.addresses(), job.exchange());
+  }
+
+  /**
+   * The exchange of a worker.
+   *
+   * @param patience monotonic nanoseconds that limit how long a request waits for its answer
+   */
+  public static BusExchange of(EventBus bus, JobConfig job, LongSupplier patience) {
+    return new BusExchange(bus, job.addresses(), job.exchange(), patience);
   }
 
   /** Tells where the shards are from now on; requests in flight follow a server that moved. */
@@ -74,6 +91,11 @@ public final class BusExchange implements PartitionExchange {
    */
   long limitMillis() {
     return config.deadlineMillis() + Math.min(1_000, config.deadlineMillis() / 10);
+  }
+
+  /** The clock of {@link #limitMillis()}. */
+  LongSupplier patience() {
+    return patience;
   }
 
   Mailbox<Reply> mailbox() {

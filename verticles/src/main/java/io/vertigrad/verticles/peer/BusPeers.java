@@ -2,11 +2,9 @@ package io.vertigrad.verticles.peer;
 
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Malformed;
-import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.verticles.exchange.Doorbell;
 import io.vertigrad.verticles.exchange.Identity;
-import io.vertigrad.verticles.exchange.UnansweredException;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
@@ -23,6 +21,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 
 /**
  * One incarnation of a worker among its peers, over the event bus.
@@ -38,8 +37,10 @@ public final class BusPeers implements Peers {
   private final JobConfig job;
   private final long layout;
   private final Identity self;
+  private final LongSupplier patience;
   private final BooleanSupplier stop;
   private final PeerLine line;
+  private final PeerTrouble trouble;
   private final PeerInbox inbox = new PeerInbox();
   private final Doorbell bell = new Doorbell();
   private final Map<String, PeerOutbox> outboxes = new ConcurrentHashMap<>();
@@ -54,20 +55,35 @@ public final class BusPeers implements Peers {
    * A line that is not open yet.
    *
    * @param layout hash of the parameter layout
+   * @param patience monotonic nanoseconds that limit how long it waits for a message
    * @param stop becomes true when this incarnation is to end
    */
-  public BusPeers(Vertx vertx, JobConfig job, long layout, Identity self, BooleanSupplier stop) {
-    this(vertx, job, layout, self, stop, new WorkerLine());
+  public BusPeers(
+      Vertx vertx,
+      JobConfig job,
+      long layout,
+      Identity self,
+      LongSupplier patience,
+      BooleanSupplier stop) {
+    this(vertx, job, layout, self, patience, stop, new WorkerLine());
   }
 
   public BusPeers(
-      Vertx vertx, JobConfig job, long layout, Identity self, BooleanSupplier stop, PeerLine line) {
+      Vertx vertx,
+      JobConfig job,
+      long layout,
+      Identity self,
+      LongSupplier patience,
+      BooleanSupplier stop,
+      PeerLine line) {
     this.line = line;
     this.vertx = vertx;
     this.job = job;
     this.layout = layout;
     this.self = self;
+    this.patience = patience;
     this.stop = stop;
+    this.trouble = new PeerTrouble(line, self, layout);
   }
 
   /** Starts listening; completes when others can send. */
@@ -152,7 +168,7 @@ public final class BusPeers implements Peers {
 
   @Override
   public Tensor receive(int rank, Tag tag) {
-    long begun = System.nanoTime();
+    long begun = patience.getAsLong();
     for (int tries = 0; ; tries++) {
       if (stop.getAsBoolean() || newest.epoch() > adopted.epoch()) {
         throw new GroupChangedException("membership epoch " + newest.epoch());
@@ -161,8 +177,9 @@ public final class BusPeers implements Peers {
       if (message.isPresent()) {
         return message.get();
       }
-      if (System.nanoTime() - begun > job.exchange().deadlineMillis() * 1_000_000) {
-        throw unanswered(rank, tag);
+      if (patience.getAsLong() - begun > job.exchange().deadlineMillis() * 1_000_000) {
+        throw trouble.unanswered(
+            rank, incarnation(rank), tag, adopted.epoch(), job.exchange().deadlineMillis());
       }
       if (tries < SPINS) {
         Thread.onSpinWait();
@@ -193,7 +210,7 @@ public final class BusPeers implements Peers {
     }
     PeerLine.Opened frame = opened.get();
     if (frame.id().job() != self.job() || frame.layout() != layout) {
-      message.reply(foreign(frame));
+      message.reply(trouble.foreign(frame));
       return;
     }
     boolean wanted =
@@ -208,29 +225,6 @@ public final class BusPeers implements Peers {
       wake();
     }
     message.reply(null);
-  }
-
-  private Refusal foreign(PeerLine.Opened frame) {
-    return new Refusal(
-        frame.id(),
-        Refusal.Reason.WRONG_LAYOUT,
-        "%s: found a piece of layout %016x from %s, expected %016x; use the same job file"
-            .formatted(
-                line.name(self.rank()), frame.layout(), line.name(frame.id().worker()), layout));
-  }
-
-  private UnansweredException unanswered(int rank, Tag tag) {
-    return new UnansweredException(
-        ("%s (incarnation %d): nothing from %s (incarnation %d) for %d ms: %s of membership epoch"
-                + " %d. See that worker's log, or raise exchange.deadlineMillis")
-            .formatted(
-                line.name(self.rank()),
-                self.incarnation(),
-                line.name(rank),
-                incarnation(rank),
-                job.exchange().deadlineMillis(),
-                line.describe(tag),
-                adopted.epoch()));
   }
 
   private int incarnation(int rank) {

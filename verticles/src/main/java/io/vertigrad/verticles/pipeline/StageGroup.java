@@ -30,12 +30,18 @@ final class StageGroup {
   private volatile PeerGroup group;
   private boolean complete;
 
-  StageGroup(Vertx vertx, JobConfig job, long plan, Identity self, BooleanSupplier stop) {
+  StageGroup(
+      Vertx vertx,
+      JobConfig job,
+      long plan,
+      Identity self,
+      LongSupplier patience,
+      BooleanSupplier stop) {
     this.pipeline = job.pipeline().orElseThrow();
     this.self = self;
     StageLine stages = new StageLine(pipeline, job.exchange().partitionElements());
-    line = new BusPeers(vertx, job, plan, self, stop, stages);
-    peers = new BusPeers(vertx, job, plan, self, stop);
+    line = new BusPeers(vertx, job, plan, self, patience, stop, stages);
+    peers = new BusPeers(vertx, job, plan, self, patience, stop);
   }
 
   Future<?> open() {

@@ -14,6 +14,7 @@ import java.util.function.LongSupplier;
  * @param checkpoints where its states are kept
  * @param trainingSamples size of the training set
  * @param lastVersion step after which the job ends
+ * @param patience monotonic nanoseconds that limit how long it waits for others
  */
 record StageSetting(
     Vertx vertx,
@@ -24,4 +25,5 @@ record StageSetting(
     StageCheckpoints checkpoints,
     long trainingSamples,
     long lastVersion,
-    LongSupplier nanoClock) {}
+    LongSupplier nanoClock,
+    LongSupplier patience) {}

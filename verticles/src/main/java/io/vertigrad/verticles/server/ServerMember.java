@@ -38,7 +38,7 @@ final class ServerMember implements MemberHandler {
     this.context = context;
     this.job = job;
     coordinator = new CoordinatorClient(vertx, job, Role.SERVER, this);
-    assembly = new ShardAssembly(vertx, job, coordinator::report);
+    assembly = new ShardAssembly(vertx, job, coordinator.clock(), coordinator::report);
   }
 
   /** Builds, joins and serves; fails with a message for the user. */

@@ -11,6 +11,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,16 +24,19 @@ final class ShardAssembly {
   private final JobConfig job;
   private final EventPublisher events;
   private final StrategyFactory strategy;
+  private final LongSupplier patience;
   private final Consumer<JsonObject> report;
 
   /**
    * For one job.
    *
+   * @param patience monotonic nanoseconds that limit how long workers and readers wait
    * @param report told a shard's status twice a second
    */
-  ShardAssembly(Vertx vertx, JobConfig job, Consumer<JsonObject> report) {
+  ShardAssembly(Vertx vertx, JobConfig job, LongSupplier patience, Consumer<JsonObject> report) {
     this.vertx = vertx;
     this.job = job;
+    this.patience = patience;
     this.report = report;
     events = new EventPublisher(vertx, job.addresses());
     strategy = StrategyProviders.configure(job.strategy(), ShardAssembly.class.getClassLoader());
@@ -66,7 +70,7 @@ final class ShardAssembly {
                 job.exchange().deadlineMillis()),
             model.store(job, admission.rank()),
             strategy,
-            System::nanoTime,
+            patience,
             new RefusalNews(admission.rank(), System::nanoTime, events::publish));
     snapshot.ifPresent(shard::restore);
     snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
@@ -79,6 +83,7 @@ final class ShardAssembly {
     ShardSeat seat =
         new ShardSeat(
             shard,
+            patience,
             counters -> {
               if (owns) {
                 report.accept(ShardSeat.status(shard));

@@ -14,4 +14,9 @@ public interface Enrolment {
    * @throws RuntimeException with a message for the user when refused
    */
   Optional<Membership.Member> join();
+
+  /** Where the loop asks before each step; one that is always open, unless told otherwise. */
+  default StepGate gate() {
+    return new StepGate();
+  }
 }

@@ -32,6 +32,7 @@ final class PeerSession {
   private final PeerReplica replica;
   private final Identity identity;
   private final BooleanSupplier stop;
+  private final StepGate gate;
   private final BusPeers peers;
   private final ReplicaSeat seat;
   private final HostedSeat hosted;
@@ -45,13 +46,19 @@ final class PeerSession {
   /**
    * @param stop becomes true when this incarnation is to end
    */
-  PeerSession(PeerTrainingPlan plan, PeerReplica replica, Identity identity, BooleanSupplier stop) {
+  PeerSession(
+      PeerTrainingPlan plan,
+      PeerReplica replica,
+      Identity identity,
+      StepGate gate,
+      BooleanSupplier stop) {
     this.plan = plan;
     this.replica = replica;
     this.identity = identity;
+    this.gate = gate;
     this.stop = stop;
     JobConfig job = plan.job();
-    this.peers = new BusPeers(plan.vertx(), job, replica.layout(), identity, stop);
+    this.peers = new BusPeers(plan.vertx(), job, replica.layout(), identity, plan.patience(), stop);
     this.seat =
         new ReplicaSeat(
             plan.training().partitions(),
@@ -84,12 +91,12 @@ final class PeerSession {
         if (peers.regrouped()) {
           regroup();
         }
-        while (mayStep()) {
+        while (mayStep() && gate.enter(version())) {
           step(batches);
           tell(news);
         }
         news.accept(this);
-        while (!stop.getAsBoolean() && !peers.regrouped()) {
+        while (!stop.getAsBoolean() && !peers.regrouped() && !mayStep()) {
           strategy.idle();
           peers.pause();
         }
@@ -127,7 +134,8 @@ final class PeerSession {
   }
 
   private boolean mayStep() {
-    return !fresh && !finished() && peers.current() && !stop.getAsBoolean();
+    boolean able = !fresh && !finished() && peers.current() && !stop.getAsBoolean();
+    return able && gate.open(version());
   }
 
   private void regroup() {
@@ -169,7 +177,7 @@ final class PeerSession {
 
   /** Shows readers every version the evaluator may ask for, and the last. */
   private void show() {
-    long version = replica.vector().updates();
+    long version = version();
     if (finished() || version % plan.job().evaluator().every() == 0) {
       seat.publish(version, replica.vector().parameters());
     }
@@ -184,7 +192,11 @@ final class PeerSession {
   }
 
   private boolean finished() {
-    return replica.vector().updates() >= plan.training().lastVersion();
+    return version() >= plan.training().lastVersion();
+  }
+
+  private long version() {
+    return replica.vector().updates();
   }
 
   private void watchDivergence(boolean skipped, double loss) {
@@ -193,7 +205,7 @@ final class PeerSession {
       throw new ExchangeException(
           ("worker %d: training diverged: %d gradients in a row held NaN or infinity, the last at"
                   + " step %d (loss %s). Lower optimizer.learningRate or set optimizer.clipNorm")
-              .formatted(identity.rank(), skippedInARow, replica.vector().updates(), loss));
+              .formatted(identity.rank(), skippedInARow, version(), loss));
     }
   }
 

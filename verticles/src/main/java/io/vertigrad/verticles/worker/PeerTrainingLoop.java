@@ -36,6 +36,7 @@ final class PeerTrainingLoop implements Work {
    * What a loop needs of its surroundings.
    *
    * @param trainingSamples size of the training set
+   * @param patience monotonic nanoseconds that limit how long it waits for others
    */
   record PeerTrainingPlan(
       Vertx vertx,
@@ -43,7 +44,8 @@ final class PeerTrainingLoop implements Work {
       TrainingPlan training,
       PeerStrategyFactory strategy,
       long trainingSamples,
-      LongSupplier nanoClock) {}
+      LongSupplier nanoClock,
+      LongSupplier patience) {}
 
   /**
    * @param data opens the batches of a rank; closed by the loop
@@ -110,7 +112,8 @@ final class PeerTrainingLoop implements Work {
   private void work(Membership.Member member) {
     Identity identity = identity(member.rank(), member.incarnation());
     PeerSession starting =
-        new PeerSession(plan, replica, identity, () -> stopping || identity.equals(evicted));
+        new PeerSession(
+            plan, replica, identity, enrolment.gate(), () -> stopping || identity.equals(evicted));
     session = starting;
     try {
       starting.open();

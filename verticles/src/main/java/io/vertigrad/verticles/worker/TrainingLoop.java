@@ -28,6 +28,7 @@ public final class TrainingLoop implements Work {
   private final Enrolment enrolment;
   private final BatchesOfRank batches;
   private final LongSupplier nanoClock;
+  private final StepGate gate;
   private volatile boolean stopping;
   private volatile Identity evicted;
   private volatile LoopProgress progress = LoopProgress.NONE;
@@ -50,6 +51,7 @@ public final class TrainingLoop implements Work {
     this.enrolment = enrolment;
     this.batches = new BatchesOfRank(data);
     this.nanoClock = nanoClock;
+    this.gate = enrolment.gate();
   }
 
   /**
@@ -103,6 +105,11 @@ public final class TrainingLoop implements Work {
       while (ending == Ending.COMPLETE && !session.interrupted()) {
         if (session.finished()) {
           return true;
+        }
+        if (!gate.enter(session.version())) {
+          progress = session.progress();
+          gate.await(session.version(), session::interrupted);
+          continue;
         }
         ending = session.step(batches.of(rank));
         long now = nanoClock.getAsLong();

@@ -86,7 +86,12 @@ final class TrainingSession {
   }
 
   boolean finished() {
-    return versions.lowest() >= plan.lastVersion();
+    return version() >= plan.lastVersion();
+  }
+
+  /** That all partitions have reached; in lockstep the next round. */
+  long version() {
+    return versions.lowest();
   }
 
   /** True once a step was taken and answered. */

@@ -4,6 +4,7 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.verticles.coordinator.Admission;
 import io.vertigrad.verticles.coordinator.CoordinatorClient;
 import io.vertigrad.verticles.coordinator.MemberHandler;
+import io.vertigrad.verticles.coordinator.Pause;
 import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
@@ -14,6 +15,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,6 +29,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
 
   private final CoordinatorClient coordinator;
   private final Promise<Admission> admitted = Promise.promise();
+  private final StepGate gate = new StepGate();
   private volatile Duties duties;
   private volatile Admission current;
   private volatile Admission lost;
@@ -58,8 +61,19 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   }
 
   @Override
+  public StepGate gate() {
+    return gate;
+  }
+
+  /** By which this worker limits how long it waits for others. */
+  public LongSupplier clock() {
+    return coordinator.clock();
+  }
+
+  @Override
   public Optional<Membership.Member> join() {
     Duties mine = duties;
+    gate.reset();
     while (!stopping) {
       Optional<Admission> admission = Rendezvous.await(admission(mine.layout()), () -> stopping);
       Optional<Membership> running = admission.flatMap(this::awaitStart);
@@ -115,6 +129,11 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   @Override
   public void membershipChanged(Membership now) {
     duties.membership().accept(now);
+  }
+
+  @Override
+  public long paused(Pause pause) {
+    return gate.obey(pause);
   }
 
   @Override

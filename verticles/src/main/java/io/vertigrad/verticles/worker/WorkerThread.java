@@ -96,7 +96,7 @@ public class WorkerThread {
   }
 
   private boolean trainWithServers(TrainingPlan plan, Model model, Dataset data) {
-    BusExchange exchange = BusExchange.of(vertx.eventBus(), job);
+    BusExchange exchange = BusExchange.of(vertx.eventBus(), job, member.clock());
     TrainingLoop loop =
         new TrainingLoop(
             model, plan, exchange, member, rank -> batches(data, rank), System::nanoTime);
@@ -106,7 +106,8 @@ public class WorkerThread {
   private boolean trainWithPeers(
       PeerStrategyFactory strategy, TrainingPlan plan, Model model, Dataset data) {
     PeerTrainingPlan peers =
-        new PeerTrainingPlan(vertx, job, plan, strategy, data.size(), System::nanoTime);
+        new PeerTrainingPlan(
+            vertx, job, plan, strategy, data.size(), System::nanoTime, member.clock());
     PeerTrainingLoop loop = new PeerTrainingLoop(peers, model, member, rank -> batches(data, rank));
     return work(model.layout(), loop::membershipChanged, loop);
   }

@@ -9,6 +9,7 @@ import io.vertigrad.verticles.metrics.EventPublisher;
 import io.vertigrad.verticles.metrics.MetricsVerticle;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
@@ -123,6 +124,11 @@ final class ProbesTest {
 
     publish(beginning());
     Awaitility.await().atMost(LIMIT).until(() -> get("/health/ready").statusCode() == 200);
+    publish(List.of(new JobPaused(8)));
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> value("vertigrad_job_phase", "phase=\"paused\"") == 1);
+    assertEquals(200, get("/health/ready").statusCode(), "a paused job can go on");
     publish(List.of(new MemberLeft(9, "worker", 1, 0, "silent for 10000 ms")));
     Awaitility.await().atMost(LIMIT).until(() -> get("/health/ready").statusCode() == 503);
 

@@ -163,7 +163,7 @@ class BusPeersTest {
 
   private BusPeers peers(int rank) {
     Identity self = new Identity(job.addresses().jobHash(), rank, 0);
-    return new BusPeers(vertx, job, LAYOUT, self, () -> false);
+    return new BusPeers(vertx, job, LAYOUT, self, System::nanoTime, () -> false);
   }
 
   private static void group(int epoch, BusPeers peers, int... ranks) {

@@ -136,7 +136,7 @@ class StageLineTest {
   private BusPeers line(int rank) {
     Identity self = new Identity(job.addresses().jobHash(), rank, 0);
     StageLine line = new StageLine(job.pipeline().orElseThrow(), 4);
-    BusPeers peers = new BusPeers(vertx, job, PLAN, self, () -> false, line);
+    BusPeers peers = new BusPeers(vertx, job, PLAN, self, System::nanoTime, () -> false, line);
     peers.membershipChanged(
         new Membership(1, List.of(new Member(0, 0, 0), new Member(1, 0, 0)), List.of()));
     peers.adopt();
