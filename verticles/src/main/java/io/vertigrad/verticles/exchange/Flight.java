@@ -112,6 +112,7 @@ final class Flight {
       next.remove();
       offer(partition);
     }
+    round.allSent();
   }
 
   private void offer(Partition partition) {

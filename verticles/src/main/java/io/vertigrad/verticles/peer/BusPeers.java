@@ -12,6 +12,7 @@ import io.vertigrad.verticles.strategy.decentral.PeerGroup;
 import io.vertigrad.verticles.strategy.decentral.PeerInbox;
 import io.vertigrad.verticles.strategy.decentral.Peers;
 import io.vertigrad.verticles.strategy.decentral.Tag;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.Message;
@@ -32,12 +33,14 @@ public final class BusPeers implements Peers {
 
   private static final int SPINS = 100;
   private static final long LOOK_NANOS = 50_000_000;
+  private static final long NOTED_NANOS = 50_000;
 
   private final Vertx vertx;
   private final JobConfig job;
   private final long layout;
   private final Identity self;
   private final LongSupplier patience;
+  private final Track track;
   private final BooleanSupplier stop;
   private final PeerLine line;
   private final PeerTrouble trouble;
@@ -56,6 +59,7 @@ public final class BusPeers implements Peers {
    *
    * @param layout hash of the parameter layout
    * @param patience monotonic nanoseconds that limit how long it waits for a message
+   * @param track notes for whom it waited
    * @param stop becomes true when this incarnation is to end
    */
   public BusPeers(
@@ -64,16 +68,7 @@ public final class BusPeers implements Peers {
       long layout,
       Identity self,
       LongSupplier patience,
-      BooleanSupplier stop) {
-    this(vertx, job, layout, self, patience, stop, new WorkerLine());
-  }
-
-  public BusPeers(
-      Vertx vertx,
-      JobConfig job,
-      long layout,
-      Identity self,
-      LongSupplier patience,
+      Track track,
       BooleanSupplier stop,
       PeerLine line) {
     this.line = line;
@@ -82,6 +77,7 @@ public final class BusPeers implements Peers {
     this.layout = layout;
     this.self = self;
     this.patience = patience;
+    this.track = track;
     this.stop = stop;
     this.trouble = new PeerTrouble(line, self, layout);
   }
@@ -168,6 +164,16 @@ public final class BusPeers implements Peers {
 
   @Override
   public Tensor receive(int rank, Tag tag) {
+    long asked = track.now();
+    Tensor received = await(rank, tag);
+    long ended = track.now();
+    if (ended - asked > NOTED_NANOS) {
+      track.span("wait for " + line.name(rank), asked, ended, tag.round());
+    }
+    return received;
+  }
+
+  private Tensor await(int rank, Tag tag) {
     long begun = patience.getAsLong();
     for (int tries = 0; ; tries++) {
       if (stop.getAsBoolean() || newest.epoch() > adopted.epoch()) {

@@ -4,8 +4,10 @@ import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PipelineConfig;
 import io.vertigrad.verticles.peer.BusPeers;
+import io.vertigrad.verticles.peer.PeerLine;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.PeerGroup;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.List;
@@ -36,12 +38,13 @@ final class StageGroup {
       long plan,
       Identity self,
       LongSupplier patience,
+      Track track,
       BooleanSupplier stop) {
     this.pipeline = job.pipeline().orElseThrow();
     this.self = self;
     StageLine stages = new StageLine(pipeline, job.exchange().partitionElements());
-    line = new BusPeers(vertx, job, plan, self, patience, stop, stages);
-    peers = new BusPeers(vertx, job, plan, self, patience, stop);
+    line = new BusPeers(vertx, job, plan, self, patience, track, stop, stages);
+    peers = new BusPeers(vertx, job, plan, self, patience, track, stop, PeerLine.ofStrategies());
   }
 
   Future<?> open() {

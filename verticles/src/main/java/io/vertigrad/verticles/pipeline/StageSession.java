@@ -14,7 +14,6 @@ import io.vertigrad.verticles.strategy.decentral.PeerStrategy;
 import io.vertigrad.verticles.worker.LoopProgress;
 import io.vertigrad.verticles.worker.StepGate;
 import io.vertx.core.Future;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
@@ -64,7 +63,13 @@ final class StageSession {
     pipeline = job.pipeline().orElseThrow();
     group =
         new StageGroup(
-            setting.vertx(), job, setting.plan().hash(), identity, setting.patience(), stop);
+            setting.vertx(),
+            job,
+            setting.plan().hash(),
+            identity,
+            setting.patience(),
+            setting.track(),
+            stop);
     seat =
         new ReplicaSeat(
             setting.plan().partitions(),
@@ -143,13 +148,14 @@ final class StageSession {
           group.missing());
       return;
     }
+    List<StagePoint> points = replica.points(setting.checkpoints(), identity);
     ResumeCall.Agreed agreed =
         ResumeCall.hold(
                 group.peers(),
                 group.all(),
-                points(),
+                points,
                 ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE))
-            .orElseThrow(() -> StageTrouble.nothingInCommon(name(), points()));
+            .orElseThrow(() -> StageTrouble.nothingInCommon(name(), points));
     if (!agreed.from().equals(replica.point())) {
       replica.restore(setting.checkpoints().restore(identity.rank(), agreed.from()));
     }
@@ -170,7 +176,9 @@ final class StageSession {
     StageStep work = work(step, batch);
     long begun = setting.nanoClock().getAsLong();
     average(step, work);
-    averagedNanos += setting.nanoClock().getAsLong() - begun;
+    long averaged = setting.nanoClock().getAsLong();
+    averagedNanos += averaged - begun;
+    setting.track().span("update", begun, averaged, step);
     tally.stepped(
         version(),
         setting.sizes().epoch(step),
@@ -190,6 +198,7 @@ final class StageSession {
             replica.model(),
             neighbours,
             setting.nanoClock(),
+            setting.track(),
             step + 1,
             samples,
             parts,
@@ -207,14 +216,6 @@ final class StageSession {
       throw StageTrouble.diverged(name(), step, work.loss());
     }
     replica.load();
-  }
-
-  private List<StagePoint> points() {
-    List<StagePoint> points = new ArrayList<>(List.of(replica.point()));
-    if (identity.incarnation() > 0 || replica.run() != 0) {
-      points.addAll(setting.checkpoints().points(identity.rank()));
-    }
-    return points;
   }
 
   /** Shows readers every version the evaluator may ask for, and the last. */

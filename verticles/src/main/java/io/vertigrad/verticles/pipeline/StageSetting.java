@@ -2,6 +2,7 @@ package io.vertigrad.verticles.pipeline;
 
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Vertx;
 import java.util.function.LongSupplier;
 
@@ -15,6 +16,7 @@ import java.util.function.LongSupplier;
  * @param trainingSamples size of the training set
  * @param lastVersion step after which the job ends
  * @param patience monotonic nanoseconds that limit how long it waits for others
+ * @param track notes what the stage does
  */
 record StageSetting(
     Vertx vertx,
@@ -26,4 +28,5 @@ record StageSetting(
     long trainingSamples,
     long lastVersion,
     LongSupplier nanoClock,
-    LongSupplier patience) {}
+    LongSupplier patience,
+    Track track) {}

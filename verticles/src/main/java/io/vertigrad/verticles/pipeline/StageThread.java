@@ -51,7 +51,8 @@ final class StageThread extends WorkerThread {
             data.size(),
             strategy.lastVersion(job.steps(), job.workers().count()),
             System::nanoTime,
-            member.clock());
+            member.clock(),
+            member.track());
     StageWork work =
         new StageWork(
             setting,

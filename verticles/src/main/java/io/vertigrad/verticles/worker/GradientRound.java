@@ -11,6 +11,7 @@ import io.vertigrad.verticles.exchange.ModelPartitions;
 import io.vertigrad.verticles.exchange.PartitionVersions;
 import io.vertigrad.verticles.exchange.Round;
 import io.vertigrad.verticles.job.Partition;
+import io.vertigrad.verticles.timeline.Track;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,12 +27,14 @@ final class GradientRound implements Round {
   private final int epoch;
   private final long step;
   private final int samples;
+  private final Track track;
   private final BooleanSupplier stop;
   private final Map<Partition, Long> offeredAt = new HashMap<>();
   private long bytesSent;
   private long bytesSaved;
   private long bytesReceived;
   private int staleness = -1;
+  private long sentNanos;
   private Refusal refusal;
 
   /**
@@ -47,12 +50,14 @@ final class GradientRound implements Round {
       int epoch,
       long step,
       int samples,
+      Track track,
       BooleanSupplier stop) {
     this.replica = replica;
     this.order = order;
     this.epoch = epoch;
     this.step = step;
     this.samples = samples;
+    this.track = track;
     this.stop = stop;
   }
 
@@ -84,6 +89,13 @@ final class GradientRound implements Round {
   }
 
   @Override
+  public void allSent() {
+    if (sentNanos == 0) {
+      sentNanos = track.now();
+    }
+  }
+
+  @Override
   public void answered(Partition partition, ParameterPartition answer) {
     bytesReceived += answer.parameters().payloadBytes();
     replica.parameters().write(partition, answer.parameters());
@@ -104,6 +116,13 @@ final class GradientRound implements Round {
   @Override
   public boolean abandoned() {
     return stop.getAsBoolean();
+  }
+
+  /** Notes the time in which partitions were sent, and answers were only waited for. */
+  void note(long begunNanos, long endedNanos) {
+    long sent = sentNanos == 0 ? endedNanos : sentNanos;
+    track.span("send", begunNanos, sent, step);
+    track.span("wait", sent, endedNanos, step);
   }
 
   /** Training samples behind the gradient. */

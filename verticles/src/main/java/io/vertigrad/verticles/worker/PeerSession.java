@@ -9,6 +9,7 @@ import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
 import io.vertigrad.verticles.peer.BusPeers;
 import io.vertigrad.verticles.peer.HostedSeat;
+import io.vertigrad.verticles.peer.PeerLine;
 import io.vertigrad.verticles.peer.ReplicaSeat;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.ExchangeTiming;
@@ -58,7 +59,16 @@ final class PeerSession {
     this.gate = gate;
     this.stop = stop;
     JobConfig job = plan.job();
-    this.peers = new BusPeers(plan.vertx(), job, replica.layout(), identity, plan.patience(), stop);
+    this.peers =
+        new BusPeers(
+            plan.vertx(),
+            job,
+            replica.layout(),
+            identity,
+            plan.patience(),
+            plan.track(),
+            stop,
+            PeerLine.ofStrategies());
     this.seat =
         new ReplicaSeat(
             plan.training().partitions(),
@@ -160,7 +170,9 @@ final class PeerSession {
     long skipped = strategy.timing().skipped();
     strategy.complete(gradient);
     replica.load();
-    long swapping = begun - ready + plan.nanoClock().getAsLong() - computed;
+    long ended = plan.nanoClock().getAsLong();
+    note(start, ready, begun, computed, ended);
+    long swapping = begun - ready + ended - computed;
     boolean left = strategy.timing().skipped() > skipped;
     tally.computed(batch, computed - begun);
     tally.swapped(
@@ -173,6 +185,14 @@ final class PeerSession {
         peers.bytesReceived());
     watchDivergence(left, loss);
     show();
+  }
+
+  private void note(long start, long ready, long begun, long computed, long ended) {
+    long step = tally.step();
+    plan.track().span("data", start, ready, step);
+    plan.track().span("send", ready, begun, step);
+    plan.track().span("compute", begun, computed, step);
+    plan.track().span("exchange", computed, ended, step);
   }
 
   /** Shows readers every version the evaluator may ask for, and the last. */

@@ -8,6 +8,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Optional;
@@ -37,6 +38,7 @@ final class PeerTrainingLoop implements Work {
    *
    * @param trainingSamples size of the training set
    * @param patience monotonic nanoseconds that limit how long it waits for others
+   * @param track notes what the worker does
    */
   record PeerTrainingPlan(
       Vertx vertx,
@@ -45,7 +47,8 @@ final class PeerTrainingLoop implements Work {
       PeerStrategyFactory strategy,
       long trainingSamples,
       LongSupplier nanoClock,
-      LongSupplier patience) {}
+      LongSupplier patience,
+      Track track) {}
 
   /**
    * @param data opens the batches of a rank; closed by the loop

@@ -133,6 +133,7 @@ public final class TrainingLoop implements Work {
         identity,
         plan.lockstep() ? member.activeFrom() : 0,
         nanoClock,
+        enrolment.track(),
         () -> stopping || identity.equals(evicted));
   }
 

@@ -9,6 +9,8 @@ import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.timeline.MemberTimeline;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -30,6 +32,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   private final CoordinatorClient coordinator;
   private final Promise<Admission> admitted = Promise.promise();
   private final StepGate gate = new StepGate();
+  private final MemberTimeline timeline;
   private volatile Duties duties;
   private volatile Admission current;
   private volatile Admission lost;
@@ -40,6 +43,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   /** Made on the verticle's context. */
   WorkerMember(Vertx vertx, JobConfig job) {
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
+    timeline = MemberTimeline.of(vertx, job);
   }
 
   /** Whom to tell; before the loop runs. */
@@ -63,6 +67,11 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   @Override
   public StepGate gate() {
     return gate;
+  }
+
+  @Override
+  public Track track() {
+    return timeline.track();
   }
 
   /** By which this worker limits how long it waits for others. */
@@ -94,6 +103,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
         .onSuccess(
             admission -> {
               current = admission;
+              timeline.belongsTo("worker " + admission.rank());
               LOG.info("{} admitted", admission);
               admitted.tryComplete(admission);
             });
@@ -123,6 +133,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   }
 
   Future<Void> leave(String reason) {
+    timeline.close();
     return coordinator.leave(reason);
   }
 

@@ -107,7 +107,14 @@ public class WorkerThread {
       PeerStrategyFactory strategy, TrainingPlan plan, Model model, Dataset data) {
     PeerTrainingPlan peers =
         new PeerTrainingPlan(
-            vertx, job, plan, strategy, data.size(), System::nanoTime, member.clock());
+            vertx,
+            job,
+            plan,
+            strategy,
+            data.size(),
+            System::nanoTime,
+            member.clock(),
+            member.track());
     PeerTrainingLoop loop = new PeerTrainingLoop(peers, model, member, rank -> batches(data, rank));
     return work(model.layout(), loop::membershipChanged, loop);
   }
