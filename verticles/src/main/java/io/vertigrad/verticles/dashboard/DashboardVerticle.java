@@ -33,7 +33,7 @@ public final class DashboardVerticle extends VerticleBase {
     DashboardConfig dashboard = job.dashboard();
     host = dashboard.host();
     JobView view = new JobView();
-    meters = new RunMeters(job.addresses().job(), view);
+    meters = new RunMeters(job.addresses().job(), view, BusTraffic.of(vertx));
     vertx
         .eventBus()
         .<JsonObject>consumer(job.addresses().metrics(), delta -> view.take(delta.body()));
