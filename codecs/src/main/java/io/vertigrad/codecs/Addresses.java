@@ -38,6 +38,11 @@ public record Addresses(String job) {
     return PREFIX + job + ".events";
   }
 
+  /** What members did when, for the run's timeline; published, never sent. */
+  public String timeline() {
+    return PREFIX + job + ".timeline";
+  }
+
   /** What a dashboard shows, a few times a second; published, never sent. Browsers may listen. */
   public String metrics() {
     return METRICS_PREFIX + job;

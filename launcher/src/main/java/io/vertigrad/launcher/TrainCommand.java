@@ -67,6 +67,11 @@ final class TrainCommand implements Callable<Integer> {
   @Option(names = "--no-dashboard", description = "Serves no page (dashboard.enabled).")
   private boolean noDashboard;
 
+  @Option(
+      names = "--timeline",
+      description = "Writes what every member did when to the run's timeline.json (timeline).")
+  private boolean timeline;
+
   @Option(names = "--quiet", description = "Prints the result only.")
   private boolean quiet;
 
@@ -112,6 +117,7 @@ final class TrainCommand implements Callable<Integer> {
             .option("--seed", "seed", seed)
             .option("--steps", "steps", steps)
             .option("--workers", "workers.count", workers)
+            .option("--timeline", "timeline", timeline ? true : null)
             .option("--no-dashboard", "dashboard.enabled", noDashboard ? false : null);
     Vertx reader = ClusterStart.alone();
     try {

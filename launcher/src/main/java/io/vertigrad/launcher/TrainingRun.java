@@ -46,6 +46,7 @@ final class TrainingRun {
   private final Display display;
   private final List<String> notes;
   private final RunMonitor monitor;
+  private final TimelineRecorder timeline;
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
   private Vertx vertx;
   private boolean coordinating;
@@ -64,6 +65,7 @@ final class TrainingRun {
     this.directory = directory;
     this.display = display;
     this.monitor = new RunMonitor(directory, display);
+    this.timeline = new TimelineRecorder(job, directory.timeline(), display::say);
   }
 
   /**
@@ -113,6 +115,7 @@ final class TrainingRun {
     monitor.say(ResultText.opening(job, directory));
     notes.forEach(monitor::say);
     Await.result(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
+    Await.result(timeline.listen(vertx, job), START_SECONDS, "the event bus");
     if (crew.workers() < job.workers().count()) {
       WaitingRoom waiting = new WaitingRoom(vertx, job, monitor::say);
       Await.result(waiting.open(), START_SECONDS, "the event bus");
@@ -202,6 +205,7 @@ final class TrainingRun {
     } catch (JobFailedException e) {
       LOG.warn("not everything stopped in time", e);
     }
+    timeline.close();
     monitor.close();
     display.close();
   }

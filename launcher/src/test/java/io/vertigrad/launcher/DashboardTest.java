@@ -109,6 +109,14 @@ final class DashboardTest {
     browser.await("the run", () -> points() > 0);
     browser.click("[data-action=checkpoint]");
     browser.await("a checkpoint", () -> browser.text("#events").contains("checkpoint of shard 0"));
+    browser.click("[data-action=pause]");
+    browser.await("a pause", () -> browser.text("#phase").equals("paused"));
+    browser.await("words about it", () -> browser.text("#verdict").contains("Paused"));
+    browser.screenshot("paused", 1280);
+    int paused = points();
+    browser.click("[data-action=resume]");
+    browser.await("its words", () -> browser.text("#events").contains("resumed after a pause"));
+    browser.await("curves that move again", () -> points() > paused + 3);
     browser.click("[data-action=stop]");
     browser.acceptQuestion();
 

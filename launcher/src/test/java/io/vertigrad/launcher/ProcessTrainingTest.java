@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -39,7 +40,8 @@ class ProcessTrainingTest {
   void shouldEndAtTheSameBitsWhenSyncRunsInOneOrFourProcesses() throws IOException {
     CommandRun embedded = CommandRun.of(arguments("digits-sync", "embedded", "--steps", "30"));
     CommandRun processes =
-        CommandRun.of(arguments("digits-sync", "processes", "--steps", "30", "--processes"));
+        CommandRun.of(
+            arguments("digits-sync", "processes", "--steps", "30", "--processes", "--timeline"));
 
     assertEquals(0, embedded.exit(), embedded.err());
     assertEquals(0, processes.exit(), processes.err());
@@ -52,6 +54,13 @@ class ProcessTrainingTest {
       assertTrue(Files.exists(folder.resolve("processes/logs/" + role + ".log")), role);
     }
     assertEquals(List.of(), children());
+    assertFalse(Files.exists(folder.resolve("embedded/timeline.json")), "nobody asked for it");
+    Trace trace = Trace.read(folder.resolve("processes/timeline.json"));
+    assertEquals(Set.of("server 0", "worker 0", "worker 1", "evaluator"), trace.members().keySet());
+    trace.members().keySet().forEach(member -> assertTrue(trace.nests(member), member));
+    assertEquals(30, trace.count("worker 1", "compute"));
+    assertEquals(30, trace.count("server 0", "apply partition 0"));
+    assertEquals(1, trace.count("evaluator", "test all"));
   }
 
   @ParameterizedTest
@@ -90,7 +99,7 @@ class ProcessTrainingTest {
 
   @Test
   void shouldGoOnWhenAWorkerSleptForLongerThanItIsWaitedFor() throws Exception {
-    CompletableFuture<CommandRun> run = start("digits-sync", 300, "seed=0", 1_000, 4_000);
+    CompletableFuture<CommandRun> run = start("digits-sync", 300, "timeline=true", 1_000, 4_000);
     await(run, () -> events().contains("\"type\":\"evaluated\""));
     long sleeper = firstWorker().pid();
 
@@ -108,6 +117,9 @@ class ProcessTrainingTest {
 
     assertEquals(0, ended.exit(), ended.err());
     assertTrue(happened("memberJoined", 1), ended.out());
+    Trace trace = Trace.read(folder.resolve("run/timeline.json"));
+    double waited = Math.max(trace.longest("worker 0", "wait"), trace.longest("worker 1", "wait"));
+    assertTrue(waited > 3, "nobody seems to have waited for the one that slept: " + waited);
     assertEquals(300, summary("run").getLong("version"));
     assertTrue(summary("run").getDouble("accuracy") > 60, summary("run").encode());
   }

@@ -6,12 +6,14 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.peer.BusPeers;
+import io.vertigrad.verticles.peer.PeerLine;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.Membership.Member;
 import io.vertigrad.verticles.strategy.decentral.PeerContext;
 import io.vertigrad.verticles.strategy.decentral.PeerGroup;
 import io.vertigrad.verticles.strategy.decentral.Reduction;
 import io.vertigrad.verticles.strategy.decentral.Replica;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.Arrays;
@@ -34,7 +36,16 @@ final class BusMember {
     this.rank = rank;
     this.job = JobConfig.read("all-reduce benchmark", new JsonObject().put("job", sum.name()));
     Identity identity = new Identity(job.addresses().jobHash(), rank, 0);
-    this.peers = new BusPeers(vertx, job, sum.elements(), identity, () -> false);
+    this.peers =
+        new BusPeers(
+            vertx,
+            job,
+            sum.elements(),
+            identity,
+            System::nanoTime,
+            Track.OFF,
+            () -> false,
+            PeerLine.ofStrategies());
   }
 
   /** Sums again and again; milliseconds of each counted round. */

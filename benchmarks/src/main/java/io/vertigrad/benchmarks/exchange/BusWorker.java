@@ -29,7 +29,7 @@ final class BusWorker {
     PartitionPlan partitions = exchange.plan();
     StrategyFactory strategy =
         StrategyProviders.configure(job.strategy(), BusWorker.class.getClassLoader());
-    BusExchange bus = BusExchange.of(vertx, job);
+    BusExchange bus = BusExchange.of(vertx, job, System::nanoTime);
     bus.membershipChanged(membership);
     loop =
         new TrainingLoop(

@@ -2,6 +2,7 @@ package io.vertigrad.launcher.cluster;
 
 import com.hazelcast.core.HazelcastInstance;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.dashboard.BusTraffic;
 import io.vertigrad.verticles.job.ClusterConfig;
 import io.vertigrad.verticles.transport.Streams;
 import io.vertx.core.Future;
@@ -46,7 +47,7 @@ public final class ClusterStart {
 
   /** Vert.x without a cluster: everything in this JVM, no port is opened. */
   public static Vertx alone() {
-    return Vertx.vertx(new VertxOptions());
+    return Vertx.builder().withMetrics(BusTraffic.counting()).build();
   }
 
   /**
@@ -62,7 +63,11 @@ public final class ClusterStart {
     } catch (InputException e) {
       return Future.failedFuture(e);
     }
-    VertxBuilder builder = Vertx.builder().with(options).withClusterManager(manager);
+    VertxBuilder builder =
+        Vertx.builder()
+            .with(options)
+            .withClusterManager(manager)
+            .withMetrics(BusTraffic.counting());
     return builder
         .buildClustered()
         .onSuccess(vertx -> Streams.open(vertx, options.getEventBusOptions()))

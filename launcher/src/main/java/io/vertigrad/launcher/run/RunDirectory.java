@@ -64,6 +64,11 @@ public record RunDirectory(Path path) {
     return path.resolve("epochs.log");
   }
 
+  /** What every member did when; only when the job asks for it. */
+  public Path timeline() {
+    return path.resolve("timeline.json");
+  }
+
   /** What came out. */
   public Path summary() {
     return path.resolve("summary.json");

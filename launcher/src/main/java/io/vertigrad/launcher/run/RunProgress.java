@@ -3,6 +3,8 @@ package io.vertigrad.launcher.run;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
@@ -32,6 +34,9 @@ public final class RunProgress {
   private Evaluated wholeTestSet;
   private long startedNanos;
   private long endedNanos;
+  private boolean paused;
+  private long pausedAtNanos;
+  private long pausedNanos;
 
   /** {@code nanoClock} gives monotonic time. */
   public RunProgress(LongSupplier nanoClock) {
@@ -43,7 +48,7 @@ public final class RunProgress {
     replicas.apply(event);
     if (event instanceof WorkerProgress worker) {
       workers.put(worker.rank() + "." + worker.incarnation(), worker);
-      pace.reached(worker.version(), nanoClock.getAsLong());
+      pace.reached(worker.version(), now());
       noteEnd(worker);
     } else if (event instanceof ServerProgress server) {
       servers.put(server.shard() + "." + server.incarnation(), server);
@@ -52,11 +57,17 @@ public final class RunProgress {
       wholeTestSet = tested.wholeTestSet() ? tested : wholeTestSet;
     } else if (event instanceof JobStarted start && started == null) {
       started = start;
-      startedNanos = nanoClock.getAsLong();
+      startedNanos = now();
     } else if (event instanceof MemberLeft left && left.role().equals("worker")) {
-      endedNanos = nanoClock.getAsLong();
+      endedNanos = now();
     } else if (event instanceof JobFinished finish && finished == null) {
       finished = finish;
+    } else if (event instanceof JobPaused && !paused) {
+      pausedAtNanos = now();
+      paused = true;
+    } else if (event instanceof JobResumed && paused) {
+      pausedNanos = nanoClock.getAsLong() - pausedAtNanos;
+      paused = false;
     }
   }
 
@@ -99,19 +110,27 @@ public final class RunProgress {
     return finished == null ? sum(workers.values(), WorkerProgress::samples) : finished.samples();
   }
 
-  /** Seconds from the start to now, or until the last worker left a finished job. */
+  /** True while no worker begins another step. */
+  public boolean paused() {
+    return paused;
+  }
+
+  /** Seconds from the start to now, or until the last worker left a finished job, less pauses. */
   public double seconds() {
     if (started == null) {
       return 0;
     }
-    return ((finished == null ? nanoClock.getAsLong() : endedNanos) - startedNanos) / NANOS;
+    return ((finished == null ? now() : endedNanos) - startedNanos) / NANOS;
   }
 
-  /** Seconds to the last version at the pace so far; empty before there is one, and at the end. */
+  /**
+   * Seconds to the last version at the pace so far; empty before there is one, in a pause, and at
+   * the end.
+   */
   public OptionalDouble secondsLeft() {
-    return started == null || endedNanos != 0
+    return started == null || endedNanos != 0 || paused
         ? OptionalDouble.empty()
-        : pace.secondsTo(started.lastVersion(), nanoClock.getAsLong());
+        : pace.secondsTo(started.lastVersion(), now());
   }
 
   public double samplesPerSecond() {
@@ -160,8 +179,13 @@ public final class RunProgress {
   /** Workers that hold the model stay after their last step: the first one there ends the clock. */
   private void noteEnd(WorkerProgress worker) {
     if (started != null && endedNanos == 0 && worker.version() >= started.lastVersion()) {
-      endedNanos = nanoClock.getAsLong();
+      endedNanos = now();
     }
+  }
+
+  /** Stands still while the job is paused, and lags by its pauses. */
+  private long now() {
+    return paused ? pausedAtNanos : nanoClock.getAsLong() - pausedNanos;
   }
 
   private static <T> long sum(Collection<T> values, ToLongFunction<T> counter) {

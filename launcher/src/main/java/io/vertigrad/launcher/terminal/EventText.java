@@ -4,6 +4,8 @@ import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
@@ -49,12 +51,19 @@ final class EventText {
           format("no step for %.1f s: missing %s", stall.stillMillis() / 1e3, stall.missing())
               + (stall.waits().isEmpty() ? "" : "; " + stall.waits()));
     }
+    if (event instanceof JobPaused) {
+      return Optional.of("paused: no worker begins another step until the job is resumed");
+    }
+    if (event instanceof JobResumed resumed) {
+      return Optional.of("resumed after a pause of " + duration(resumed.pausedMillis() / 1e3));
+    }
     return trouble(event);
   }
 
   /** Where the run stands, without the step. */
   static String progress(RunProgress progress) {
     StringBuilder text = new StringBuilder();
+    text.append(progress.paused() ? "paused, " : "");
     progress.secondsLeft().ifPresent(left -> text.append(duration(left)).append(" left, "));
     text.append(format("epoch %d, %,.0f samples/s", progress.epoch(), progress.samplesPerSecond()));
     if (!Double.isNaN(progress.trainingLoss())) {

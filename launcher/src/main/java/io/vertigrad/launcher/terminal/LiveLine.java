@@ -3,6 +3,8 @@ package io.vertigrad.launcher.terminal;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
@@ -40,6 +42,8 @@ final class LiveLine implements Display {
       bar = open();
     } else if (event instanceof WorkerProgress worker && bar != null) {
       bar.stepTo(Math.max(bar.getCurrent(), Math.min(steps, worker.step())));
+      bar.setExtraMessage(" " + EventText.progress(progress));
+    } else if ((event instanceof JobPaused || event instanceof JobResumed) && bar != null) {
       bar.setExtraMessage(" " + EventText.progress(progress));
     } else if (event instanceof JobFinished && bar != null) {
       bar.stepTo(steps);

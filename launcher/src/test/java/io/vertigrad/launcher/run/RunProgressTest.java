@@ -1,8 +1,11 @@
 package io.vertigrad.launcher.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
@@ -50,6 +53,22 @@ class RunProgressTest {
     // 100 versions in 2 s, 299 are left.
     assertEquals(299 * 0.02, progress.secondsLeft().orElseThrow(), 1e-9);
     clock.set(4 * SECOND);
+    assertEquals(299 * 0.04, progress.secondsLeft().orElseThrow(), 1e-9);
+  }
+
+  @Test
+  void shouldCountNoPauseAsTraining() {
+    progress.apply(worker(0, 101, 101 * 128));
+    progress.apply(new JobPaused(0));
+    clock.set(10 * SECOND);
+
+    assertTrue(progress.paused());
+    assertEquals(OptionalDouble.empty(), progress.secondsLeft());
+    assertEquals(2, progress.seconds());
+    progress.apply(new JobResumed(0, 8_000));
+    clock.set(12 * SECOND);
+
+    assertEquals(4, progress.seconds());
     assertEquals(299 * 0.04, progress.secondsLeft().orElseThrow(), 1e-9);
   }
 

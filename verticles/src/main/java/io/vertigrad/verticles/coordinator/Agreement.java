@@ -33,13 +33,15 @@ final class Agreement {
    *
    * @param version highest version heard of; newcomers begin a margin above it
    * @param running false for the very first membership, where everyone begins at round 0
+   * @param newcomers false to let workers that are no part yet wait
    */
-  Membership propose(Attendance attendance, long version, boolean running) {
+  Membership propose(Attendance attendance, long version, boolean running, boolean newcomers) {
     long first = lockstep && running ? Math.min(version + margin, lastVersion) : 0;
     long restored = oldestRestored(attendance);
     List<Member> workers =
         attendance.of(Role.WORKER).stream()
             .filter(Attendee::ready)
+            .filter(a -> newcomers || a.published())
             .map(a -> member(a, a.published() ? Math.min(a.activeFrom(), restored) : first))
             .toList();
     List<Member> servers =

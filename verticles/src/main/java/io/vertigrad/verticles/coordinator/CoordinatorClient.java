@@ -7,10 +7,10 @@ import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.UUID;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -21,14 +21,14 @@ import java.util.function.Supplier;
  */
 public final class CoordinatorClient {
 
-  private static final long LEAVE_MILLIS = 2_000;
-
   private final Vertx vertx;
   private final Context context;
   private final JobConfig job;
   private final Role role;
   private final MemberHandler handler;
   private final Vitals vitals;
+  private final CoordinatorLine line;
+  private final PauseEar pauses;
   private MessageConsumer<JsonObject> control;
   private MemberDesk own;
   private Admission admission;
@@ -45,6 +45,8 @@ public final class CoordinatorClient {
     this.role = role;
     this.handler = handler;
     vitals = new Vitals(job.engine());
+    line = new CoordinatorLine(vertx, job.addresses());
+    pauses = new PauseEar(handler);
     context = vertx.getOrCreateContext();
   }
 
@@ -60,6 +62,7 @@ public final class CoordinatorClient {
     return onContext(
         () -> {
           int mine = ++attempt;
+          pauses.reset();
           if (started.future().isComplete()) {
             started = Promise.promise();
           }
@@ -67,6 +70,11 @@ public final class CoordinatorClient {
               .compose(listening -> knock(layout, mine))
               .compose(answer -> admitted(answer, mine));
         });
+  }
+
+  /** By which this member limits how long it waits for others. */
+  public LongSupplier clock() {
+    return pauses.clock();
   }
 
   /** Completes with the first membership this member is part of, when the job runs. */
@@ -103,7 +111,7 @@ public final class CoordinatorClient {
         () -> {
           Admission leaving = admission;
           close("left: " + reason);
-          return leaving == null ? Future.succeededFuture() : send(leaving, reason);
+          return leaving == null ? Future.succeededFuture() : line.leave(leaving, reason, status);
         });
   }
 
@@ -130,10 +138,10 @@ public final class CoordinatorClient {
   private Future<Admission> admitted(JsonObject answer, int mine) {
     Admission admitted = Admission.fromJson(answer.getJsonObject("admitted"));
     if (mine != attempt) {
-      send(admitted, "left while it joined");
+      line.leave(admitted, "left while it joined", status);
       return Future.failedFuture(new JoinException("left while it joined: " + over));
     }
-    own = new MemberDesk(vertx, address(admitted), handler);
+    own = new MemberDesk(vertx, line.own(admitted), handler);
     return own.open()
         .map(
             listening -> {
@@ -147,8 +155,9 @@ public final class CoordinatorClient {
     Admission beating = admission;
     JsonObject request = beating.toJson().put("request", "heartbeat").put("status", status);
     request.put("epoch", membership.epoch()).put("vitals", vitals.measure());
+    pauses.speak(request);
     long sentNanos = System.nanoTime();
-    return request(request, limitMillis)
+    return line.request(request, limitMillis)
         .onSuccess(
             answer -> {
               vitals.answered(System.nanoTime() - sentNanos);
@@ -166,8 +175,13 @@ public final class CoordinatorClient {
       String why = message.getString("unknown");
       drop();
       handler.evicted(why);
-    } else if (message.containsKey("membership")) {
-      hear(Membership.fromJson(message.getJsonObject("membership")));
+    } else {
+      if (message.containsKey("membership")) {
+        hear(Membership.fromJson(message.getJsonObject("membership")));
+      }
+      if (pulse != null && pauses.hear(message)) {
+        pulse.beat();
+      }
     }
   }
 
@@ -193,7 +207,7 @@ public final class CoordinatorClient {
     close(why);
     if (leaving != null) {
       handler.stopped(why);
-      send(leaving, "stopped");
+      line.leave(leaving, "stopped", status);
     }
   }
 
@@ -220,23 +234,6 @@ public final class CoordinatorClient {
       own = null;
     }
     admission = null;
-  }
-
-  private Future<Void> send(Admission leaving, String reason) {
-    JsonObject request = leaving.toJson().put("request", "leave").put("reason", reason);
-    return request(request.put("status", status), LEAVE_MILLIS).mapEmpty();
-  }
-
-  private Future<JsonObject> request(JsonObject request, long limitMillis) {
-    DeliveryOptions options = new DeliveryOptions().setSendTimeout(limitMillis);
-    return vertx
-        .eventBus()
-        .<JsonObject>request(job.addresses().coordinator(), request, options)
-        .map(message -> message.body());
-  }
-
-  private String address(Admission mine) {
-    return job.addresses().member(role.lower(), mine.rank(), mine.incarnation());
   }
 
   private <T> Future<T> onContext(Supplier<Future<T>> action) {

@@ -4,6 +4,7 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.verticles.coordinator.Decision.Announce;
 import io.vertigrad.verticles.coordinator.Decision.Complete;
 import io.vertigrad.verticles.coordinator.Decision.Conclude;
+import io.vertigrad.verticles.coordinator.Decision.Hold;
 import io.vertigrad.verticles.coordinator.Decision.Propose;
 import io.vertigrad.verticles.coordinator.Decision.Publish;
 import io.vertigrad.verticles.coordinator.Decision.Save;
@@ -56,6 +57,8 @@ final class Courier implements Consumer<Decision> {
       propose(propose);
     } else if (decision instanceof Publish publish) {
       control(new JsonObject().put("membership", publish.membership().toJson()));
+    } else if (decision instanceof Hold hold) {
+      control(new JsonObject().put("pause", hold.pause().toJson()));
     } else if (decision instanceof Conclude conclude) {
       conclude(conclude);
     } else if (decision instanceof Save save) {

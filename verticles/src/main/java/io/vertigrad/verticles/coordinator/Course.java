@@ -27,8 +27,24 @@ final class Course {
     return state;
   }
 
+  /** True while steps are left to make, paused or not. */
   boolean running() {
-    return state == RosterState.RUNNING;
+    return state == RosterState.RUNNING || state == RosterState.PAUSED;
+  }
+
+  /** True while workers are held back. */
+  boolean paused() {
+    return state == RosterState.PAUSED;
+  }
+
+  /** Holds workers back; false when that makes no sense. */
+  boolean pause() {
+    return turn(RosterState.RUNNING, RosterState.PAUSED);
+  }
+
+  /** Ends that; false when they were not held back. */
+  boolean resume() {
+    return turn(RosterState.PAUSED, RosterState.RUNNING);
   }
 
   /** Why it ended; empty before. */
@@ -85,6 +101,12 @@ final class Course {
     }
     complete(result().put("failure", "stopped: " + why));
     decisions.accept(new Stop(why));
+  }
+
+  private boolean turn(RosterState from, RosterState to) {
+    boolean turns = state == from;
+    state = turns ? to : state;
+    return turns;
   }
 
   private void complete(JsonObject result) {

@@ -25,6 +25,9 @@ sealed interface Decision {
   record Conclude(List<Admission> servers, Optional<Admission> evaluator, long version)
       implements Decision {}
 
+  /** Tell every member that workers are held back, further than before, or not any more. */
+  record Hold(Pause pause) implements Decision {}
+
   /** Have each of these servers write a checkpoint now. */
   record Save(List<Admission> servers) implements Decision {}
 

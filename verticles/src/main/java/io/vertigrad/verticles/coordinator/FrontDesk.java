@@ -12,6 +12,9 @@ final class FrontDesk {
   /** Epoch of a sender that is not to be sent the membership. */
   private static final int LATEST = Integer.MAX_VALUE;
 
+  private static final String REQUESTS =
+      "join, heartbeat, leave, state, checkpoint, pause, resume, stop";
+
   private final Roster roster;
 
   FrontDesk(Roster roster) {
@@ -27,8 +30,10 @@ final class FrontDesk {
         case "leave" -> leave(request);
         case "state" -> state(LATEST);
         case "checkpoint" -> checkpoint();
+        case "pause" -> pause();
+        case "resume" -> resume();
         case "stop" -> stop();
-        default -> refused("expected request join, heartbeat, leave, state, checkpoint or stop");
+        default -> refused("expected request to be one of " + REQUESTS);
       };
     } catch (IllegalArgumentException | ClassCastException | NullPointerException e) {
       LOG.warn("malformed control request {}", request, e);
@@ -56,7 +61,7 @@ final class FrontDesk {
     if (request.containsKey("vitals")) {
       roster.vitals(from, request.getJsonObject("vitals"));
     }
-    return state(request.getInteger("epoch"));
+    return withPause(request, state(request.getInteger("epoch")));
   }
 
   private JsonObject leave(JsonObject request) {
@@ -66,11 +71,23 @@ final class FrontDesk {
   }
 
   private JsonObject checkpoint() {
-    if (roster.state() != RosterState.RUNNING) {
+    if (roster.state() != RosterState.RUNNING && roster.state() != RosterState.PAUSED) {
       return refused("the job is %s, there is nothing to save".formatted(roster.state().lower()));
     }
     roster.save();
     return state(LATEST);
+  }
+
+  private JsonObject pause() {
+    return roster.pauses().begin()
+        ? state(LATEST)
+        : refused("the job is %s, it cannot be paused".formatted(roster.state().lower()));
+  }
+
+  private JsonObject resume() {
+    return roster.pauses().end()
+        ? state(LATEST)
+        : refused("the job is %s, not paused".formatted(roster.state().lower()));
   }
 
   private JsonObject stop() {
@@ -79,6 +96,15 @@ final class FrontDesk {
     }
     roster.stop("asked for on the dashboard");
     return state(LATEST);
+  }
+
+  /** Takes what a member says to a pause, and tells it the newest word if it has an older one. */
+  private JsonObject withPause(JsonObject heartbeat, JsonObject answer) {
+    JsonObject known = heartbeat.getJsonObject("pause", new JsonObject());
+    long number = known.getLong("number", 0L);
+    roster.pauses().heard(number, known.getLong("begun", 0L));
+    Pause newest = roster.pauses().newest();
+    return number == newest.number() ? answer : answer.put("pause", newest.toJson());
   }
 
   private JsonObject state(int knownEpoch) {

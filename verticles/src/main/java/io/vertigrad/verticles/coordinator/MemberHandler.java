@@ -20,6 +20,17 @@ public interface MemberHandler {
     return java.util.OptionalLong.empty();
   }
 
+  /**
+   * The job is paused, is paused at a later version, or goes on; called with {@link Pause#NONE}
+   * before another join.
+   *
+   * @return the version to which the last step leads that this worker has begun and that it will
+   *     finish; 0 for none
+   */
+  default long paused(Pause pause) {
+    return 0;
+  }
+
   /** A command to this member, such as {@code {"command": "evaluate"}}; answers with a result. */
   default Future<JsonObject> command(JsonObject command) {
     return Future.failedFuture("unknown command " + command.encode());

@@ -40,9 +40,14 @@ final class MembershipChanges {
     return due;
   }
 
-  /** Asks every server to take over whoever is here now; an unfinished attempt is forgotten. */
-  void propose() {
-    Membership next = agreement.propose(attendance, progress.version(), current.epoch() > 0);
+  /**
+   * Asks every server to take over whoever is here now; an unfinished attempt is forgotten.
+   *
+   * @param newcomers false to let workers that are no part yet wait
+   */
+  void propose(boolean newcomers) {
+    Membership next =
+        agreement.propose(attendance, progress.version(), current.epoch() > 0, newcomers);
     next.servers()
         .forEach(
             server ->

@@ -31,6 +31,7 @@ final class Roster {
   private final StallFinder stalls;
   private final RosterNews news;
   private final Course course;
+  private final Pauses pauses;
 
   /**
    * A roster with nobody on it.
@@ -55,6 +56,7 @@ final class Roster {
     gate = new Gate(config, attendance, progress, course);
     watch = new Watch(config, attendance, news, clockMillis.getAsLong());
     stalls = new StallFinder(config, attendance, progress, news);
+    pauses = new Pauses(config.stepsTogether(), course, changes, news, clockMillis, decisions);
   }
 
   RosterState state() {
@@ -108,6 +110,11 @@ final class Roster {
       settle();
     }
     return true;
+  }
+
+  /** Who pauses the job, and lets it go on. */
+  Pauses pauses() {
+    return pauses;
   }
 
   /** Passes on how a member says it is. */
@@ -176,7 +183,7 @@ final class Roster {
     watch.overdue(now).forEach(silent -> remove(silent, silent.silence(now)));
     patience.unresponsive(now).forEach(server -> remove(server, "it answered no proposal"));
     settle();
-    stalls.look(course.running(), now);
+    stalls.look(course.running() && !course.paused(), now);
     patience.exhausted(state(), progress.anyFinished(), now).ifPresent(course::failed);
     if (patience.letGo(state(), now)) {
       stop("nobody asked for more after the end");
@@ -214,7 +221,7 @@ final class Roster {
   }
 
   private void propose() {
-    changes.propose();
+    changes.propose(!course.paused() || membership().epoch() == 0);
     publishWhenAgreed();
   }
 

@@ -9,6 +9,7 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
  * @param terms what every member must agree on
  * @param strategy its name, for the start event
  * @param lockstep newcomers start at a round agreed with all servers
+ * @param stepsTogether a pause lets everyone finish the step that somebody has begun
  * @param steps per worker
  * @param lastVersion version at which the job ends
  * @param servers exactly so many
@@ -26,6 +27,7 @@ record RosterConfig(
     JobTerms terms,
     String strategy,
     boolean lockstep,
+    boolean stepsTogether,
     long steps,
     long lastVersion,
     int servers,
@@ -46,6 +48,7 @@ record RosterConfig(
         JobTerms.of(job),
         job.strategy().name(),
         strategy.lockstep(),
+        strategy.stepsTogether(),
         job.steps(),
         strategy.lastVersion(job.steps(), job.workers().count()),
         strategy.servers(job.servers().count()),

@@ -3,6 +3,8 @@ package io.vertigrad.verticles.coordinator;
 import io.vertigrad.verticles.coordinator.Decision.Announce;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStopped;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
@@ -74,6 +76,14 @@ final class RosterNews {
                 parameters,
                 config.steps(),
                 config.lastVersion())));
+  }
+
+  void paused() {
+    decisions.accept(new Announce(new JobPaused(now())));
+  }
+
+  void resumed(long pausedMillis) {
+    decisions.accept(new Announce(new JobResumed(now(), pausedMillis)));
   }
 
   void finished(Progress progress) {

@@ -8,6 +8,8 @@ enum RosterState {
   WAITING,
   /** A membership is, or is about to be, in force. */
   RUNNING,
+  /** As running, but no worker begins another step and no limit passes. */
+  PAUSED,
   /** The last worker has finished; the end is being evaluated. */
   FINISHING,
   /** The result is there; members wait to be let go. */

@@ -20,7 +20,7 @@ public final class DashboardVerticle extends VerticleBase {
   public Future<?> start() {
     JobConfig job = JobConfig.read("-conf", config());
     JobView view = new JobView();
-    meters = new RunMeters(job.addresses().job(), view);
+    meters = new RunMeters(job.addresses().job(), view, BusTraffic.of(vertx));
     vertx
         .eventBus()
         .<JsonObject>consumer(job.addresses().metrics(), delta -> view.take(delta.body()));

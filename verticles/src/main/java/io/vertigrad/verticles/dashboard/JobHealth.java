@@ -10,6 +10,7 @@ import io.vertx.core.spi.cluster.ClusterManager;
 import io.vertx.ext.healthchecks.HealthChecks;
 import io.vertx.ext.healthchecks.Status;
 import io.vertx.ext.web.healthchecks.HealthCheckHandler;
+import java.util.Set;
 import java.util.function.Supplier;
 
 /**
@@ -17,6 +18,8 @@ import java.util.function.Supplier;
  * status 200 when all checks are up, else 503, and the checks as JSON.
  */
 final class JobHealth {
+
+  private static final Set<String> AT_WORK = Set.of("running", "paused");
 
   private final Vertx vertx;
   private final JobConfig job;
@@ -33,7 +36,9 @@ final class JobHealth {
     return handler(HealthChecks.create(vertx).register("answers", up -> up.complete(Status.OK())));
   }
 
-  /** Up while the job runs with enough members, and this node is one of its cluster. */
+  /**
+   * Up while the job runs or is paused with enough members, and this node is one of its cluster.
+   */
   HealthCheckHandler ready() {
     return handler(
         HealthChecks.create(vertx)
@@ -44,7 +49,7 @@ final class JobHealth {
 
   private Status running() {
     JsonObject found = new JsonObject().put("phase", view.phase());
-    return status(view.phase().equals("running"), found);
+    return status(AT_WORK.contains(view.phase()), found);
   }
 
   private Status members() {

@@ -13,6 +13,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
 import java.util.HashSet;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -24,7 +25,7 @@ final class RunMeters implements AutoCloseable {
 
   private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
   private static final Set<String> PHASES =
-      Set.of("waiting", "running", "finished", "failed", "stopped");
+      Set.of("waiting", "running", "paused", "finished", "failed", "stopped");
   private static final double PERCENT = 100;
 
   private final PrometheusMeterRegistry registry =
@@ -33,9 +34,15 @@ final class RunMeters implements AutoCloseable {
   private final Set<String> known = new HashSet<>();
   private final JobView view;
 
-  RunMeters(String job, JobView view) {
+  /**
+   * A job's meters.
+   *
+   * @param traffic of this process's event bus, where it is counted
+   */
+  RunMeters(String job, JobView view, Optional<BusTraffic> traffic) {
     this.view = view;
     registry.config().commonTags("job_name", job);
+    traffic.ifPresent(bus -> BusMeters.register(registry, bus));
     machine();
     job();
   }

@@ -5,6 +5,7 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.SequentialBatches;
+import io.vertigrad.verticles.timeline.Track;
 
 /**
  * Scores a model on a test set, or on a part of it that stays the same throughout a run.
@@ -18,13 +19,20 @@ public final class Evaluation {
   private final Model model;
   private final SequentialBatches part;
   private final SequentialBatches whole;
+  private final Track track;
 
   /**
    * @param samples how many samples of the shuffled test set make the part; all when it has fewer
    * @param seed of the shuffle
    */
   public Evaluation(Model model, Dataset test, int samples, long seed) {
+    this(model, test, samples, seed, Track.OFF);
+  }
+
+  /** The same, noting each test on a track. */
+  Evaluation(Model model, Dataset test, int samples, long seed, Track track) {
     this.model = model;
+    this.track = track;
     this.part = SequentialBatches.subset(test, BATCH, samples, seed);
     this.whole = SequentialBatches.all(test, BATCH);
   }
@@ -40,10 +48,12 @@ public final class Evaluation {
   }
 
   private Score score(SequentialBatches batches) {
+    long begun = track.now();
     Score score = Score.NONE;
     for (Batch batch : batches) {
       score = score.plus(model.score(batch));
     }
+    track.span(batches == whole ? "test all" : "test", begun, track.now(), -1);
     return score;
   }
 }

@@ -8,6 +8,7 @@ import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.timeline.MemberTimeline;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -25,6 +26,7 @@ final class EvaluatorMember implements MemberHandler {
   private final CoordinatorClient coordinator;
   private final Promise<Admission> admitted = Promise.promise();
   private volatile Duties duties;
+  private final MemberTimeline timeline;
   private volatile boolean stopping;
 
   private record Duties(
@@ -33,6 +35,7 @@ final class EvaluatorMember implements MemberHandler {
   /** Made on the verticle's context. */
   EvaluatorMember(Vertx vertx, JobConfig job) {
     coordinator = new CoordinatorClient(vertx, job, Role.EVALUATOR, this);
+    timeline = MemberTimeline.of(vertx, job);
   }
 
   /** Completes with the first admission, or fails with whatever kept this evaluator from it. */
@@ -53,6 +56,7 @@ final class EvaluatorMember implements MemberHandler {
       return false;
     }
     LOG.info("{} admitted", admission.get());
+    timeline.belongsTo("evaluator");
     admitted.tryComplete(admission.get());
     Optional<Membership> running = Rendezvous.await(coordinator.started(), () -> stopping);
     running.ifPresent(membership);
@@ -67,7 +71,13 @@ final class EvaluatorMember implements MemberHandler {
     }
   }
 
+  /** Where the loop notes what it does; the next test sends it off. */
+  MemberTimeline timeline() {
+    return timeline;
+  }
+
   Future<Void> leave(String reason) {
+    timeline.close();
     return coordinator.leave(reason);
   }
 

@@ -8,6 +8,7 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.peer.ModelReader;
 import io.vertigrad.verticles.pipeline.AssembledStages;
 import io.vertigrad.verticles.strategy.StrategyFactory;
@@ -45,6 +46,11 @@ final class EvaluatorThread {
     return ended.future();
   }
 
+  private void tell(Evaluated tested) {
+    member.timeline().ship();
+    events.accept(tested);
+  }
+
   private void run() {
     try {
       evaluate();
@@ -60,11 +66,13 @@ final class EvaluatorThread {
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
     ModelConfig config = job.modelOn(test);
     try (Model model = Engine.named(job.engine()).model(config)) {
-      Evaluation evaluation = new Evaluation(model, test, job.evaluator().samples(), job.seed());
+      Evaluation evaluation =
+          new Evaluation(
+              model, test, job.evaluator().samples(), job.seed(), member.timeline().track());
       ModelReader reader =
           AssembledStages.reader(bus, job, strategy, config, model, events, evaluation::part);
       EvaluationLoop loop =
-          new EvaluationLoop(reader.source(), evaluation, plan, events::accept, reader.wake());
+          new EvaluationLoop(reader.source(), evaluation, plan, this::tell, reader.wake());
       if (member.join(model.layout(), reader.membership(), loop)) {
         loop.run();
       }

@@ -12,6 +12,7 @@ import io.vertx.core.eventbus.EventBus;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /**
  * The exchange over the event bus: request and reply per partition, a window in bytes, retries with
@@ -26,29 +27,37 @@ public final class BusExchange implements PartitionExchange {
   private final Transport transport;
   private final Addresses addresses;
   private final ExchangeConfig config;
+  private final LongSupplier patience;
   private final Mailbox<Reply> mailbox = new Mailbox<>();
   private final Map<Integer, Integer> served = new HashMap<>();
   private volatile Membership membership = Membership.NONE;
 
   /** Carries rounds to the shards under these addresses over the bus; knows nobody yet. */
   public BusExchange(EventBus bus, Addresses addresses, ExchangeConfig config) {
-    this(new BusTransport(bus), addresses, config);
+    this(new BusTransport(bus), addresses, config, System::nanoTime);
   }
 
-  private BusExchange(Transport transport, Addresses addresses, ExchangeConfig config) {
+  private BusExchange(
+      Transport transport, Addresses addresses, ExchangeConfig config, LongSupplier patience) {
     this.transport = transport;
     this.addresses = addresses;
     this.config = config;
-  }
-
-  /** The exchange of a worker, by the job's transport. */
-  public static BusExchange of(Vertx vertx, JobConfig job) {
-    return new BusExchange(Transport.of(vertx, job.exchange()), job.addresses(), job.exchange());
+    this.patience = patience;
   }
 
   /** The exchange of one who only reads now and then: over the bus. */
   public static BusExchange of(EventBus bus, JobConfig job) {
     return new BusExchange(bus, job.addresses(), job.exchange());
+  }
+
+  /**
+   * The exchange of a worker, by the job's transport.
+   *
+   * @param patience monotonic nanoseconds that limit how long a request waits for its answer
+   */
+  public static BusExchange of(Vertx vertx, JobConfig job, LongSupplier patience) {
+    return new BusExchange(
+        Transport.of(vertx, job.exchange()), job.addresses(), job.exchange(), patience);
   }
 
   /** Tells where the shards are from now on; requests in flight follow a server that moved. */
@@ -83,6 +92,11 @@ public final class BusExchange implements PartitionExchange {
    */
   long limitMillis() {
     return config.deadlineMillis() + Math.min(1_000, config.deadlineMillis() / 10);
+  }
+
+  /** The clock of {@link #limitMillis()}. */
+  LongSupplier patience() {
+    return patience;
   }
 
   Mailbox<Reply> mailbox() {

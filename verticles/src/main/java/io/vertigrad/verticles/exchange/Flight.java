@@ -112,11 +112,13 @@ final class Flight {
       next.remove();
       offer(partition);
     }
+    round.allSent();
   }
 
   private void offer(Partition partition) {
     Frame frame = round.request(partition);
-    PendingRequest request = new PendingRequest(partition, frame, System.nanoTime());
+    PendingRequest request =
+        new PendingRequest(partition, frame, exchange.patience(), System.nanoTime());
     pending.put(partition, request);
     unansweredBytes += bytes(partition);
     send(request, System.nanoTime());
@@ -154,7 +156,7 @@ final class Flight {
     long limitNanos = exchange.limitMillis() * MILLI;
     for (PendingRequest request : pending.values()) {
       int shard = request.partition().shard();
-      if (request.waitedNanos(now) >= limitNanos) {
+      if (request.waitedNanos() >= limitNanos) {
         throw request.unanswered(exchange.address(shard), now);
       }
       boolean moved = request.sentTo() != exchange.server(shard).orElse(PendingRequest.NOWHERE);
@@ -219,7 +221,7 @@ final class Flight {
         settle(request);
         round.dropped(request.partition(), refusal);
       }
-      default -> throw request.refused(refusal, now);
+      default -> throw request.refused(refusal);
     }
   }
 
@@ -232,7 +234,7 @@ final class Flight {
   private void misunderstand(PendingRequest request, Object found, long now) {
     String what = found instanceof Malformed bad ? bad.toString() : String.valueOf(found);
     if (request.countMalformed() >= MALFORMED_LIMIT) {
-      throw request.misanswered(what, now);
+      throw request.misanswered(what);
     }
     retrySoon(request, what, now);
   }

@@ -7,6 +7,7 @@ import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.verticles.job.Partition;
 import java.util.Locale;
+import java.util.function.LongSupplier;
 
 /** One partition's request without an answer yet, and what has been heard of it. */
 final class PendingRequest {
@@ -16,6 +17,7 @@ final class PendingRequest {
 
   private final Partition partition;
   private final Frame frame;
+  private final LongSupplier patience;
   private final long startNanos;
   private int sentTo = NOWHERE;
   private int attempts;
@@ -25,10 +27,17 @@ final class PendingRequest {
   private long lastHeardNanos;
   private volatile boolean settled;
 
-  PendingRequest(Partition partition, Frame frame, long nowNanos) {
+  /**
+   * A request that was not sent yet.
+   *
+   * @param patience clock of how long it waits
+   * @param nowNanos clock of everything else
+   */
+  PendingRequest(Partition partition, Frame frame, LongSupplier patience, long nowNanos) {
     this.partition = partition;
     this.frame = frame;
-    this.startNanos = nowNanos;
+    this.patience = patience;
+    this.startNanos = patience.getAsLong();
     this.lastHeardNanos = nowNanos;
   }
 
@@ -49,8 +58,9 @@ final class PendingRequest {
     return nextAttemptNanos;
   }
 
-  long waitedNanos(long nowNanos) {
-    return nowNanos - startNanos;
+  /** For how long it has waited; a pause of the job does not count. */
+  long waitedNanos() {
+    return patience.getAsLong() - startNanos;
   }
 
   /** True once it is answered or given up: whatever still arrives is not wanted. */
@@ -84,13 +94,13 @@ final class PendingRequest {
     return ++malformed;
   }
 
-  ExchangeException refused(Refusal refusal, long nowNanos) {
+  ExchangeException refused(Refusal refusal) {
     String message =
         "%s refused by shard %d after %s: %s (%s)"
             .formatted(
                 name(),
                 partition.shard(),
-                seconds(waitedNanos(nowNanos)),
+                seconds(waitedNanos()),
                 refusal.message(),
                 refusal.reason());
     return refusal.reason() == Refusal.Reason.DEADLINE
@@ -98,11 +108,10 @@ final class PendingRequest {
         : new ExchangeException(message);
   }
 
-  ExchangeException misanswered(String found, long nowNanos) {
+  ExchangeException misanswered(String found) {
     return new ExchangeException(
         "%s: shard %d answered %d times in %s, last with %s; do all nodes run the same version?"
-            .formatted(
-                name(), partition.shard(), malformed, seconds(waitedNanos(nowNanos)), found));
+            .formatted(name(), partition.shard(), malformed, seconds(waitedNanos()), found));
   }
 
   UnansweredException unanswered(String address, long nowNanos) {
@@ -112,7 +121,7 @@ final class PendingRequest {
             .formatted(
                 name(),
                 partition.shard(),
-                seconds(waitedNanos(nowNanos)),
+                seconds(waitedNanos()),
                 attempts,
                 address,
                 seconds(nowNanos - lastHeardNanos),

@@ -23,6 +23,9 @@ public interface Round {
    */
   Frame request(Partition partition);
 
+  /** Every partition has been sent; told again with each answer that comes after. */
+  default void allSent() {}
+
   /** Takes the parameters, in whatever order they arrive; those of a later server come last. */
   void answered(Partition partition, ParameterPartition answer);
 

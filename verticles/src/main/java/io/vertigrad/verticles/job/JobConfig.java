@@ -33,6 +33,7 @@ import java.util.TreeMap;
  * @param exchange how partitions travel
  * @param cluster where members listen and whom they trust
  * @param dashboard the page that shows the run
+ * @param timeline true when members tell what they did when
  * @param settings the whole file, as it was read
  */
 public record JobConfig(
@@ -52,6 +53,7 @@ public record JobConfig(
     ExchangeConfig exchange,
     ClusterConfig cluster,
     DashboardConfig dashboard,
+    boolean timeline,
     Settings settings) {
 
   /**
@@ -81,6 +83,7 @@ public record JobConfig(
             ExchangeConfig.read(root.section("exchange")),
             ClusterConfig.read(root.section("cluster")),
             DashboardConfig.read(root.section("dashboard")),
+            root.flag("timeline", false),
             root);
     root.refuseUnknown();
     pipeline.ifPresent(stages -> checkPipeline(job, root));

@@ -11,7 +11,7 @@ import java.util.Set;
 /** Passes on, to the coordinator, what whoever knows the token wants done with the job. */
 final class JobControl {
 
-  private static final Set<String> ACTIONS = Set.of("checkpoint", "stop");
+  private static final Set<String> ACTIONS = Set.of("checkpoint", "pause", "resume", "stop");
 
   private final Vertx vertx;
   private final Addresses addresses;
@@ -30,7 +30,8 @@ final class JobControl {
     }
     Object action = request.getValue("action");
     if (!(action instanceof String name) || !ACTIONS.contains(name)) {
-      return Future.succeededFuture(RequestDesk.refused("expected action checkpoint or stop"));
+      return Future.succeededFuture(
+          RequestDesk.refused("expected action checkpoint, pause, resume or stop"));
     }
     return vertx
         .eventBus()

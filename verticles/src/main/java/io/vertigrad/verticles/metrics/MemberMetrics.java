@@ -31,6 +31,15 @@ final class MemberMetrics {
   void left(MemberLeft event) {
     boolean inGoodOrder = event.reason().matches("finished|stopped|joins again");
     condition(inGoodOrder ? "left" : "lost", event.reason());
+    rest();
+  }
+
+  boolean moving() {
+    return number("samplesPerSecond") > 0;
+  }
+
+  /** It does nothing now. */
+  void rest() {
     put("samplesPerSecond", 0.0);
     put("sentPerSecond", 0.0);
     put("receivedPerSecond", 0.0);

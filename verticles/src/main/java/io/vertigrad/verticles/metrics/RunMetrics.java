@@ -2,6 +2,7 @@ package io.vertigrad.verticles.metrics;
 
 import io.vertigrad.verticles.metrics.Throughput.WorkerRate;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
@@ -50,6 +51,10 @@ final class RunMetrics {
     if (!progress.isEmpty()) {
       move(progress);
     }
+    if (state.paused()) {
+      members.values().stream().filter(MemberMetrics::moving).forEach(MemberMetrics::rest);
+      state.rest();
+    }
     number++;
     JsonArray changed = new JsonArray();
     members.values().stream()
@@ -93,6 +98,9 @@ final class RunMetrics {
 
   private void apply(TrainingEvent event) {
     state.apply(event);
+    if (event instanceof JobResumed resumed) {
+      book.resumed(resumed.timeMillis());
+    }
     if (event instanceof WorkerProgress worker) {
       heard("worker", worker.rank(), worker.incarnation(), event);
     } else if (event instanceof PeerExchange peer) {

@@ -3,6 +3,8 @@ package io.vertigrad.verticles.metrics;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStopped;
 import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
@@ -13,7 +15,10 @@ import io.vertx.core.json.JsonObject;
 /** Where the whole job stands. */
 final class RunState {
 
+  private static final String PAUSED = "paused";
+
   private final JsonObject values = new JsonObject().put("phase", "waiting");
+  private long pausedSinceMillis;
 
   void apply(TrainingEvent event) {
     if (event instanceof WorkerProgress worker) {
@@ -40,6 +45,12 @@ final class RunState {
       values.mergeIn(started.toJson());
       values.remove("type");
       values.remove("timeMillis");
+    } else if (event instanceof JobPaused) {
+      values.put("phase", PAUSED);
+      pausedSinceMillis = event.timeMillis();
+    } else if (event instanceof JobResumed resumed) {
+      phase("running", "startedMillis", resumed.timeMillis());
+      values.put("resumedMillis", resumed.timeMillis());
     } else if (event instanceof JobFinished finished) {
       phase("finished", "endedMillis", finished.timeMillis());
       most("version", finished.version());
@@ -65,11 +76,25 @@ final class RunState {
     }
   }
 
+  /** Nobody works. */
+  void rest() {
+    values.put("samplesPerSecond", 0.0);
+  }
+
+  /** True while no worker begins another step. */
+  boolean paused() {
+    return PAUSED.equals(values.getString("phase"));
+  }
+
   JsonObject toJson() {
     return values.copy();
   }
 
   private void phase(String name, String when, long timeMillis) {
+    if (paused()) {
+      long paused = timeMillis - pausedSinceMillis;
+      values.put("pausedMillis", values.getLong("pausedMillis", 0L) + paused);
+    }
     values.put("phase", name);
     if (!values.containsKey(when)) {
       values.put(when, timeMillis);

@@ -16,6 +16,7 @@ import java.util.TreeMap;
 final class ThroughputBook {
 
   private final Map<Integer, WorkerProgress> before = new HashMap<>();
+  private long resumedMillis;
 
   /** The rates of one interval, from its progress events in order; at least one. */
   Throughput enter(List<WorkerProgress> interval) {
@@ -30,12 +31,18 @@ final class ThroughputBook {
     return new Throughput(interval.get(interval.size() - 1).timeMillis(), rates);
   }
 
+  /** Workers go on after a pause, which is no time of theirs. */
+  void resumed(long timeMillis) {
+    resumedMillis = timeMillis;
+  }
+
   private static WorkerProgress sameIncarnation(WorkerProgress old, WorkerProgress now) {
     return old.incarnation() == now.incarnation() ? old : now;
   }
 
-  private static WorkerRate rate(WorkerProgress before, WorkerProgress last) {
-    double seconds = (last.timeMillis() - before.timeMillis()) / 1e3;
+  private WorkerRate rate(WorkerProgress before, WorkerProgress last) {
+    boolean resumed = before.timeMillis() < resumedMillis && resumedMillis < last.timeMillis();
+    double seconds = (last.timeMillis() - (resumed ? resumedMillis : before.timeMillis())) / 1e3;
     double scale = seconds > 0 ? 1 / seconds : 0;
     return new WorkerRate(
         last.rank(),

@@ -189,6 +189,12 @@ public sealed interface TrainingEvent {
   record CheckpointFailed(long timeMillis, int shard, long version, String reason)
       implements TrainingEvent {}
 
+  /** From now on no worker begins another step; those that were begun are finished. */
+  record JobPaused(long timeMillis) implements TrainingEvent {}
+
+  /** Workers go on, after so long a pause. */
+  record JobResumed(long timeMillis, long pausedMillis) implements TrainingEvent {}
+
   /** All workers reached the last version. */
   record JobFinished(long timeMillis, long version, long samples) implements TrainingEvent {}
 

@@ -2,12 +2,10 @@ package io.vertigrad.verticles.peer;
 
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Malformed;
-import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.verticles.exchange.Doorbell;
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.Traffic;
-import io.vertigrad.verticles.exchange.UnansweredException;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
@@ -15,6 +13,7 @@ import io.vertigrad.verticles.strategy.decentral.PeerGroup;
 import io.vertigrad.verticles.strategy.decentral.PeerInbox;
 import io.vertigrad.verticles.strategy.decentral.Peers;
 import io.vertigrad.verticles.strategy.decentral.Tag;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertigrad.verticles.transport.Transport;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -22,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 
 /**
  * One incarnation of a worker among its peers, over the event bus.
@@ -32,13 +32,17 @@ public final class BusPeers implements Peers {
 
   private static final int SPINS = 100;
   private static final long LOOK_NANOS = 50_000_000;
+  private static final long NOTED_NANOS = 50_000;
 
   private final Vertx vertx;
   private final JobConfig job;
   private final long layout;
   private final Identity self;
+  private final LongSupplier patience;
+  private final Track track;
   private final BooleanSupplier stop;
   private final PeerLine line;
+  private final PeerTrouble trouble;
   private final PeerInbox inbox = new PeerInbox();
   private final Doorbell bell = new Doorbell();
   private final Map<String, PeerOutbox> outboxes = new ConcurrentHashMap<>();
@@ -51,20 +55,28 @@ public final class BusPeers implements Peers {
    * A line that is not open yet.
    *
    * @param layout hash of the parameter layout
+   * @param patience monotonic nanoseconds that limit how long it waits for a message
+   * @param track notes for whom it waited
    * @param stop becomes true when this incarnation is to end
    */
-  public BusPeers(Vertx vertx, JobConfig job, long layout, Identity self, BooleanSupplier stop) {
-    this(vertx, job, layout, self, stop, new WorkerLine());
-  }
-
   public BusPeers(
-      Vertx vertx, JobConfig job, long layout, Identity self, BooleanSupplier stop, PeerLine line) {
+      Vertx vertx,
+      JobConfig job,
+      long layout,
+      Identity self,
+      LongSupplier patience,
+      Track track,
+      BooleanSupplier stop,
+      PeerLine line) {
     this.line = line;
     this.vertx = vertx;
     this.job = job;
     this.layout = layout;
     this.self = self;
+    this.patience = patience;
+    this.track = track;
     this.stop = stop;
+    this.trouble = new PeerTrouble(line, self, layout);
   }
 
   /** Starts listening; completes when others can send. */
@@ -142,7 +154,17 @@ public final class BusPeers implements Peers {
 
   @Override
   public Tensor receive(int rank, Tag tag) {
-    long begun = System.nanoTime();
+    long asked = track.now();
+    Tensor received = await(rank, tag);
+    long ended = track.now();
+    if (ended - asked > NOTED_NANOS) {
+      track.span("wait for " + line.name(rank), asked, ended, tag.round());
+    }
+    return received;
+  }
+
+  private Tensor await(int rank, Tag tag) {
+    long begun = patience.getAsLong();
     for (int tries = 0; ; tries++) {
       if (stop.getAsBoolean() || newest.epoch() > adopted.epoch()) {
         throw new GroupChangedException("membership epoch " + newest.epoch());
@@ -151,8 +173,9 @@ public final class BusPeers implements Peers {
       if (message.isPresent()) {
         return message.get();
       }
-      if (System.nanoTime() - begun > job.exchange().deadlineMillis() * 1_000_000) {
-        throw unanswered(rank, tag);
+      if (patience.getAsLong() - begun > job.exchange().deadlineMillis() * 1_000_000) {
+        throw trouble.unanswered(
+            rank, incarnation(rank), tag, adopted.epoch(), job.exchange().deadlineMillis());
       }
       if (tries < SPINS) {
         Thread.onSpinWait();
@@ -183,7 +206,7 @@ public final class BusPeers implements Peers {
     }
     PeerLine.Opened frame = opened.get();
     if (frame.id().job() != self.job() || frame.layout() != layout) {
-      return Future.succeededFuture(foreign(frame));
+      return Future.succeededFuture(trouble.foreign(frame));
     }
     boolean wanted =
         inbox.accept(
@@ -197,29 +220,6 @@ public final class BusPeers implements Peers {
       wake();
     }
     return Future.succeededFuture();
-  }
-
-  private Refusal foreign(PeerLine.Opened frame) {
-    return new Refusal(
-        frame.id(),
-        Refusal.Reason.WRONG_LAYOUT,
-        "%s: found a piece of layout %016x from %s, expected %016x; use the same job file"
-            .formatted(
-                line.name(self.rank()), frame.layout(), line.name(frame.id().worker()), layout));
-  }
-
-  private UnansweredException unanswered(int rank, Tag tag) {
-    return new UnansweredException(
-        ("%s (incarnation %d): nothing from %s (incarnation %d) for %d ms: %s of membership epoch"
-                + " %d. See that worker's log, or raise exchange.deadlineMillis")
-            .formatted(
-                line.name(self.rank()),
-                self.incarnation(),
-                line.name(rank),
-                incarnation(rank),
-                job.exchange().deadlineMillis(),
-                line.describe(tag),
-                adopted.epoch()));
   }
 
   private int incarnation(int rank) {

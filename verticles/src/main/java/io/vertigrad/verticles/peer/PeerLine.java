@@ -15,6 +15,11 @@ public interface PeerLine {
   /** What was in a frame. */
   record Opened(ExchangeId id, long layout, Tag tag, Tensor tensor) {}
 
+  /** What strategies beside workers send. */
+  static PeerLine ofStrategies() {
+    return new WorkerLine();
+  }
+
   /** Where a worker listens. */
   String address(Addresses addresses, int rank, int incarnation);
 

@@ -5,8 +5,10 @@ import io.vertigrad.verticles.exchange.Traffic;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PipelineConfig;
 import io.vertigrad.verticles.peer.BusPeers;
+import io.vertigrad.verticles.peer.PeerLine;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.PeerGroup;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.List;
@@ -31,12 +33,19 @@ final class StageGroup {
   private volatile PeerGroup group;
   private boolean complete;
 
-  StageGroup(Vertx vertx, JobConfig job, long plan, Identity self, BooleanSupplier stop) {
+  StageGroup(
+      Vertx vertx,
+      JobConfig job,
+      long plan,
+      Identity self,
+      LongSupplier patience,
+      Track track,
+      BooleanSupplier stop) {
     this.pipeline = job.pipeline().orElseThrow();
     this.self = self;
     StageLine stages = new StageLine(pipeline, job.exchange().partitionElements());
-    line = new BusPeers(vertx, job, plan, self, stop, stages);
-    peers = new BusPeers(vertx, job, plan, self, stop);
+    line = new BusPeers(vertx, job, plan, self, patience, track, stop, stages);
+    peers = new BusPeers(vertx, job, plan, self, patience, track, stop, PeerLine.ofStrategies());
   }
 
   Future<?> open() {

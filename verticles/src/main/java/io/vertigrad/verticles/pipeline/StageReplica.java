@@ -8,6 +8,7 @@ import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.verticles.exchange.ExchangeException;
+import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.Partition;
 import io.vertigrad.verticles.server.checkpoint.PartitionSnapshot;
@@ -17,6 +18,7 @@ import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
 import io.vertigrad.verticles.strategy.decentral.Peers;
 import io.vertigrad.verticles.strategy.decentral.Replica;
 import java.nio.FloatBuffer;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
@@ -81,6 +83,15 @@ final class StageReplica implements AutoCloseable {
   /** What this stage holds in memory. */
   StagePoint point() {
     return new StagePoint(vector.updates(), run);
+  }
+
+  /** Where this stage can go on: from memory, or from what an earlier incarnation kept. */
+  List<StagePoint> points(StageCheckpoints checkpoints, Identity identity) {
+    List<StagePoint> points = new ArrayList<>(List.of(point()));
+    if (identity.incarnation() > 0 || run != 0) {
+      points.addAll(checkpoints.points(identity.rank()));
+    }
+    return points;
   }
 
   long run() {

@@ -12,8 +12,8 @@ import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
 import io.vertigrad.verticles.strategy.decentral.LocalGradient;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategy;
 import io.vertigrad.verticles.worker.LoopProgress;
+import io.vertigrad.verticles.worker.StepGate;
 import io.vertx.core.Future;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
@@ -30,6 +30,7 @@ final class StageSession {
   private final StageSetting setting;
   private final StageReplica replica;
   private final Identity identity;
+  private final StepGate gate;
   private final BooleanSupplier stop;
   private final PipelineConfig pipeline;
   private final StageGroup group;
@@ -44,17 +45,31 @@ final class StageSession {
   /**
    * A session that has not begun.
    *
+   * @param gate opens when the job goes on
    * @param stop becomes true when this incarnation is to end
    */
   StageSession(
-      StageSetting setting, StageReplica replica, Identity identity, BooleanSupplier stop) {
+      StageSetting setting,
+      StageReplica replica,
+      Identity identity,
+      StepGate gate,
+      BooleanSupplier stop) {
     this.setting = setting;
     this.replica = replica;
     this.identity = identity;
+    this.gate = gate;
     this.stop = stop;
     JobConfig job = setting.job();
     pipeline = job.pipeline().orElseThrow();
-    group = new StageGroup(setting.vertx(), job, setting.plan().hash(), identity, stop);
+    group =
+        new StageGroup(
+            setting.vertx(),
+            job,
+            setting.plan().hash(),
+            identity,
+            setting.patience(),
+            setting.track(),
+            stop);
     seat =
         new ReplicaSeat(
             setting.plan().partitions(),
@@ -88,12 +103,12 @@ final class StageSession {
         if (group.changed()) {
           regroup();
         }
-        while (group.ready() && !finished() && !stop.getAsBoolean()) {
+        while (mayStep() && gate.enter(version())) {
           step(batches);
           news.accept(this);
         }
         news.accept(this);
-        while (!stop.getAsBoolean() && !group.changed()) {
+        while (!stop.getAsBoolean() && !group.changed() && !mayStep()) {
           group.pause();
         }
       } catch (GroupChangedException changed) {
@@ -117,6 +132,11 @@ final class StageSession {
         group.traffic());
   }
 
+  private boolean mayStep() {
+    boolean able = group.ready() && !finished() && !stop.getAsBoolean();
+    return able && gate.open(version());
+  }
+
   private void regroup() {
     if (!group.adopt()) {
       LOG.warn(
@@ -126,13 +146,14 @@ final class StageSession {
           group.missing());
       return;
     }
+    List<StagePoint> points = replica.points(setting.checkpoints(), identity);
     ResumeCall.Agreed agreed =
         ResumeCall.hold(
                 group.peers(),
                 group.all(),
-                points(),
+                points,
                 ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE))
-            .orElseThrow(() -> StageTrouble.nothingInCommon(name(), points()));
+            .orElseThrow(() -> StageTrouble.nothingInCommon(name(), points));
     if (!agreed.from().equals(replica.point())) {
       replica.restore(setting.checkpoints().restore(identity.rank(), agreed.from()));
     }
@@ -147,10 +168,15 @@ final class StageSession {
 
   private void step(StepBatches batches) {
     long step = version();
-    StageStep work = work(step, batch(batches, step));
+    long started = setting.nanoClock().getAsLong();
+    Batch batch = batches.of(step);
+    dataNanos += setting.nanoClock().getAsLong() - started;
+    StageStep work = work(step, batch);
     long begun = setting.nanoClock().getAsLong();
     average(step, work);
-    averagedNanos += setting.nanoClock().getAsLong() - begun;
+    long averaged = setting.nanoClock().getAsLong();
+    averagedNanos += averaged - begun;
+    setting.track().span("update", begun, averaged, step);
     tally.stepped(
         version(),
         setting.sizes().epoch(step),
@@ -170,6 +196,7 @@ final class StageSession {
             replica.model(),
             neighbours,
             setting.nanoClock(),
+            setting.track(),
             step + 1,
             samples,
             parts,
@@ -187,29 +214,6 @@ final class StageSession {
       throw StageTrouble.diverged(name(), step, work.loss());
     }
     replica.load();
-  }
-
-  /** The first stage needs its features, the last one its labels. */
-  private Batch batch(StepBatches batches, long step) {
-    int stage = pipeline.stageOf(identity.rank());
-    if (stage != 0 && stage != pipeline.stages() - 1) {
-      return null;
-    }
-    long begun = setting.nanoClock().getAsLong();
-    Batch batch = batches.of(step);
-    dataNanos += setting.nanoClock().getAsLong() - begun;
-    if (batch.count() != setting.sizes().of(step)) {
-      throw StageTrouble.unexpected(name(), step, batch.count(), setting.sizes().of(step));
-    }
-    return batch;
-  }
-
-  private List<StagePoint> points() {
-    List<StagePoint> points = new ArrayList<>(List.of(replica.point()));
-    if (identity.incarnation() > 0 || replica.run() != 0) {
-      points.addAll(setting.checkpoints().points(identity.rank()));
-    }
-    return points;
   }
 
   /** Shows readers every version the evaluator may ask for, and the last. */
@@ -237,9 +241,5 @@ final class StageSession {
 
   private String name() {
     return pipeline.name(identity.rank());
-  }
-
-  private static long freshRun() {
-    return ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
   }
 }

@@ -2,6 +2,7 @@ package io.vertigrad.verticles.pipeline;
 
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Vertx;
 import java.util.function.LongSupplier;
 
@@ -14,6 +15,8 @@ import java.util.function.LongSupplier;
  * @param checkpoints where its states are kept
  * @param trainingSamples size of the training set
  * @param lastVersion step after which the job ends
+ * @param patience monotonic nanoseconds that limit how long it waits for others
+ * @param track notes what the stage does
  */
 record StageSetting(
     Vertx vertx,
@@ -24,4 +27,6 @@ record StageSetting(
     StageCheckpoints checkpoints,
     long trainingSamples,
     long lastVersion,
-    LongSupplier nanoClock) {}
+    LongSupplier nanoClock,
+    LongSupplier patience,
+    Track track) {}

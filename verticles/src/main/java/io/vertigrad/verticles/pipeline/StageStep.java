@@ -4,6 +4,7 @@ import io.vertigrad.codecs.StageTensor.Direction;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.pipeline.StageLoss;
 import io.vertigrad.compute.pipeline.StageModel;
+import io.vertigrad.verticles.timeline.Track;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -20,6 +21,7 @@ final class StageStep {
   private final StageModel model;
   private final Neighbours neighbours;
   private final LongSupplier nanoClock;
+  private final Track track;
   private final long step;
   private final int samples;
   private final int microBatches;
@@ -41,6 +43,7 @@ final class StageStep {
       StageModel model,
       Neighbours neighbours,
       LongSupplier nanoClock,
+      Track track,
       long step,
       int samples,
       int microBatches,
@@ -49,6 +52,7 @@ final class StageStep {
     this.model = model;
     this.neighbours = neighbours;
     this.nanoClock = nanoClock;
+    this.track = track;
     this.step = step;
     this.samples = samples;
     this.microBatches = microBatches;
@@ -59,11 +63,14 @@ final class StageStep {
   void run(List<Action> actions) {
     Arrays.fill(sum, 0);
     for (Action action : actions) {
+      long begun = track.now();
       if (action.kind() == Action.Kind.FORWARD) {
         forward(action.microBatch());
       } else {
         backward(action.microBatch());
       }
+      String name = action.kind() == Action.Kind.FORWARD ? "forward" : "backward";
+      track.span(name, begun, track.now(), step - 1);
     }
   }
 

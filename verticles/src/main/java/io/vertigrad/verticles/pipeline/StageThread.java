@@ -50,7 +50,9 @@ final class StageThread extends WorkerThread {
                 job, plan.hash(), new EventPublisher(vertx, job.addresses())::publish),
             data.size(),
             strategy.lastVersion(job.steps(), job.workers().count()),
-            System::nanoTime);
+            System::nanoTime,
+            member.clock(),
+            member.track());
     StageWork work =
         new StageWork(
             setting,

@@ -106,10 +106,19 @@ final class StageWork implements Work {
         .setName("%s of %s".formatted(name(member.rank()), setting.job().addresses().job()));
     provide(pipeline.stageOf(member.rank()));
     StageSession starting =
-        new StageSession(setting, replica, identity, () -> stopping || identity.equals(evicted));
+        new StageSession(
+            setting,
+            replica,
+            identity,
+            enrolment.gate(),
+            () -> stopping || identity.equals(evicted));
     session = starting;
     try (StepBatches batches =
-        new StepBatches(() -> data.apply(pipeline.replicaOf(member.rank())))) {
+        new StepBatches(
+            () -> data.apply(pipeline.replicaOf(member.rank())),
+            pipeline,
+            member.rank(),
+            setting.sizes())) {
       starting.open();
       starting.membershipChanged(newest);
       starting.run(batches, this::publish);

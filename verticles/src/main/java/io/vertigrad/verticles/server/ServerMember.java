@@ -7,6 +7,7 @@ import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.server.checkpoint.ShardSnapshot;
 import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.timeline.MemberTimeline;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -30,6 +31,7 @@ final class ServerMember implements MemberHandler {
   private final JobConfig job;
   private final CoordinatorClient coordinator;
   private final ShardAssembly assembly;
+  private final MemberTimeline timeline;
   private Optional<ShardService> service = Optional.empty();
   private boolean leaving;
 
@@ -38,7 +40,9 @@ final class ServerMember implements MemberHandler {
     this.context = context;
     this.job = job;
     coordinator = new CoordinatorClient(vertx, job, Role.SERVER, this);
-    assembly = new ShardAssembly(vertx, job, coordinator::report);
+    timeline = MemberTimeline.of(vertx, job);
+    assembly =
+        new ShardAssembly(vertx, job, coordinator.clock(), timeline.track(), coordinator::report);
   }
 
   /** Builds, joins and serves; fails with a message for the user. */
@@ -105,6 +109,7 @@ final class ServerMember implements MemberHandler {
   }
 
   private Future<Void> takeOver(InitialModel model, Admission admission) {
+    timeline.belongsTo("server " + admission.rank());
     Optional<ShardSnapshot> kept = service.flatMap(old -> old.inheritance(admission));
     service = Optional.empty();
     return assembly
@@ -124,6 +129,7 @@ final class ServerMember implements MemberHandler {
   }
 
   private Future<Void> close(String why) {
+    timeline.close();
     return service.map(serving -> serving.close(context, why)).orElseGet(Future::succeededFuture);
   }
 }

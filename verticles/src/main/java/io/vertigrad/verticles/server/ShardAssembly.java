@@ -6,11 +6,13 @@ import io.vertigrad.verticles.metrics.EventPublisher;
 import io.vertigrad.verticles.server.checkpoint.ShardSnapshot;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,16 +25,23 @@ final class ShardAssembly {
   private final JobConfig job;
   private final EventPublisher events;
   private final StrategyFactory strategy;
+  private final LongSupplier patience;
+  private final Track track;
   private final Consumer<JsonObject> report;
 
   /**
    * For one job.
    *
+   * @param patience monotonic nanoseconds that limit how long workers and readers wait
+   * @param track notes each update
    * @param report told a shard's status twice a second
    */
-  ShardAssembly(Vertx vertx, JobConfig job, Consumer<JsonObject> report) {
+  ShardAssembly(
+      Vertx vertx, JobConfig job, LongSupplier patience, Track track, Consumer<JsonObject> report) {
     this.vertx = vertx;
     this.job = job;
+    this.patience = patience;
+    this.track = track;
     this.report = report;
     events = new EventPublisher(vertx, job.addresses());
     strategy = StrategyProviders.configure(job.strategy(), ShardAssembly.class.getClassLoader());
@@ -57,6 +66,8 @@ final class ShardAssembly {
   }
 
   private Shard shard(InitialModel model, Admission admission, Optional<ShardSnapshot> snapshot) {
+    ParameterStore store = model.store(job, admission.rank());
+    store.partitions().forEach(partition -> partition.noteOn(track));
     Shard shard =
         new Shard(
             new ShardConfig(
@@ -64,9 +75,9 @@ final class ShardAssembly {
                 admission.incarnation(),
                 strategy.lastVersion(job.steps(), job.workers().count()),
                 job.exchange().deadlineMillis()),
-            model.store(job, admission.rank()),
+            store,
             strategy,
-            System::nanoTime,
+            patience,
             new RefusalNews(admission.rank(), System::nanoTime, events::publish));
     snapshot.ifPresent(shard::restore);
     snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
@@ -79,6 +90,7 @@ final class ShardAssembly {
     ShardSeat seat =
         new ShardSeat(
             shard,
+            patience,
             counters -> {
               if (owns) {
                 report.accept(ShardSeat.status(shard));

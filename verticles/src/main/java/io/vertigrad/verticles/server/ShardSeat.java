@@ -7,6 +7,7 @@ import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /** A shard in its seat: ticks it, and tells twice a second how far it is. */
 final class ShardSeat implements Seat {
@@ -14,6 +15,7 @@ final class ShardSeat implements Seat {
   private static final long PROGRESS_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private final Shard shard;
+  private final LongSupplier patience;
   private final Consumer<ShardCounters> progress;
   private final Runnable ticked;
   private long toldNanos;
@@ -21,11 +23,13 @@ final class ShardSeat implements Seat {
   /**
    * Seats a shard.
    *
+   * @param patience the shard's clock
    * @param progress told the counters twice a second
    * @param ticked called after every tick
    */
-  ShardSeat(Shard shard, Consumer<ShardCounters> progress, Runnable ticked) {
+  ShardSeat(Shard shard, LongSupplier patience, Consumer<ShardCounters> progress, Runnable ticked) {
     this.shard = shard;
+    this.patience = patience;
     this.progress = progress;
     this.ticked = ticked;
   }
@@ -37,7 +41,7 @@ final class ShardSeat implements Seat {
 
   @Override
   public void tick(long nowNanos) {
-    shard.tick(nowNanos);
+    shard.tick(patience.getAsLong());
     if (nowNanos - toldNanos >= PROGRESS_NANOS) {
       toldNanos = nowNanos;
       progress.accept(shard.counters());

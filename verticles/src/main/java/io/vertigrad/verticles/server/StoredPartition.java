@@ -6,6 +6,7 @@ import io.vertigrad.verticles.job.Partition;
 import io.vertigrad.verticles.server.checkpoint.PartitionSnapshot;
 import io.vertigrad.verticles.strategy.DuplicateWindow;
 import io.vertigrad.verticles.strategy.PartitionStore;
+import io.vertigrad.verticles.timeline.Track;
 import java.nio.FloatBuffer;
 import java.util.List;
 
@@ -17,22 +18,30 @@ final class StoredPartition implements PartitionStore {
   private final long trainingSamples;
   private final DataType type;
   private final float[] parameters;
+  private final String noted;
   private long version;
   private long samples;
   private boolean restored;
   private Tensor current;
+  private Track track = Track.OFF;
 
   StoredPartition(Partition partition, StoreConfig config, ParameterSource initial) {
     this.partition = partition;
     this.step = PartitionStep.of(partition, config);
     this.trainingSamples = config.trainingSamples();
     this.type = config.type();
+    this.noted = "apply partition " + partition.index();
     this.parameters = new float[partition.length()];
     initial.read(partition.first(), FloatBuffer.wrap(parameters));
   }
 
   Partition partition() {
     return partition;
+  }
+
+  /** Notes each update from now on. */
+  void noteOn(Track some) {
+    track = some;
   }
 
   /** Training samples applied so far. */
@@ -52,6 +61,7 @@ final class StoredPartition implements PartitionStore {
 
   @Override
   public void apply(float[] gradient, float scale, long count) {
+    long begun = track.now();
     if (scale != 1f) {
       for (int i = 0; i < gradient.length; i++) {
         gradient[i] *= scale;
@@ -61,6 +71,7 @@ final class StoredPartition implements PartitionStore {
     version++;
     samples += count;
     current = null;
+    track.span(noted, begun, track.now(), version - 1);
   }
 
   @Override

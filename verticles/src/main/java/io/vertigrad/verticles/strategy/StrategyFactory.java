@@ -21,6 +21,14 @@ public interface StrategyFactory {
   boolean lockstep();
 
   /**
+   * True when a worker's step may not end before the others have begun the same one: a pause then
+   * lets everyone finish it.
+   */
+  default boolean stepsTogether() {
+    return lockstep();
+  }
+
+  /**
    * How many servers a job has that asks for {@code wanted}; none where the workers exchange among
    * themselves.
    */

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.worker;
 
 import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.timeline.Track;
 import java.util.Optional;
 
 /** Where a training loop asks to take part in its job. */
@@ -14,4 +15,14 @@ public interface Enrolment {
    * @throws RuntimeException with a message for the user when refused
    */
   Optional<Membership.Member> join();
+
+  /** Where the loop asks before each step; one that is always open, unless told otherwise. */
+  default StepGate gate() {
+    return new StepGate();
+  }
+
+  /** Where the loop notes what it does. */
+  default Track track() {
+    return Track.OFF;
+  }
 }

@@ -12,6 +12,7 @@ import io.vertigrad.verticles.exchange.PartitionVersions;
 import io.vertigrad.verticles.exchange.Round;
 import io.vertigrad.verticles.exchange.Traffic;
 import io.vertigrad.verticles.job.Partition;
+import io.vertigrad.verticles.timeline.Track;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,10 +28,12 @@ final class GradientRound implements Round {
   private final int epoch;
   private final long step;
   private final int samples;
+  private final Track track;
   private final BooleanSupplier stop;
   private final Map<Partition, Long> offeredAt = new HashMap<>();
   private final Traffic traffic = new Traffic();
   private int staleness = -1;
+  private long sentNanos;
   private Refusal refusal;
 
   /**
@@ -46,12 +49,14 @@ final class GradientRound implements Round {
       int epoch,
       long step,
       int samples,
+      Track track,
       BooleanSupplier stop) {
     this.replica = replica;
     this.order = order;
     this.epoch = epoch;
     this.step = step;
     this.samples = samples;
+    this.track = track;
     this.stop = stop;
   }
 
@@ -82,6 +87,13 @@ final class GradientRound implements Round {
   }
 
   @Override
+  public void allSent() {
+    if (sentNanos == 0) {
+      sentNanos = track.now();
+    }
+  }
+
+  @Override
   public void answered(Partition partition, ParameterPartition answer) {
     traffic.received(partition.shard(), answer.parameters());
     replica.parameters().write(partition, answer.parameters());
@@ -102,6 +114,13 @@ final class GradientRound implements Round {
   @Override
   public boolean abandoned() {
     return stop.getAsBoolean();
+  }
+
+  /** Notes the time in which partitions were sent, and answers were only waited for. */
+  void note(long begunNanos, long endedNanos) {
+    long sent = sentNanos == 0 ? endedNanos : sentNanos;
+    track.span("send", begunNanos, sent, step);
+    track.span("wait", sent, endedNanos, step);
   }
 
   /** Training samples behind the gradient. */

@@ -9,6 +9,7 @@ import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
 import io.vertigrad.verticles.peer.BusPeers;
 import io.vertigrad.verticles.peer.HostedSeat;
+import io.vertigrad.verticles.peer.PeerLine;
 import io.vertigrad.verticles.peer.ReplicaSeat;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.ExchangeTiming;
@@ -32,6 +33,7 @@ final class PeerSession {
   private final PeerReplica replica;
   private final Identity identity;
   private final BooleanSupplier stop;
+  private final StepGate gate;
   private final BusPeers peers;
   private final ReplicaSeat seat;
   private final HostedSeat hosted;
@@ -45,13 +47,28 @@ final class PeerSession {
   /**
    * @param stop becomes true when this incarnation is to end
    */
-  PeerSession(PeerTrainingPlan plan, PeerReplica replica, Identity identity, BooleanSupplier stop) {
+  PeerSession(
+      PeerTrainingPlan plan,
+      PeerReplica replica,
+      Identity identity,
+      StepGate gate,
+      BooleanSupplier stop) {
     this.plan = plan;
     this.replica = replica;
     this.identity = identity;
+    this.gate = gate;
     this.stop = stop;
     JobConfig job = plan.job();
-    this.peers = new BusPeers(plan.vertx(), job, replica.layout(), identity, stop);
+    this.peers =
+        new BusPeers(
+            plan.vertx(),
+            job,
+            replica.layout(),
+            identity,
+            plan.patience(),
+            plan.track(),
+            stop,
+            PeerLine.ofStrategies());
     this.seat =
         new ReplicaSeat(
             plan.training().partitions(),
@@ -84,12 +101,12 @@ final class PeerSession {
         if (peers.regrouped()) {
           regroup();
         }
-        while (mayStep()) {
+        while (mayStep() && gate.enter(version())) {
           step(batches);
           tell(news);
         }
         news.accept(this);
-        while (!stop.getAsBoolean() && !peers.regrouped()) {
+        while (!stop.getAsBoolean() && !peers.regrouped() && !mayStep()) {
           strategy.idle();
           peers.pause();
         }
@@ -127,7 +144,8 @@ final class PeerSession {
   }
 
   private boolean mayStep() {
-    return !fresh && !finished() && peers.current() && !stop.getAsBoolean();
+    boolean able = !fresh && !finished() && peers.current() && !stop.getAsBoolean();
+    return able && gate.open(version());
   }
 
   private void regroup() {
@@ -152,7 +170,9 @@ final class PeerSession {
     long skipped = strategy.timing().skipped();
     strategy.complete(gradient);
     replica.load();
-    long swapping = begun - ready + plan.nanoClock().getAsLong() - computed;
+    long ended = plan.nanoClock().getAsLong();
+    note(start, ready, begun, computed, ended);
+    long swapping = begun - ready + ended - computed;
     boolean left = strategy.timing().skipped() > skipped;
     tally.computed(batch, computed - begun);
     tally.swapped(
@@ -161,9 +181,17 @@ final class PeerSession {
     show();
   }
 
+  private void note(long start, long ready, long begun, long computed, long ended) {
+    long step = tally.step();
+    plan.track().span("data", start, ready, step);
+    plan.track().span("send", ready, begun, step);
+    plan.track().span("compute", begun, computed, step);
+    plan.track().span("exchange", computed, ended, step);
+  }
+
   /** Shows readers every version the evaluator may ask for, and the last. */
   private void show() {
-    long version = replica.vector().updates();
+    long version = version();
     if (finished() || version % plan.job().evaluator().every() == 0) {
       seat.publish(version, replica.vector().parameters());
     }
@@ -178,7 +206,11 @@ final class PeerSession {
   }
 
   private boolean finished() {
-    return replica.vector().updates() >= plan.training().lastVersion();
+    return version() >= plan.training().lastVersion();
+  }
+
+  private long version() {
+    return replica.vector().updates();
   }
 
   private void watchDivergence(boolean skipped, double loss) {
@@ -187,7 +219,7 @@ final class PeerSession {
       throw new ExchangeException(
           ("worker %d: training diverged: %d gradients in a row held NaN or infinity, the last at"
                   + " step %d (loss %s). Lower optimizer.learningRate or set optimizer.clipNorm")
-              .formatted(identity.rank(), skippedInARow, replica.vector().updates(), loss));
+              .formatted(identity.rank(), skippedInARow, version(), loss));
     }
   }
 

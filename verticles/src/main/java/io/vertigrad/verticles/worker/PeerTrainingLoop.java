@@ -8,6 +8,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Optional;
@@ -36,6 +37,8 @@ final class PeerTrainingLoop implements Work {
    * What a loop needs of its surroundings.
    *
    * @param trainingSamples size of the training set
+   * @param patience monotonic nanoseconds that limit how long it waits for others
+   * @param track notes what the worker does
    */
   record PeerTrainingPlan(
       Vertx vertx,
@@ -43,7 +46,9 @@ final class PeerTrainingLoop implements Work {
       TrainingPlan training,
       PeerStrategyFactory strategy,
       long trainingSamples,
-      LongSupplier nanoClock) {}
+      LongSupplier nanoClock,
+      LongSupplier patience,
+      Track track) {}
 
   /**
    * @param data opens the batches of a rank; closed by the loop
@@ -110,7 +115,8 @@ final class PeerTrainingLoop implements Work {
   private void work(Membership.Member member) {
     Identity identity = identity(member.rank(), member.incarnation());
     PeerSession starting =
-        new PeerSession(plan, replica, identity, () -> stopping || identity.equals(evicted));
+        new PeerSession(
+            plan, replica, identity, enrolment.gate(), () -> stopping || identity.equals(evicted));
     session = starting;
     try {
       starting.open();

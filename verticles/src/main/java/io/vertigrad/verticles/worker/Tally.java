@@ -70,6 +70,11 @@ final class Tally {
     version = newest;
   }
 
+  /** Steps taken. */
+  long step() {
+    return step;
+  }
+
   LoopProgress snapshot() {
     return new LoopProgress(
         identity.rank(),

@@ -28,6 +28,7 @@ public final class TrainingLoop implements Work {
   private final Enrolment enrolment;
   private final BatchesOfRank batches;
   private final LongSupplier nanoClock;
+  private final StepGate gate;
   private volatile boolean stopping;
   private volatile Identity evicted;
   private volatile LoopProgress progress = LoopProgress.NONE;
@@ -50,6 +51,7 @@ public final class TrainingLoop implements Work {
     this.enrolment = enrolment;
     this.batches = new BatchesOfRank(data);
     this.nanoClock = nanoClock;
+    this.gate = enrolment.gate();
   }
 
   /**
@@ -104,6 +106,11 @@ public final class TrainingLoop implements Work {
         if (session.finished()) {
           return true;
         }
+        if (!gate.enter(session.version())) {
+          progress = session.progress();
+          gate.await(session.version(), session::interrupted);
+          continue;
+        }
         ending = session.step(batches.of(rank));
         long now = nanoClock.getAsLong();
         if (now - snapshotNanos >= SNAPSHOT_NANOS) {
@@ -126,6 +133,7 @@ public final class TrainingLoop implements Work {
         identity,
         plan.lockstep() ? member.activeFrom() : 0,
         nanoClock,
+        enrolment.track(),
         () -> stopping || identity.equals(evicted));
   }
 

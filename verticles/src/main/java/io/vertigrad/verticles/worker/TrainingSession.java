@@ -11,6 +11,7 @@ import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
 import io.vertigrad.verticles.exchange.PartitionVersions;
 import io.vertigrad.verticles.exchange.PullRound;
 import io.vertigrad.verticles.job.Partition;
+import io.vertigrad.verticles.timeline.Track;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
@@ -26,6 +27,7 @@ final class TrainingSession {
   private final PartitionExchange exchange;
   private final long firstVersion;
   private final LongSupplier nanoClock;
+  private final Track track;
   private final BooleanSupplier stop;
   private final ModelPartitions parameters;
   private final PartitionVersions versions;
@@ -45,12 +47,14 @@ final class TrainingSession {
       Identity identity,
       long firstVersion,
       LongSupplier nanoClock,
+      Track track,
       BooleanSupplier stop) {
     this.model = model;
     this.plan = plan;
     this.exchange = exchange;
     this.firstVersion = firstVersion;
     this.nanoClock = nanoClock;
+    this.track = track;
     this.stop = stop;
     this.parameters = new ModelPartitions(model, plan.type());
     this.versions = new PartitionVersions(plan.partitions());
@@ -86,7 +90,12 @@ final class TrainingSession {
   }
 
   boolean finished() {
-    return versions.lowest() >= plan.lastVersion();
+    return version() >= plan.lastVersion();
+  }
+
+  /** That all partitions have reached; in lockstep the next round. */
+  long version() {
+    return versions.lowest();
   }
 
   /** True once a step was taken and answered. */
@@ -116,18 +125,22 @@ final class TrainingSession {
     tally.computed(batch, computed - ready);
     GradientRound round = round(broken, batch.count());
     Ending ending = exchange.run(round);
+    long ended = nanoClock.getAsLong();
+    track.span("data", start, ready, step);
+    track.span("compute", ready, computed, step);
+    round.note(computed, ended);
     step++;
     if (ending != Ending.COMPLETE) {
       return ending;
     }
-    tally.exchanged(round, loss, versions.highest(), nanoClock.getAsLong() - computed);
+    tally.exchanged(round, loss, versions.highest(), ended - computed);
     watchDivergence(round, loss);
     return broken.isEmpty() || plan.lockstep() ? ending : pull();
   }
 
   private GradientRound round(Optional<Partition> broken, int samples) {
     List<Partition> order = broken.map(List::of).orElseGet(versions::oldestFirst);
-    return new GradientRound(replica, order, exchange.epoch(), step, samples, stop);
+    return new GradientRound(replica, order, exchange.epoch(), step, samples, track, stop);
   }
 
   private void watchDivergence(GradientRound round, double loss) {

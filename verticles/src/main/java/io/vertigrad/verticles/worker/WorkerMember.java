@@ -4,16 +4,20 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.verticles.coordinator.Admission;
 import io.vertigrad.verticles.coordinator.CoordinatorClient;
 import io.vertigrad.verticles.coordinator.MemberHandler;
+import io.vertigrad.verticles.coordinator.Pause;
 import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.timeline.MemberTimeline;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,6 +31,8 @@ public final class WorkerMember implements MemberHandler, Enrolment {
 
   private final CoordinatorClient coordinator;
   private final Promise<Admission> admitted = Promise.promise();
+  private final StepGate gate = new StepGate();
+  private final MemberTimeline timeline;
   private volatile Duties duties;
   private volatile Admission current;
   private volatile Admission lost;
@@ -37,6 +43,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   /** Made on the verticle's context. */
   WorkerMember(Vertx vertx, JobConfig job) {
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
+    timeline = MemberTimeline.of(vertx, job);
   }
 
   /** Whom to tell; before the loop runs. */
@@ -58,8 +65,24 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   }
 
   @Override
+  public StepGate gate() {
+    return gate;
+  }
+
+  @Override
+  public Track track() {
+    return timeline.track();
+  }
+
+  /** By which this worker limits how long it waits for others. */
+  public LongSupplier clock() {
+    return coordinator.clock();
+  }
+
+  @Override
   public Optional<Membership.Member> join() {
     Duties mine = duties;
+    gate.reset();
     while (!stopping) {
       Optional<Admission> admission = Rendezvous.await(admission(mine.layout()), () -> stopping);
       Optional<Membership> running = admission.flatMap(this::awaitStart);
@@ -80,6 +103,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
         .onSuccess(
             admission -> {
               current = admission;
+              timeline.belongsTo("worker " + admission.rank());
               LOG.info("{} admitted", admission);
               admitted.tryComplete(admission);
             });
@@ -109,12 +133,18 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   }
 
   Future<Void> leave(String reason) {
+    timeline.close();
     return coordinator.leave(reason);
   }
 
   @Override
   public void membershipChanged(Membership now) {
     duties.membership().accept(now);
+  }
+
+  @Override
+  public long paused(Pause pause) {
+    return gate.obey(pause);
   }
 
   @Override

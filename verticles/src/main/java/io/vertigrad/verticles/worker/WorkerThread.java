@@ -96,7 +96,7 @@ public class WorkerThread {
   }
 
   private boolean trainWithServers(TrainingPlan plan, Model model, Dataset data) {
-    BusExchange exchange = BusExchange.of(vertx, job);
+    BusExchange exchange = BusExchange.of(vertx, job, member.clock());
     TrainingLoop loop =
         new TrainingLoop(
             model, plan, exchange, member, rank -> batches(data, rank), System::nanoTime);
@@ -106,7 +106,15 @@ public class WorkerThread {
   private boolean trainWithPeers(
       PeerStrategyFactory strategy, TrainingPlan plan, Model model, Dataset data) {
     PeerTrainingPlan peers =
-        new PeerTrainingPlan(vertx, job, plan, strategy, data.size(), System::nanoTime);
+        new PeerTrainingPlan(
+            vertx,
+            job,
+            plan,
+            strategy,
+            data.size(),
+            System::nanoTime,
+            member.clock(),
+            member.track());
     PeerTrainingLoop loop = new PeerTrainingLoop(peers, model, member, rank -> batches(data, rank));
     return work(model.layout(), loop::membershipChanged, loop);
   }

@@ -47,7 +47,9 @@ final class FrontDeskTest {
     JsonObject empty = desk.answer(new JsonObject().put("request", "join"));
     JsonObject wrong = desk.answer(new JsonObject().put("request", "leave").put("role", 5));
 
-    assertTrue(unknown.getString("refused").startsWith("expected request join"), unknown::encode);
+    assertTrue(
+        unknown.getString("refused").startsWith("expected request to be one of join"),
+        unknown::encode);
     assertTrue(empty.getString("refused").startsWith("malformed request"), empty::encode);
     assertTrue(wrong.getString("refused").startsWith("malformed request"), wrong::encode);
   }

@@ -34,6 +34,7 @@ final class RosterStage {
         new JobTerms(new JsonObject()),
         "sync",
         lockstep,
+        lockstep,
         1_000,
         1_000,
         servers,

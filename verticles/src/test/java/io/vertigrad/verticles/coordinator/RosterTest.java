@@ -198,6 +198,7 @@ final class RosterTest {
         c.terms(),
         c.strategy(),
         c.lockstep(),
+        c.stepsTogether(),
         c.steps(),
         c.lastVersion(),
         c.servers(),

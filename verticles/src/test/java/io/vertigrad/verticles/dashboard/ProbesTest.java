@@ -9,6 +9,7 @@ import io.vertigrad.verticles.metrics.EventPublisher;
 import io.vertigrad.verticles.metrics.MetricsVerticle;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
@@ -23,7 +24,6 @@ import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.json.JsonObject;
-import io.vertx.junit5.VertxExtension;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -37,15 +37,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 
 /** What Prometheus and probes see of a job. */
-@ExtendWith(VertxExtension.class)
 final class ProbesTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(30);
+  private static final String LOCAL = "scope=\"local\"";
   private static final Path DOCUMENT = Path.of("../docs/metrics.md");
 
   private Vertx vertx;
@@ -54,8 +54,8 @@ final class ProbesTest {
   private int port;
 
   @BeforeEach
-  void deploy(Vertx fresh) throws Exception {
-    vertx = fresh;
+  void deploy() throws Exception {
+    vertx = Vertx.builder().withMetrics(BusTraffic.counting()).build();
     client = vertx.createHttpClient();
     JsonObject job =
         new JsonObject()
@@ -68,6 +68,37 @@ final class ProbesTest {
     await(vertx.deployVerticle(new MetricsVerticle(), new DeploymentOptions().setConfig(config)));
     events = new EventPublisher(vertx, new Addresses("probed"));
     port = URI.create(page.url()).getPort();
+  }
+
+  @AfterEach
+  void close() {
+    await(vertx.close());
+  }
+
+  @Test
+  void shouldCountWhatGoesOverTheBusWithoutNamingAddresses() {
+    vertx.eventBus().consumer("echo", message -> message.reply(message.body()));
+    double sent = value("vertigrad_bus_sent_total", LOCAL);
+    double received = value("vertigrad_bus_received_total", LOCAL);
+    double handlers = value("vertigrad_bus_handlers");
+    long series = metrics().lines().filter(line -> line.startsWith("vertigrad_bus_")).count();
+
+    for (int i = 0; i < 100; i++) {
+      await(vertx.eventBus().request("echo", "word " + i));
+    }
+    vertx.eventBus().request("nobody", "is there");
+
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> value("vertigrad_bus_reply_failures_total", "failure=\"no_handlers\"") == 1);
+    // Requests and their answers; the metrics verticle publishes a few times a second beside them.
+    assertEquals(200, value("vertigrad_bus_sent_total", LOCAL) - sent, 50);
+    assertEquals(200, value("vertigrad_bus_received_total", LOCAL) - received, 50);
+    assertEquals(0, value("vertigrad_bus_sent_total", "scope=\"remote\""));
+    assertEquals(handlers, value("vertigrad_bus_handlers"), "every request's handler is gone");
+    Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_bus_pending") == 0);
+    assertEquals(
+        series, metrics().lines().filter(line -> line.startsWith("vertigrad_bus_")).count());
   }
 
   @Test
@@ -123,6 +154,11 @@ final class ProbesTest {
 
     publish(beginning());
     Awaitility.await().atMost(LIMIT).until(() -> get("/health/ready").statusCode() == 200);
+    publish(List.of(new JobPaused(8)));
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> value("vertigrad_job_phase", "phase=\"paused\"") == 1);
+    assertEquals(200, get("/health/ready").statusCode(), "a paused job can go on");
     publish(List.of(new MemberLeft(9, "worker", 1, 0, "silent for 10000 ms")));
     Awaitility.await().atMost(LIMIT).until(() -> get("/health/ready").statusCode() == 503);
 

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
 import io.vertigrad.verticles.metrics.TrainingEvent.UpdateRefused;
@@ -50,6 +52,34 @@ final class RunMetricsTest {
     assertEquals("{\"0\":20000}", worker.getJsonObject("receivedFromPerSecond").encode());
     assertFalse(worker.containsKey("sentTo"), worker::encode);
     assertEquals(1.5, worker.getDouble("cores"), 1e-9);
+  }
+
+  @Test
+  void shouldTellNoSpeedInAPauseAndNoneThatCountsIt() {
+    advance(RunStory.beginning());
+    advance(RunStory.after(10));
+    long pausedMillis = timeOf(RunStory.after(20)) + 1;
+    advance(RunStory.after(20));
+
+    JsonObject paused = advance(List.of(new JobPaused(pausedMillis)));
+    JsonObject state = paused.getJsonObject("state");
+    assertEquals("paused", state.getString("phase"));
+    assertEquals(0, state.getDouble("samplesPerSecond"));
+    assertEquals(0, member(paused, "worker", 0).getDouble("samplesPerSecond"));
+    long resumedMillis = timeOf(RunStory.after(30)) - 500;
+    advance(List.of(new JobResumed(resumedMillis, 3)));
+    JsonObject after = advance(RunStory.after(30));
+
+    // Ten steps of 128 samples in the half second since the end of the pause.
+    assertEquals(2_560, member(after, "worker", 0).getDouble("samplesPerSecond"), 1e-9);
+    assertEquals("running", after.getJsonObject("state").getString("phase"));
+    assertEquals(
+        resumedMillis - pausedMillis, after.getJsonObject("state").getLong("pausedMillis"));
+    assertEquals(resumedMillis, after.getJsonObject("state").getLong("resumedMillis"));
+  }
+
+  private static long timeOf(List<TrainingEvent> report) {
+    return report.get(0).timeMillis();
   }
 
   @Test

@@ -33,6 +33,8 @@ final class TrainingEventJsonTest {
         new TrainingEvent.JobFinished(11, 400, 51_200),
         new TrainingEvent.JobFailed(12, "server 0 is missing"),
         new TrainingEvent.JobStopped(12, "asked for from the dashboard"),
+        new TrainingEvent.JobPaused(12),
+        new TrainingEvent.JobResumed(13, 1_234),
         new TrainingEvent.ReplicasAveraged(13, 40, 4, 0.25, 91.5),
         new TrainingEvent.MemberVitals(
             15, "worker", 1, 0, "10.0.0.2 pid 9", 1.75, 8, 1L << 28, 1L << 31, 5, 6, 0.5, 2.25),

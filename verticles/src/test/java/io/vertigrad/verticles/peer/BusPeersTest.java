@@ -21,6 +21,7 @@ import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.Membership.Member;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
 import io.vertigrad.verticles.strategy.decentral.Tag;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -28,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -126,6 +128,33 @@ class BusPeersTest {
   }
 
   @Test
+  void shouldNoteForWhomItWaitedAndHowLong() {
+    List<String> noted = new CopyOnWriteArrayList<>();
+    Track track =
+        new Track() {
+          @Override
+          public long now() {
+            return System.nanoTime();
+          }
+
+          @Override
+          public void span(String name, long begunNanos, long endedNanos, long step) {
+            noted.add(name + ", step " + step);
+            assertTrue(endedNanos - begunNanos >= 80_000_000, "the sender slept for 100 ms");
+          }
+        };
+    BusPeers third = peers(2, track);
+    await(third.open());
+    group(2, third, 0, 2);
+    group(2, left, 0, 2);
+    vertx.setTimer(100, id -> left.send(2, TAG, ONE));
+
+    assertEquals(ONE, third.receive(0, TAG));
+
+    assertEquals(List.of("wait for worker 0, step 3"), noted);
+  }
+
+  @Test
   void shouldLetGoOfAWaitWhenTheGroupChanges() throws Exception {
     CompletableFuture<Void> waiting =
         CompletableFuture.runAsync(
@@ -163,8 +192,13 @@ class BusPeersTest {
   }
 
   private BusPeers peers(int rank) {
+    return peers(rank, Track.OFF);
+  }
+
+  private BusPeers peers(int rank, Track track) {
     Identity self = new Identity(job.addresses().jobHash(), rank, 0);
-    return new BusPeers(vertx, job, LAYOUT, self, () -> false);
+    return new BusPeers(
+        vertx, job, LAYOUT, self, System::nanoTime, track, () -> false, new WorkerLine());
   }
 
   private static void group(int epoch, BusPeers peers, int... ranks) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
 import io.vertigrad.verticles.evaluator.EvaluatorVerticle;
+import io.vertigrad.verticles.fixture.JobDesk;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointWritten;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
@@ -134,7 +135,7 @@ class PipelineJobTest {
   }
 
   @Test
-  void shouldEndWithTheSameBitsWhenAStageIsReplacedInTheMiddle() {
+  void shouldEndWithTheSameBitsWhenAStageIsReplacedAndThenEverythingPaused() {
     job.put("steps", 400)
         .put(
             "servers",
@@ -152,6 +153,7 @@ class PipelineJobTest {
 
     await(vertx.undeploy(stages.get(1)));
     deploy(new StageVerticle());
+    pauseAndResume();
     JsonObject result = await(coordinator.result());
 
     assertTrue(happened(e -> e instanceof MemberJoined j && j.incarnation() == 1));
@@ -176,6 +178,20 @@ class PipelineJobTest {
     assertTrue(
         result.getString("failure").contains("no step from which every stage can go on"),
         result::encode);
+  }
+
+  /** Once the new stage has made a step. */
+  private void pauseAndResume() {
+    Awaitility.await()
+        .atMost(60, TimeUnit.SECONDS)
+        .until(() -> happened(e -> e instanceof WorkerProgress w && w.incarnation() == 1));
+    assertEquals("paused", new JobDesk(vertx, "pipe").ask("pause").getString("state"));
+    await(vertx.timer(700, TimeUnit.MILLISECONDS));
+    long version = last(WorkerProgress.class, w -> true).version();
+    await(vertx.timer(700, TimeUnit.MILLISECONDS));
+    assertEquals(version, last(WorkerProgress.class, w -> true).version());
+    assertTrue(version < 400, "paused in the middle");
+    assertEquals("running", new JobDesk(vertx, "pipe").ask("resume").getString("state"));
   }
 
   private JsonObject trainUnsplit(int workers) {

@@ -24,6 +24,7 @@ import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.peer.BusPeers;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.Membership.Member;
+import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -136,7 +137,8 @@ class StageLineTest {
   private BusPeers line(int rank) {
     Identity self = new Identity(job.addresses().jobHash(), rank, 0);
     StageLine line = new StageLine(job.pipeline().orElseThrow(), 4);
-    BusPeers peers = new BusPeers(vertx, job, PLAN, self, () -> false, line);
+    BusPeers peers =
+        new BusPeers(vertx, job, PLAN, self, System::nanoTime, Track.OFF, () -> false, line);
     peers.membershipChanged(
         new Membership(1, List.of(new Member(0, 0, 0), new Member(1, 0, 0)), List.of()));
     peers.adopt();

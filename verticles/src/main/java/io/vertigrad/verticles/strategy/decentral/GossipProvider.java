@@ -15,6 +15,20 @@ public final class GossipProvider implements StrategyProvider {
   @Override
   public StrategyFactory configure(Settings settings) {
     GossipConfig config = GossipConfig.read(settings);
-    return (PeerStrategyFactory) context -> new Gossip(config, context);
+    return new Factory(config);
+  }
+
+  private record Factory(GossipConfig config) implements PeerStrategyFactory {
+
+    @Override
+    public PeerStrategy create(PeerContext context) {
+      return new Gossip(config, context);
+    }
+
+    /** A worker that takes no step still answers. */
+    @Override
+    public boolean stepsTogether() {
+      return false;
+    }
   }
 }

@@ -58,7 +58,7 @@ export class Bar {
 }
 
 const averageRate = (run) =>
-  run.state.endedMillis ? run.state.samples / run.elapsedSeconds : undefined;
+  run.state.endedMillis ? run.state.samples / run.workingSeconds : undefined;
 
 function describe(run) {
   const config = run.run.config;

@@ -4,8 +4,12 @@ import { byId, element, setText } from './dom.js';
 
 const ACTIONS = [
   ['checkpoint', 'Checkpoint now'],
+  ['pause', 'Pause'],
+  ['resume', 'Resume'],
   ['stop', 'Stop'],
 ];
+
+const AT_WORK = ['running', 'paused'];
 
 export class Control {
   constructor(line) {
@@ -24,8 +28,11 @@ export class Control {
   show(run) {
     byId('control').hidden = !this.token || !run.run.controllable;
     const phase = run.state.phase;
-    this.buttons.get('checkpoint').disabled = run.run.servers === 0 || phase !== 'running';
-    this.buttons.get('stop').disabled = !['waiting', 'running'].includes(phase);
+    this.buttons.get('checkpoint').disabled = run.run.servers === 0 || !AT_WORK.includes(phase);
+    this.buttons.get('pause').hidden = phase === 'paused';
+    this.buttons.get('pause').disabled = phase !== 'running';
+    this.buttons.get('resume').hidden = phase !== 'paused';
+    this.buttons.get('stop').disabled = !['waiting', ...AT_WORK].includes(phase);
   }
 
   #ask(action) {

@@ -1,10 +1,12 @@
 // What happened, newest first, in words.
 
 import { byId, element } from './dom.js';
-import { clock, count, figure, many } from './format.js';
+import { clock, count, duration, figure, many } from './format.js';
 
 const WORDS = {
   jobStarted: (e) => `started: ${e.strategy}, ${many(e.workers, 'worker')}, ${many(e.servers, 'server')}, ${count(e.parameters)} parameters`,
+  jobPaused: () => 'paused',
+  jobResumed: (e) => `resumed after a pause of ${duration(e.pausedMillis / 1000)}`,
   jobFinished: (e) => `finished at update ${count(e.version)}`,
   jobFailed: (e) => `failed: ${e.reason}`,
   jobStopped: (e) => `stopped: ${e.reason}`,

@@ -59,6 +59,11 @@ export class Run {
     return ((this.state.endedMillis ?? this.timeMillis) - this.startMillis) / 1000;
   }
 
+  /** Of a run that is over: without its pauses. */
+  get workingSeconds() {
+    return this.elapsedSeconds - (this.state.pausedMillis ?? 0) / 1000;
+  }
+
   /** Seconds until the last version at the pace of the last half minute; undefined if unknown. */
   get secondsLeft() {
     const pace = this.#versionsPerSecond();
@@ -73,7 +78,8 @@ export class Run {
       longest = curve.timeMillis.at(-1) > (longest.timeMillis.at(-1) ?? 0) ? curve : longest;
     }
     const end = longest.timeMillis.length - 1;
-    const since = longest.timeMillis.findIndex((t) => t >= longest.timeMillis[end] - 30000);
+    const from = Math.max(longest.timeMillis[end] - 30000, this.state.resumedMillis ?? 0);
+    const since = longest.timeMillis.findIndex((t) => t >= from);
     const millis = longest.timeMillis[end] - longest.timeMillis[since];
     return millis > 0 ? (1000 * (longest.version[end] - longest.version[since])) / millis : 0;
   }

@@ -15,6 +15,8 @@ function verdict(run) {
   switch (state.phase) {
     case 'waiting':
       return `Waiting for members: ${run.of('worker').length} of ${run.run.workers} workers and ${run.of('server').length} of ${run.run.servers} servers are here.`;
+    case 'paused':
+      return ['Paused: no worker begins another step.', lost(run), silent(run)].filter(Boolean).join(' ');
     case 'finished':
       return `Finished: ${count(state.samples)} samples in ${run.elapsedSeconds.toFixed(1)} s.`;
     case 'failed':

@@ -1,0 +1,141 @@
+package io.vertigrad.launcher.run;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/**
+ * Writes {@code timeline.json}: spans of all members in Chrome's trace-event format, a JSON array
+ * whose closing bracket may be missing after a crash. At most {@value #LIMIT} spans, the first
+ * ones. Any thread, but none that must not block.
+ */
+public final class TimelineFile implements AutoCloseable {
+
+  static final int LIMIT = 400_000;
+  private static final int ROW = 4;
+
+  private final Path file;
+  private final int limit;
+  private final Consumer<String> trouble;
+  private final BufferedWriter writer;
+  private final Map<String, Integer> members = new HashMap<>();
+  private long written;
+  private long leftOut;
+  private boolean first = true;
+  private boolean closed;
+
+  /**
+   * Opens the file.
+   *
+   * @param trouble told when spans are missing, at the latest when it is closed
+   */
+  public TimelineFile(Path file, Consumer<String> trouble) {
+    this(file, LIMIT, trouble);
+  }
+
+  /** Keeps so many spans. */
+  TimelineFile(Path file, int limit, Consumer<String> trouble) {
+    this.file = file;
+    this.limit = limit;
+    this.trouble = trouble;
+    try {
+      writer = Files.newBufferedWriter(file);
+      writer.write("[");
+    } catch (IOException e) {
+      throw new UncheckedIOException(file + ": could not be opened: " + e.getMessage(), e);
+    }
+  }
+
+  /** Takes in what a member has shipped. */
+  public synchronized void add(JsonObject shipment) {
+    if (closed) {
+      return;
+    }
+    try {
+      int process = process(shipment);
+      leftOut += shipment.getLong("dropped", 0L);
+      JsonArray names = shipment.getJsonArray("names");
+      JsonArray spans = shipment.getJsonArray("spans");
+      for (int i = 0; i + ROW <= spans.size(); i += ROW) {
+        span(process, names, spans, i);
+      }
+    } catch (IOException e) {
+      giveUp(e);
+    }
+  }
+
+  @Override
+  public synchronized void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    try (writer) {
+      writer.write("\n]\n");
+    } catch (IOException e) {
+      giveUp(e);
+    }
+    if (leftOut > 0) {
+      trouble.accept(
+          "%s: %,d spans are missing: a timeline keeps the first %,d, and what members can ship"
+              .formatted(file, leftOut, limit));
+    }
+  }
+
+  private void span(int process, JsonArray names, JsonArray spans, int at) throws IOException {
+    if (written >= limit) {
+      leftOut++;
+      return;
+    }
+    JsonObject event =
+        event(names.getString(spans.getInteger(at)), "X", process)
+            .put("ts", spans.getLong(at + 1))
+            .put("dur", spans.getLong(at + 2));
+    if (spans.getLong(at + 3) >= 0) {
+      event.put("args", new JsonObject().put("step", spans.getLong(at + 3)));
+    }
+    write(event);
+    written++;
+  }
+
+  /** The first shipment of a member names it. */
+  private int process(JsonObject shipment) throws IOException {
+    String member = shipment.getString("member");
+    Integer known = members.get(member + shipment.getString("node"));
+    if (known != null) {
+      return known;
+    }
+    int process = members.size() + 1;
+    members.put(member + shipment.getString("node"), process);
+    write(named("process_name", process, member));
+    write(named("thread_name", process, member + " at " + shipment.getString("node")));
+    return process;
+  }
+
+  private static JsonObject named(String what, int process, String name) {
+    return event(what, "M", process).put("args", new JsonObject().put("name", name));
+  }
+
+  private static JsonObject event(String name, String phase, int process) {
+    return new JsonObject().put("name", name).put("ph", phase).put("pid", process).put("tid", 1);
+  }
+
+  private void write(JsonObject event) throws IOException {
+    writer.write(first ? "\n" : ",\n");
+    first = false;
+    writer.write(event.encode());
+  }
+
+  private void giveUp(IOException why) {
+    closed = true;
+    trouble.accept(
+        "%s: no more can be written: %s; training goes on".formatted(file, why.getMessage()));
+  }
+}

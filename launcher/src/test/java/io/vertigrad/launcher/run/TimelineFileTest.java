@@ -1,0 +1,75 @@
+package io.vertigrad.launcher.run;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TimelineFileTest {
+
+  @TempDir Path folder;
+  private final List<String> trouble = new ArrayList<>();
+
+  @Test
+  void shouldNameEachMemberOnceAndWriteCompleteEvents() throws IOException {
+    try (TimelineFile file = open(10)) {
+      file.add(shipment("worker 0", 0, "[0,100,7,3, 1,107,2,-1]"));
+      file.add(shipment("server 0", 0, "[0,90,1,2]"));
+      file.add(shipment("worker 0", 0, "[0,120,7,4]"));
+    }
+
+    JsonArray events = written();
+    assertEquals(4 + 4, events.size());
+    assertEquals(
+        new JsonObject(
+            "{'name':'process_name','ph':'M','pid':1,'tid':1,'args':{'name':'worker 0'}}"
+                .replace('\'', '"')),
+        events.getJsonObject(0));
+    assertEquals(
+        new JsonObject(
+            "{'name':'compute','ph':'X','pid':1,'tid':1,'ts':100,'dur':7,'args':{'step':3}}"
+                .replace('\'', '"')),
+        events.getJsonObject(2));
+    assertEquals(
+        new JsonObject(
+            "{'name':'wait','ph':'X','pid':1,'tid':1,'ts':107,'dur':2}".replace('\'', '"')),
+        events.getJsonObject(3));
+    assertEquals(1, events.getJsonObject(7).getInteger("pid"));
+    assertEquals(List.of(), trouble);
+  }
+
+  @Test
+  void shouldKeepTheFirstSpansAndSayHowManyAreMissing() throws IOException {
+    try (TimelineFile file = open(2)) {
+      file.add(shipment("worker 0", 5, "[0,100,7,3, 1,107,2,3, 0,110,7,4]"));
+    }
+
+    assertEquals(2 + 2, written().size());
+    assertTrue(trouble.get(0).contains("6 spans are missing"), trouble.toString());
+  }
+
+  private TimelineFile open(int limit) {
+    return new TimelineFile(folder.resolve("timeline.json"), limit, trouble::add);
+  }
+
+  private JsonArray written() throws IOException {
+    return new JsonArray(Files.readString(folder.resolve("timeline.json")));
+  }
+
+  private static JsonObject shipment(String member, long dropped, String spans) {
+    return new JsonObject()
+        .put("member", member)
+        .put("node", "127.0.0.1 pid 1")
+        .put("names", JsonArray.of("compute", "wait"))
+        .put("dropped", dropped)
+        .put("spans", new JsonArray(spans));
+  }
+}

@@ -1,0 +1,87 @@
+package io.vertigrad.verticles.coordinator;
+
+import io.vertigrad.verticles.coordinator.Decision.Hold;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+
+/**
+ * Pauses of a job: when it is paused no worker begins another step.
+ *
+ * <p>Where workers wait for each other in a round, one may have begun it before it heard of the
+ * pause. Each says, with its answer, to which version its last step leads; everyone then goes on up
+ * to the highest of these, so that every round that was begun is finished and no other begins. That
+ * version only grows with what workers begun before they knew, hence it comes to rest.
+ */
+final class Pauses {
+
+  private final boolean stepsTogether;
+  private final Course course;
+  private final MembershipChanges changes;
+  private final RosterNews news;
+  private final LongSupplier clockMillis;
+  private final Consumer<Decision> decisions;
+  private Pause pause = Pause.NONE;
+  private long firstNumber;
+  private long sinceMillis;
+
+  Pauses(
+      boolean stepsTogether,
+      Course course,
+      MembershipChanges changes,
+      RosterNews news,
+      LongSupplier clockMillis,
+      Consumer<Decision> decisions) {
+    this.stepsTogether = stepsTogether;
+    this.course = course;
+    this.changes = changes;
+    this.news = news;
+    this.clockMillis = clockMillis;
+    this.decisions = decisions;
+  }
+
+  /** The last word. */
+  Pause newest() {
+    return pause;
+  }
+
+  /** Lets no worker begin another step; false when the job does not run, or is paused already. */
+  boolean begin() {
+    if (!course.pause()) {
+      return false;
+    }
+    sinceMillis = clockMillis.getAsLong();
+    hold(0);
+    firstNumber = pause.number();
+    news.paused();
+    return true;
+  }
+
+  /** Lets workers go on, and newcomers in; false when the job is not paused. */
+  boolean end() {
+    if (!course.resume()) {
+      return false;
+    }
+    hold(Long.MAX_VALUE);
+    changes.want();
+    news.resumed(clockMillis.getAsLong() - sinceMillis);
+    return true;
+  }
+
+  /**
+   * A worker's answer.
+   *
+   * @param number of the newest word it had heard
+   * @param begun version to which the last step leads that it has begun; 0 for none
+   */
+  void heard(long number, long begun) {
+    boolean current = pause.holds() && number >= firstNumber;
+    if (stepsTogether && current && begun > pause.holdFrom()) {
+      hold(begun);
+    }
+  }
+
+  private void hold(long from) {
+    pause = new Pause(pause.number() + 1, from);
+    decisions.accept(new Hold(pause));
+  }
+}

@@ -1,0 +1,34 @@
+package io.vertigrad.verticles.peer;
+
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.exchange.UnansweredException;
+import io.vertigrad.verticles.strategy.decentral.Tag;
+
+/** What one worker says of others that it cannot work with. */
+record PeerTrouble(PeerLine line, Identity self, long layout) {
+
+  Refusal foreign(PeerLine.Opened frame) {
+    return new Refusal(
+        frame.id(),
+        Refusal.Reason.WRONG_LAYOUT,
+        "%s: found a piece of layout %016x from %s, expected %016x; use the same job file"
+            .formatted(
+                line.name(self.rank()), frame.layout(), line.name(frame.id().worker()), layout));
+  }
+
+  /** Nothing came within the limit. */
+  UnansweredException unanswered(int rank, int incarnation, Tag tag, int epoch, long limitMillis) {
+    return new UnansweredException(
+        ("%s (incarnation %d): nothing from %s (incarnation %d) for %d ms: %s of membership epoch"
+                + " %d. See that worker's log, or raise exchange.deadlineMillis")
+            .formatted(
+                line.name(self.rank()),
+                self.incarnation(),
+                line.name(rank),
+                incarnation,
+                limitMillis,
+                line.describe(tag),
+                epoch));
+  }
+}
