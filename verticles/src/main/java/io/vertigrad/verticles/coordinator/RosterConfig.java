@@ -52,7 +52,7 @@ record RosterConfig(
         job.workers().count(),
         job.workers().places(),
         job.workers().minimum(),
-        job.evaluator().count(),
+        job.evaluators(),
         1_000L * job.workers().waitSeconds(),
         EVALUATOR_WAIT_MILLIS,
         job.exchange().suspectMillis(),

@@ -100,6 +100,17 @@ public record JobConfig(
         model.name(), options, data.shape(), data.classes(), seed, workers.threads());
   }
 
+  /** True when the stages of its pipeline test the model themselves. */
+  public boolean stagesTest() {
+    return evaluator.count() > 0
+        && pipeline.filter(stages -> stages.evaluation().equals("stages")).isPresent();
+  }
+
+  /** How many evaluators take part. */
+  public int evaluators() {
+    return stagesTest() ? 0 : evaluator.count();
+  }
+
   private static void checkPipeline(JobConfig job, Settings root) {
     if (!job.strategy().name().equals("allreduce")) {
       throw root.refuse(

@@ -5,8 +5,6 @@ import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PipelineConfig;
-import io.vertigrad.verticles.peer.HostedSeat;
-import io.vertigrad.verticles.peer.ReplicaSeat;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
 import io.vertigrad.verticles.strategy.decentral.LocalGradient;
@@ -33,10 +31,9 @@ final class StageSession {
   private final BooleanSupplier stop;
   private final PipelineConfig pipeline;
   private final StageGroup group;
-  private final ReplicaSeat seat;
-  private final HostedSeat hosted;
   private final PeerStrategy strategy;
   private final Neighbours neighbours;
+  private final StageVersions versions;
   private final StageTally tally;
   private long averagedNanos;
   private long dataNanos;
@@ -55,22 +52,16 @@ final class StageSession {
     JobConfig job = setting.job();
     pipeline = job.pipeline().orElseThrow();
     group = new StageGroup(setting.vertx(), job, setting.plan().hash(), identity, stop);
-    seat =
-        new ReplicaSeat(
-            setting.plan().partitions(),
-            identity.incarnation(),
-            job.exchange().type(),
-            job.exchange().deadlineMillis());
-    String address = job.addresses().shard(identity.rank(), identity.incarnation());
-    hosted = new HostedSeat(setting.vertx(), address, seat);
     strategy = replica.strategy(setting.strategy(), group.peers(), setting.nanoClock());
     neighbours = group.neighbours(job, setting.nanoClock());
+    versions =
+        new StageVersions(setting, replica, identity, group.neighbours(job, setting.nanoClock()));
     tally = new StageTally(identity);
   }
 
   /** Listens to other stages and readers; blocks until they can send. */
   void open() {
-    Rendezvous.await(Future.all(group.open(), hosted.open()), () -> false);
+    Rendezvous.await(Future.all(group.open(), versions.open()), () -> false);
   }
 
   void membershipChanged(Membership now) {
@@ -106,7 +97,7 @@ final class StageSession {
   void close() {
     long limit = System.nanoTime() + CLOSE_NANOS;
     Rendezvous.await(
-        Future.join(group.close(), hosted.close()).otherwiseEmpty(),
+        Future.join(group.close(), versions.close()).otherwiseEmpty(),
         () -> System.nanoTime() > limit);
   }
 
@@ -142,8 +133,7 @@ final class StageSession {
     strategy.open(group.replicas(), false);
     replica.load();
     tally.resumed(version());
-    show();
-    keep();
+    versions.reached(version());
     LOG.info("{}: goes on at step {}", name(), version());
   }
 
@@ -159,8 +149,7 @@ final class StageSession {
         replica.model().hasLoss() ? setting.sizes().of(step) : 0,
         work.loss(),
         work.computedNanos());
-    show();
-    keep();
+    versions.reached(version());
   }
 
   /** All of a step's actions; parameters stay as they are. */
@@ -214,21 +203,6 @@ final class StageSession {
     return points;
   }
 
-  /** Shows readers every version the evaluator may ask for, and the last. */
-  private void show() {
-    if (finished() || version() % setting.job().evaluator().every() == 0) {
-      seat.show(version(), replica.partitions(setting.job().exchange().type()));
-    }
-  }
-
-  private void keep() {
-    if (setting.checkpoints().due(version())) {
-      setting
-          .checkpoints()
-          .write(identity.rank(), identity.incarnation(), replica.run(), replica.snapshot());
-    }
-  }
-
   private boolean finished() {
     return version() >= setting.lastVersion();
   }
@@ -239,9 +213,5 @@ final class StageSession {
 
   private String name() {
     return pipeline.name(identity.rank());
-  }
-
-  private static long freshRun() {
-    return ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
   }
 }
