@@ -21,6 +21,7 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
  * @param suspectMillis silence after which a member is suspected
  * @param evictMillis silence after which it is evicted
  * @param stallMillis without a step of a worker for this long the world is told who is missing
+ * @param names what members are called
  */
 record RosterConfig(
     JobTerms terms,
@@ -37,7 +38,8 @@ record RosterConfig(
     long evaluatorWaitMillis,
     long suspectMillis,
     long evictMillis,
-    long stallMillis) {
+    long stallMillis,
+    MemberNames names) {
 
   private static final long EVALUATOR_WAIT_MILLIS = 5_000;
 
@@ -57,7 +59,8 @@ record RosterConfig(
         EVALUATOR_WAIT_MILLIS,
         job.exchange().suspectMillis(),
         job.exchange().evictMillis(),
-        job.exchange().stallMillis());
+        job.exchange().stallMillis(),
+        MemberNames.of(job));
   }
 
   /** How many of a role may be present at once. */

@@ -100,6 +100,14 @@ public record JobConfig(
         model.name(), options, data.shape(), data.classes(), seed, workers.threads());
   }
 
+  /** A member for people: {@code worker 1}, or {@code stage 1} where workers are stages. */
+  public String nameOf(String role, int rank) {
+    return pipeline
+        .filter(stages -> role.equals("worker"))
+        .map(stages -> stages.name(rank))
+        .orElseGet(() -> role + " " + rank);
+  }
+
   /** True when the stages of its pipeline test the model themselves. */
   public boolean stagesTest() {
     return evaluator.count() > 0

@@ -26,6 +26,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   private static final Logger LOG = LoggerFactory.getLogger(WorkerMember.class);
 
   private final CoordinatorClient coordinator;
+  private final JobConfig job;
   private final Promise<Admission> admitted = Promise.promise();
   private volatile Duties duties;
   private volatile Admission current;
@@ -36,6 +37,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
 
   /** Made on the verticle's context. */
   WorkerMember(Vertx vertx, JobConfig job) {
+    this.job = job;
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
   }
 
@@ -80,7 +82,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
         .onSuccess(
             admission -> {
               current = admission;
-              LOG.info("{} admitted", admission);
+              LOG.info("{} admitted", name(admission));
               admitted.tryComplete(admission);
             });
   }
@@ -120,14 +122,20 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   @Override
   public void evicted(String why) {
     Admission gone = current;
-    LOG.warn("{} evicted, joins again: {}", gone, why);
+    LOG.warn("{} evicted, joins again: {}", name(gone), why);
     lost = gone;
     duties.work().evicted(gone.rank(), gone.incarnation());
   }
 
   @Override
   public void stopped(String why) {
-    LOG.info("worker told to stop: {}", why);
+    Admission mine = current;
+    LOG.info("{} told to stop: {}", mine == null ? "worker" : name(mine), why);
     stop();
+  }
+
+  /** For people: {@code worker 1}, {@code stage 0 (incarnation 2)}. */
+  private String name(Admission admission) {
+    return admission.describe(job.nameOf(admission.role().lower(), admission.rank()));
   }
 }

@@ -194,5 +194,6 @@ class PipelineJobTest {
     assertTrue(
         result.getString("failure").contains("no step from which every stage can go on"),
         result::encode);
+    assertTrue(result.getString("failure").contains("the first was stage "), result::encode);
   }
 }
