@@ -181,7 +181,7 @@ class PipelineJobTest {
 
   @Test
   void shouldFailWithTheReasonWhenAStageIsLostAndNothingWasKept() {
-    job.put("steps", 100_000).getJsonObject("workers").put("waitSeconds", 3);
+    job.put("steps", 100_000).getJsonObject("workers").put("waitSeconds", 30);
     run.deployStages(new JsonObject().put("stages", 2));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
