@@ -66,7 +66,7 @@ public final class PipelineBenchmark implements Benchmark {
     for (PipelineCase one : cases.subList(1, cases.size())) {
       report.add(speed(one, summaries.get(one)).over(whole));
       report.add(share(one, "computing", summaries.get(one), "secondsComputing"));
-      report.add(share(one, "moving tensors, stepping", summaries.get(one), "secondsExchanging"));
+      report.add(share(one, "transfer, optimizer step", summaries.get(one), "secondsExchanging"));
       report.add(share(one, "bubble", summaries.get(one), "secondsWaitingForData"));
     }
   }

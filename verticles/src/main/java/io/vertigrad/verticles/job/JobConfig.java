@@ -120,12 +120,6 @@ public record JobConfig(
   }
 
   private static void checkPipeline(JobConfig job, Settings root) {
-    if (!job.strategy().name().equals("allreduce")) {
-      throw root.refuse(
-          "strategy.name",
-          "is \"%s\", expected \"allreduce\": replicas of a stage move in step"
-              .formatted(job.strategy().name()));
-    }
     if (job.optimizer().clipNorm() > 0) {
       throw root.refuse(
           "optimizer.clipNorm",

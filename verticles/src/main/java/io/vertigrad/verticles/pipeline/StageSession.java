@@ -139,6 +139,7 @@ final class StageSession {
 
   private void step(StepBatches batches) {
     long step = version();
+    strategy.begin();
     StageStep work = work(step, batch(batches, step));
     long begun = setting.nanoClock().getAsLong();
     average(step, work);

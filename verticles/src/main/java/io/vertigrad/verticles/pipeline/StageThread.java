@@ -9,7 +9,6 @@ import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PipelineConfig;
 import io.vertigrad.verticles.metrics.EventPublisher;
 import io.vertigrad.verticles.metrics.TrainingEvent;
-import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
 import io.vertigrad.verticles.worker.WorkerMember;
 import io.vertigrad.verticles.worker.WorkerThread;
@@ -33,8 +32,7 @@ final class StageThread extends WorkerThread {
 
   @Override
   protected boolean train() {
-    PeerStrategyFactory strategy =
-        (PeerStrategyFactory) StrategyProviders.configure(job.strategy(), loader);
+    PeerStrategyFactory strategy = ReplicaRule.of(job);
     PipelineConfig pipeline = job.pipeline().orElseThrow();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     ModelConfig model = job.modelOn(data);

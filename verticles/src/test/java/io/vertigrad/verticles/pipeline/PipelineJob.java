@@ -86,7 +86,8 @@ final class PipelineJob implements AutoCloseable {
 
   /** Trains the whole model by all-reduce; the coordinator's result. */
   JsonObject trainUnsplit(int workers) {
-    JsonObject unsplit = job.copy().put("strategy", new JsonObject().put("name", "allreduce"));
+    JsonObject allReduce = new JsonObject().put("name", "allreduce");
+    JsonObject unsplit = job.copy().put("strategy", job.getJsonObject("strategy", allReduce));
     unsplit.getJsonObject("workers").put("count", workers);
     start(unsplit);
     for (int i = 0; i < workers; i++) {

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whole pipeline jobs in one JVM, with the real engine, beside the unsplit network. */
 @Tag("slow")
@@ -100,8 +101,10 @@ class PipelineJobTest {
     assertEquals(whole.getDouble("accuracy"), split.getDouble("accuracy"), 0.3);
   }
 
-  @Test
-  void shouldEndWithTheBitsOfDataParallelismWhenStagesHaveReplicas() {
+  @ParameterizedTest
+  @ValueSource(strings = {"allreduce", "local"})
+  void shouldEndWithTheBitsOfDataParallelismWhenStagesHaveReplicas(String strategy) {
+    job.put("strategy", new JsonObject().put("name", strategy));
     JsonObject whole = run.trainUnsplit(2);
 
     JsonObject split =
