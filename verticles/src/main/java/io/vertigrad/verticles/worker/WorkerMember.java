@@ -129,9 +129,14 @@ public final class WorkerMember implements MemberHandler, Enrolment {
 
   @Override
   public void stopped(String why) {
-    Admission mine = current;
-    LOG.info("{} told to stop: {}", mine == null ? "worker" : name(mine), why);
+    LOG.info("{} told to stop: {}", name(), why);
     stop();
+  }
+
+  /** For people: {@code worker 1}, {@code stage 0}; only {@code worker} before it was admitted. */
+  String name() {
+    Admission mine = current;
+    return mine == null ? "worker" : job.nameOf(mine.role().lower(), mine.rank());
   }
 
   /** For people: {@code worker 1}, {@code stage 0 (incarnation 2)}. */

@@ -25,7 +25,6 @@ public class WorkerVerticle extends VerticleBase {
 
   private final Promise<Void> left = Promise.promise();
   private EventPublisher events;
-  private JobConfig job;
   private WorkerMember member;
   private WorkerThread thread;
   private LoopProgress reported = LoopProgress.NONE;
@@ -33,7 +32,7 @@ public class WorkerVerticle extends VerticleBase {
 
   @Override
   public final Future<?> start() {
-    job = JobConfig.read("-conf", config());
+    JobConfig job = JobConfig.read("-conf", config());
     FrameCodecs.register(vertx.eventBus());
     events = new EventPublisher(vertx, job.addresses());
     member = new WorkerMember(vertx, job);
@@ -71,19 +70,15 @@ public class WorkerVerticle extends VerticleBase {
     boolean undeployed = member.failed(failure);
     boolean explained = failure instanceof ExchangeException || failure instanceof DataException;
     if (!undeployed) {
-      LOG.error("{} {}", name(), reason, explained ? null : failure);
+      LOG.error("{} {}", member.name(), reason, explained ? null : failure);
     }
   }
 
   /** In words; whoever hears them knows already which worker speaks. */
   private String failed(Throwable failure) {
     String message = String.valueOf(failure.getMessage());
-    String self = name() + ": ";
+    String self = member.name() + ": ";
     return "failed: " + (message.startsWith(self) ? message.substring(self.length()) : message);
-  }
-
-  private String name() {
-    return job.nameOf("worker", thread.progress().rank());
   }
 
   private void report(String event) {
