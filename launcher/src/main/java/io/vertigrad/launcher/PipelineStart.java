@@ -8,6 +8,7 @@ import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PipelineConfig;
+import io.vertigrad.verticles.pipeline.ReplicaRule;
 import io.vertigrad.verticles.pipeline.Schedule;
 import io.vertigrad.verticles.pipeline.ScheduleCost;
 import io.vertx.core.json.JsonArray;
@@ -47,10 +48,13 @@ record PipelineStart(JobConfig job, List<String> plan) {
     Dataset data =
         DatasetProvider.open(job.data(), Split.TEST, PipelineStart.class.getClassLoader());
     try {
+      ReplicaRule.of(job);
       return Engine.named(job.engine())
           .split(job.modelOn(data), pipeline.split(job.workers().batch()));
     } catch (IllegalArgumentException e) {
-      throw new InputException(job.origin() + ": " + e.getMessage(), e);
+      String origin = job.origin() + ": ";
+      String message = e.getMessage();
+      throw new InputException(message.startsWith(origin) ? message : origin + message, e);
     }
   }
 

@@ -90,9 +90,7 @@ final class TrainCommand implements Callable<Integer> {
             : RunDirectory.at(runDirectory);
     PipelineStart start = PipelineStart.of(directory.keepCheckpoints(asked));
     JobConfig kept = start.job();
-    Display display =
-        Display.of(
-            Display.Style.chosen(json, quiet), System.out, kept.addresses().job(), kept.steps());
+    Display display = Display.of(Display.Style.chosen(json, quiet), System.out, kept);
     boolean joins = !kept.cluster().members().isEmpty();
     boolean open = listen || joins || workersHere != null;
     return new TrainingRun(kept, directory, display, start.plan()).call(crew, processes, open);

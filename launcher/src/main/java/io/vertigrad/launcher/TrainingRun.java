@@ -173,7 +173,7 @@ final class TrainingRun {
             new FinalModel(vertx, job, monitor.membership()).save(directory.model(), tested),
             END_SECONDS,
             "saving the model");
-    if (tested.filter(last::equals).isEmpty()) {
+    if (tested.map(found -> found.of(last.parametersHash())).filter(last::equals).isEmpty()) {
       monitor.hear(last);
     }
     JsonObject summary = RunSummary.of(job, monitor.progress(), last, Versions.all());

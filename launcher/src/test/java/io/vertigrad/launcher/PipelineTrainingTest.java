@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Batch;
@@ -39,6 +40,9 @@ class PipelineTrainingTest {
         embedded.out().contains("stage 1: fc to fc, 1,930 parameters, [10] out"), embedded.out());
     assertTrue(embedded.out().contains("bubble 20.0 %"), embedded.out());
     assertTrue(Files.exists(folder.resolve("processes/logs/stage-1.log")));
+    assertFalse(Files.exists(folder.resolve("processes/logs/evaluator-0.log")), "stages test");
+    assertEquals(List.of("500 of 30", "2000 of 30"), tests("embedded"));
+    assertEquals(List.of("500 of 30", "2000 of 30"), tests("processes"));
     String job = Files.readString(folder.resolve("embedded/job.json"));
     assertEquals(
         List.of("relu1"),
@@ -71,6 +75,14 @@ class PipelineTrainingTest {
       assertEquals(1, model.score(blank).samples());
       assertEquals(1_960, model.layout().length());
     }
+  }
+
+  private List<String> tests(String run) throws IOException {
+    return Files.readAllLines(folder.resolve(run).resolve("events.jsonl")).stream()
+        .map(JsonObject::new)
+        .filter(event -> event.getString("type").equals("evaluated"))
+        .map(tested -> tested.getInteger("samples") + " of " + tested.getLong("version"))
+        .toList();
   }
 
   private JsonObject summary(String run) throws IOException {

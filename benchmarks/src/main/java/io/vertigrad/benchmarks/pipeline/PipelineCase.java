@@ -24,6 +24,9 @@ record PipelineCase(
 
   static final int BATCH = 64;
 
+  /** A large model takes long to build on a busy machine, which is no reason to fail. */
+  private static final int WAIT_SECONDS = 300;
+
   /** The job file; nobody evaluates on the way, because that would be measured too. */
   JsonObject job() {
     JsonObject job =
@@ -34,7 +37,7 @@ record PipelineCase(
             .put("data", data)
             .put("optimizer", new JsonObject().put("name", optimizer).put("learningRate", 0.001))
             .put("strategy", new JsonObject().put("name", "allreduce"))
-            .put("workers", new JsonObject().put("batch", BATCH))
+            .put("workers", new JsonObject().put("batch", BATCH).put("waitSeconds", WAIT_SECONDS))
             .put("evaluator", new JsonObject().put("count", 0).put("every", steps));
     if (stages == 0) {
       job.getJsonObject("workers").put("count", 1);

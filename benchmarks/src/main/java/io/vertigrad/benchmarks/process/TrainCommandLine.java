@@ -14,6 +14,7 @@ import java.util.stream.Stream;
 public final class TrainCommandLine {
 
   private static final long LIMIT_MINUTES = 30;
+  private static final int LAST_LINES = 20;
 
   private TrainCommandLine() {}
 
@@ -46,7 +47,7 @@ public final class TrainCommandLine {
    * Trains a job to its end.
    *
    * @param before words in front of the command, such as a limit of memory
-   * @throws IOException with the output when it fails
+   * @throws IOException with the output, and with what its members' logs end, when it fails
    */
   public static Trained train(JsonObject job, boolean processes, List<String> before)
       throws IOException, InterruptedException {
@@ -80,11 +81,30 @@ public final class TrainCommandLine {
       process.destroyForcibly();
       String how = ended ? "ended with code " + process.exitValue() : "took over 30 minutes";
       throw new IOException(
-          "%s %s: %s".formatted(job.getString("job"), how, Files.readString(output)));
+          "%s %s: %s%n%s"
+              .formatted(job.getString("job"), how, Files.readString(output), lastWords(run)));
     }
     return new Trained(
         new JsonObject(Files.readString(run.resolve("summary.json"))),
         Files.readAllLines(run.resolve("events.jsonl")).stream().map(JsonObject::new).toList());
+  }
+
+  /** With what each member's own log ends, for a member that was killed cannot say more. */
+  private static String lastWords(Path run) throws IOException {
+    Path logs = run.resolve("logs");
+    if (!Files.isDirectory(logs)) {
+      return "";
+    }
+    StringBuilder words = new StringBuilder();
+    try (Stream<Path> files = Files.list(logs)) {
+      for (Path log : files.sorted().toList()) {
+        List<String> lines = Files.readAllLines(log);
+        lines.subList(Math.max(0, lines.size() - LAST_LINES), lines.size()).stream()
+            .map(line -> log.getFileName() + ": " + line + System.lineSeparator())
+            .forEach(words::append);
+      }
+    }
+    return words.toString();
   }
 
   private static void delete(Path folder) throws IOException {

@@ -22,7 +22,6 @@ import org.nd4j.linalg.factory.Nd4j;
 final class Dl4jModel implements Model {
 
   private static final int KEPT_BATCH_SIZES = 4;
-  private static final double SMALLEST_PROBABILITY = 1e-10;
   private static final String OUTPUT = "VERTIGRAD_OUTPUT";
   private static final WorkspaceConfiguration OUTPUT_MEMORY =
       WorkspaceConfiguration.builder()
@@ -104,22 +103,7 @@ final class Dl4jModel implements Model {
       NativeFloats.fetch(rows);
       NativeFloats.of(rows).get(probabilities);
     }
-    return score(probabilities, batch.labels());
-  }
-
-  private Score score(float[] probabilities, int[] labels) {
-    double loss = 0;
-    int correct = 0;
-    for (int i = 0; i < labels.length; i++) {
-      int first = i * classes;
-      int best = first;
-      for (int k = first + 1; k < first + classes; k++) {
-        best = probabilities[k] > probabilities[best] ? k : best;
-      }
-      correct += best == first + labels[i] ? 1 : 0;
-      loss -= Math.log(Math.max(probabilities[first + labels[i]], SMALLEST_PROBABILITY));
-    }
-    return new Score(labels.length, loss, correct);
+    return Probabilities.score(probabilities, batch.labels());
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.vertigrad.compute.dl4j;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Score;
 import io.vertigrad.compute.dl4j.kernels.NativeFloats;
 import io.vertigrad.compute.pipeline.StageLoss;
 import io.vertigrad.compute.pipeline.StageModel;
@@ -19,7 +20,7 @@ import org.nd4j.linalg.factory.Nd4j;
 final class Dl4jStage implements StageModel {
 
   private static final String OUTPUT = "VERTIGRAD_STAGE_OUTPUT";
-  private static final int KEPT_SIZES = 4;
+  private static final int KEPT_SIZES = 6;
   private static final FloatBuffer NOTHING = FloatBuffer.allocate(0);
   private static final WorkspaceConfiguration OUTPUT_MEMORY =
       WorkspaceConfiguration.builder()
@@ -80,17 +81,22 @@ final class Dl4jStage implements StageModel {
   public FloatBuffer forward(float[] input, int samples) {
     StageArrays filled = arrays(samples);
     filled.fill(input);
-    try (MemoryWorkspace workspace =
-        Nd4j.getWorkspaceManager().getAndActivateWorkspace(OUTPUT_MEMORY, OUTPUT)) {
-      INDArray out = stage.graph().output(true, workspace, filled.input())[0];
-      INDArray rows = NativeFloats.rows(out);
-      NativeFloats.fetch(rows);
-      FloatBuffer values = NativeFloats.of(rows);
-      if (output.capacity() < values.capacity()) {
-        output = FloatBuffer.allocate(values.capacity());
-      }
-      return output.clear().put(values).flip().duplicate();
-    }
+    return output(filled, true);
+  }
+
+  @Override
+  public FloatBuffer infer(float[] input, int samples) {
+    StageArrays filled = arrays(samples);
+    filled.fill(input);
+    return output(filled, false);
+  }
+
+  @Override
+  public Score score(float[] input, int[] labels) {
+    FloatBuffer output = output(labelled(input, labels), false);
+    float[] probabilities = new float[output.remaining()];
+    output.get(probabilities);
+    return Probabilities.score(probabilities, labels);
   }
 
   @Override
@@ -103,9 +109,7 @@ final class Dl4jStage implements StageModel {
   @Override
   public StageLoss loss(float[] input, int[] labels) {
     int samples = labels.length;
-    StageArrays filled = arrays(samples);
-    filled.fill(new Batch(input, labels, spec.input(), 0));
-    FloatBuffer gradient = backward(filled, samples);
+    FloatBuffer gradient = backward(labelled(input, labels), samples);
     return new StageLoss(stage.graph().score() * samples, gradient);
   }
 
@@ -120,6 +124,26 @@ final class Dl4jStage implements StageModel {
   public void close() {
     arrays.clear();
     Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+  }
+
+  private FloatBuffer output(StageArrays filled, boolean training) {
+    try (MemoryWorkspace workspace =
+        Nd4j.getWorkspaceManager().getAndActivateWorkspace(OUTPUT_MEMORY, OUTPUT)) {
+      INDArray out = stage.graph().output(training, workspace, filled.input())[0];
+      INDArray rows = NativeFloats.rows(out);
+      NativeFloats.fetch(rows);
+      FloatBuffer values = NativeFloats.of(rows);
+      if (output.capacity() < values.capacity()) {
+        output = FloatBuffer.allocate(values.capacity());
+      }
+      return output.clear().put(values).flip().duplicate();
+    }
+  }
+
+  private StageArrays labelled(float[] input, int[] labels) {
+    StageArrays filled = arrays(labels.length);
+    filled.fill(new Batch(input, labels, spec.input(), 0));
+    return filled;
   }
 
   private FloatBuffer backward(StageArrays filled, int samples) {

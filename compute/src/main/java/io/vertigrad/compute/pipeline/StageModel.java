@@ -1,6 +1,7 @@
 package io.vertigrad.compute.pipeline;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.Score;
 import java.nio.FloatBuffer;
 
 /**
@@ -49,6 +50,18 @@ public interface StageModel extends AutoCloseable {
    *     the first stage
    */
   StageLoss loss(float[] input, int[] labels);
+
+  /**
+   * A forward pass in inference mode, without dropout and with running statistics; not for the last
+   * stage.
+   *
+   * @param input {@code samples * spec().inputLength()} values
+   * @return {@code samples * spec().outputLength()} values
+   */
+  FloatBuffer infer(float[] input, int samples);
+
+  /** A forward pass in inference mode in the last stage: how well it answers. */
+  Score score(float[] input, int[] labels);
 
   /**
    * Adds the last backward pass's share of a batch's gradient: trainable elements of the sum over

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.Score;
 import io.vertigrad.compute.pipeline.Balance;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
@@ -45,6 +46,18 @@ class SplitNetworkTest {
     float[] found = stages(name, SplitConfig.after(List.of(cut))).gradient(batch, m);
 
     assertTrue(Samples.distance(expected, found) < TO_FULL_BATCH);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"convnet,relu1", "mlp,fc1"})
+  void shouldAnswerAsTheUnsplitNetworkBitForBitWhenItOnlyGoesForward(String name, String cut) {
+    Batch batch = Samples.batch(64, DIGIT, 10, 4);
+    Model whole = Samples.model(name, Map.of(), DIGIT, 1);
+
+    Score found = stages(name, SplitConfig.after(List.of(cut))).score(batch);
+
+    assertEquals(whole.score(batch), found);
+    assertEquals(64, found.samples());
   }
 
   @ParameterizedTest

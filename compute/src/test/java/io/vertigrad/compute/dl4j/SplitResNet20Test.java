@@ -8,9 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.Score;
 import io.vertigrad.compute.pipeline.Balance;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
+import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -32,6 +34,27 @@ class SplitResNet20Test {
 
     assertArrayEquals(expected, two, 0);
     assertArrayEquals(expected, four, 0);
+  }
+
+  /** Running statistics are made to differ from those of the batch, and from stage to stage. */
+  @Test
+  void shouldNormaliseByRunningStatisticsWhenItOnlyGoesForward() {
+    Batch batch = Samples.batch(8, IMAGE, 10, 5);
+    Model whole = model();
+    float[] parameters = Samples.parameters(whole);
+    for (int i = whole.layout().trainable(); i < parameters.length; i++) {
+      parameters[i] += 0.1f * (i % 7);
+    }
+    Score initial = whole.score(batch);
+    whole.writeParameters(0, FloatBuffer.wrap(parameters));
+    StagesInARow stages = stages("s0b2-relu", "s1b1-relu", "s2b0-relu");
+    stages.become(parameters);
+
+    Score found = stages.score(batch);
+
+    assertEquals(whole.score(batch), found);
+    assertTrue(Math.abs(found.lossSum() - initial.lossSum()) > 0.05, found + " and " + initial);
+    assertEquals(found, stages.score(batch), "nothing moves");
   }
 
   /** Each micro-batch is normalised by its own mean and variance, in the network too. */

@@ -4,6 +4,7 @@ import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.Score;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.pipeline.StageLoss;
@@ -52,6 +53,29 @@ final class StagesInARow {
       backward(inputs.get(m), parts.get(m).labels(), batch.count(), sums);
     }
     return assembled(sums);
+  }
+
+  /** Forward in inference mode. */
+  Score score(Batch batch) {
+    float[] values = batch.features();
+    for (StageModel stage : stages.subList(0, stages.size() - 1)) {
+      values = array(stage.infer(values, batch.count()));
+    }
+    return stages.get(stages.size() - 1).score(values, batch.labels());
+  }
+
+  /** Takes over a whole model's parameters. */
+  void become(float[] parameters) {
+    int trainable = 0;
+    int statistics = split.layout().trainable();
+    for (StageModel stage : stages) {
+      int own = stage.layout().trainable();
+      int rest = stage.layout().statistics();
+      stage.writeParameters(0, FloatBuffer.wrap(parameters, trainable, own));
+      stage.writeParameters(own, FloatBuffer.wrap(parameters, statistics, rest));
+      trainable += own;
+      statistics += rest;
+    }
   }
 
   float[] parameters() {

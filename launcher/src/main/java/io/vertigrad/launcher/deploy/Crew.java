@@ -18,7 +18,7 @@ public record Crew(int servers, int workers, int evaluators) {
     int servers =
         StrategyProviders.configure(job.strategy(), Crew.class.getClassLoader())
             .servers(job.servers().count());
-    return new Crew(servers, job.workers().count(), job.evaluator().count());
+    return new Crew(servers, job.workers().count(), job.evaluators());
   }
 
   /** The same with another number of workers. */

@@ -53,7 +53,7 @@ public final class WaitingRoom {
   private synchronized void hear(TrainingEvent event) {
     if (event instanceof MemberJoined joined && joined.role().equals(WORKER)) {
       present.add(joined.rank());
-      String who = "worker %d joined from %s".formatted(joined.rank(), joined.node());
+      String who = "%s joined from %s".formatted(job.nameOf(WORKER, joined.rank()), joined.node());
       say.accept(present.size() < job.workers().count() ? who + "; " + waiting() : who);
     } else if (event instanceof MemberLeft left && left.role().equals(WORKER)) {
       present.remove(left.rank());
@@ -68,7 +68,7 @@ public final class WaitingRoom {
     String missing =
         IntStream.range(0, job.workers().count())
             .filter(rank -> !present.contains(rank))
-            .mapToObj(rank -> WORKER + " " + rank)
+            .mapToObj(rank -> job.nameOf(WORKER, rank))
             .collect(Collectors.joining(", "));
     return "waiting up to %d s (workers.waitSeconds) for %s"
         .formatted(left, missing.isEmpty() ? "the job to start" : missing);

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintStream;
@@ -22,12 +23,12 @@ public interface Display extends AutoCloseable {
   void close();
 
   /** Chooses the display that fits where {@code out} leads. */
-  static Display of(Style style, PrintStream out, String job, long steps) {
+  static Display of(Style style, PrintStream out, JobConfig job) {
     return switch (style) {
       case JSON -> new JsonLines(out);
       case QUIET -> new ResultOnly(out);
-      case PLAIN -> new PlainLines(out, steps);
-      case LIVE -> new LiveLine(out, job, steps);
+      case PLAIN -> new PlainLines(out, job);
+      case LIVE -> new LiveLine(out, job);
     };
   }
 

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
@@ -22,29 +23,30 @@ final class EventText {
   private EventText() {}
 
   /** A line for an event that a person wants to know of. */
-  static Optional<String> of(TrainingEvent event) {
+  static Optional<String> of(TrainingEvent event, JobConfig job) {
     if (event instanceof Evaluated tested) {
       return Optional.of(evaluated(tested));
     }
     if (event instanceof JobStarted start) {
       return Optional.of(
           format(
-              "training: %s, %d worker%s, %s server%s, %,d parameters",
+              "training: %s, %d %s%s, %s server%s, %,d parameters",
               start.strategy(),
               start.workers(),
+              job.pipeline().isPresent() ? "stage" : "worker",
               plural(start.workers()),
               start.servers() == 0 ? "no" : start.servers(),
               plural(start.servers()),
               start.parameters()));
     }
     if (event instanceof MemberJoined joined && joined.incarnation() > 0) {
-      return Optional.of(format("%s %d is back", joined.role(), joined.rank()));
+      return Optional.of(job.nameOf(joined.role(), joined.rank()) + " is back");
     }
     if (event instanceof MemberSuspected silent) {
       return Optional.of(
           format(
-              "%s %d has been silent for %.1f s",
-              silent.role(), silent.rank(), silent.silentMillis() / 1e3));
+              "%s has been silent for %.1f s",
+              job.nameOf(silent.role(), silent.rank()), silent.silentMillis() / 1e3));
     }
     if (event instanceof StallFound stall) {
       return Optional.of(
@@ -57,7 +59,7 @@ final class EventText {
     if (event instanceof JobResumed resumed) {
       return Optional.of("resumed after a pause of " + duration(resumed.pausedMillis() / 1e3));
     }
-    return trouble(event);
+    return trouble(event, job);
   }
 
   /** Where the run stands, without the step. */
@@ -92,9 +94,10 @@ final class EventText {
     return String.format(Locale.ROOT, pattern, values);
   }
 
-  private static Optional<String> trouble(TrainingEvent event) {
+  private static Optional<String> trouble(TrainingEvent event, JobConfig job) {
     if (event instanceof MemberLeft left && !left.reason().startsWith("finished")) {
-      return Optional.of(format("%s %d left: %s", left.role(), left.rank(), left.reason()));
+      return Optional.of(
+          format("%s left: %s", job.nameOf(left.role(), left.rank()), left.reason()));
     }
     if (event instanceof UpdateRefused refused) {
       return Optional.of(
@@ -105,10 +108,14 @@ final class EventText {
     if (event instanceof CheckpointFailed failed) {
       return Optional.of(
           format(
-              "shard %d could not write checkpoint %d: %s; training goes on",
-              failed.shard(), failed.version(), failed.reason()));
+              "%s could not write checkpoint %d: %s; training goes on",
+              keeper(failed.shard(), job), failed.version(), failed.reason()));
     }
     return Optional.empty();
+  }
+
+  private static String keeper(int shard, JobConfig job) {
+    return job.pipeline().map(stages -> stages.name(shard)).orElse("shard " + shard);
   }
 
   private static String evaluated(Evaluated tested) {

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
@@ -20,14 +21,14 @@ final class LiveLine implements Display {
   private static final int REFRESH_MILLIS = 200;
 
   private final TerminalLine line;
-  private final String job;
+  private final JobConfig job;
   private final long steps;
   private ProgressBar bar;
 
-  LiveLine(PrintStream out, String job, long steps) {
+  LiveLine(PrintStream out, JobConfig job) {
     this.line = new TerminalLine(out);
     this.job = job;
-    this.steps = steps;
+    this.steps = job.steps();
   }
 
   @Override
@@ -37,7 +38,7 @@ final class LiveLine implements Display {
 
   @Override
   public void show(TrainingEvent event, RunProgress progress) {
-    EventText.of(event).ifPresent(line::above);
+    EventText.of(event, job).ifPresent(line::above);
     if (event instanceof JobStarted && bar == null) {
       bar = open();
     } else if (event instanceof WorkerProgress worker && bar != null) {
@@ -64,7 +65,7 @@ final class LiveLine implements Display {
 
   private ProgressBar open() {
     return new ProgressBarBuilder()
-        .setTaskName(job)
+        .setTaskName(job.addresses().job())
         .setInitialMax(steps)
         .setStyle(ProgressBarStyle.UNICODE_BLOCK)
         .setUpdateIntervalMillis(REFRESH_MILLIS)

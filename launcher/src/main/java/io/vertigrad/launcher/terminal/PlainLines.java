@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
@@ -13,12 +14,12 @@ final class PlainLines implements Display {
   private static final long PROGRESS_MILLIS = 5_000;
 
   private final PrintStream out;
-  private final long steps;
+  private final JobConfig job;
   private long lastProgressMillis;
 
-  PlainLines(PrintStream out, long steps) {
+  PlainLines(PrintStream out, JobConfig job) {
     this.out = out;
-    this.steps = steps;
+    this.job = job;
   }
 
   @Override
@@ -28,7 +29,7 @@ final class PlainLines implements Display {
 
   @Override
   public void show(TrainingEvent event, RunProgress progress) {
-    EventText.of(event).ifPresent(out::println);
+    EventText.of(event, job).ifPresent(out::println);
     if (event instanceof WorkerProgress worker) {
       long now = worker.timeMillis();
       if (lastProgressMillis == 0) {
@@ -37,7 +38,7 @@ final class PlainLines implements Display {
         lastProgressMillis = now;
         out.println(
             EventText.format(
-                "step %,d of %,d, %s", worker.step(), steps, EventText.progress(progress)));
+                "step %,d of %,d, %s", worker.step(), job.steps(), EventText.progress(progress)));
       }
     }
   }

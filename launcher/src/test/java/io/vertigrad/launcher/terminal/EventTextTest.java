@@ -3,9 +3,13 @@ package io.vertigrad.launcher.terminal;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.StallFound;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -13,6 +17,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 final class EventTextTest {
+
+  private static final JobConfig JOB = JobConfig.read("test", new JsonObject());
 
   @ParameterizedTest
   @CsvSource({"0, 0:00", "6.6, 0:07", "59.6, 1:00", "754, 12:34", "3723, 1:02:03"})
@@ -46,8 +52,24 @@ final class EventTextTest {
                     15_100,
                     "worker 1",
                     "shard 0, partition 3 waits for step 17 of worker 1",
-                    ""))
+                    ""),
+                JOB)
             .orElseThrow());
+  }
+
+  @Test
+  void shouldCallAWorkerAStageWhenTheJobHasAPipeline() {
+    JobConfig stages =
+        JobConfig.read("test", new JsonObject("{\"pipeline\": {\"stages\": 2, \"replicas\": 2}}"));
+    MemberLeft left = new MemberLeft(0, "worker", 3, 0, "silent for 10000 ms");
+    CheckpointFailed full = new CheckpointFailed(0, 1, 50, "no space");
+
+    assertEquals(
+        "stage 1 of replica 1 left: silent for 10000 ms", EventText.of(left, stages).orElseThrow());
+    assertEquals("worker 3 left: silent for 10000 ms", EventText.of(left, JOB).orElseThrow());
+    assertEquals(
+        "stage 1 of replica 0 could not write checkpoint 50: no space; training goes on",
+        EventText.of(full, stages).orElseThrow());
   }
 
   private static WorkerProgress progress(long version) {

@@ -42,7 +42,11 @@ public record Admission(Role role, int rank, int incarnation) {
   /** For people: {@code worker 1}, or {@code worker 1 (incarnation 2)} from the second on. */
   @Override
   public String toString() {
-    String name = role.lower() + " " + rank;
+    return describe(role.lower() + " " + rank);
+  }
+
+  /** Likewise under another name. */
+  public String describe(String name) {
     return incarnation == 0 ? name : name + " (incarnation " + incarnation + ")";
   }
 }

@@ -19,8 +19,10 @@ final class Attendance {
   private final Map<Role, TreeMap<Integer, Attendee>> present = new EnumMap<>(Role.class);
   private final Map<Admission, Integer> incarnations = new HashMap<>();
   private final Departures departures = new Departures();
+  private final MemberNames names;
 
-  Attendance() {
+  Attendance(MemberNames names) {
+    this.names = names;
     for (Role role : Role.values()) {
       present.put(role, new TreeMap<>());
     }
@@ -36,7 +38,7 @@ final class Attendance {
             .getAsInt();
     int incarnation = incarnations.merge(key(request.role(), rank), 1, Integer::sum) - 1;
     Admission admission = new Admission(request.role(), rank, incarnation);
-    Attendee attendee = new Attendee(admission, request, nowMillis);
+    Attendee attendee = new Attendee(admission, names.of(admission), request, nowMillis);
     members.put(rank, attendee);
     return attendee;
   }
@@ -97,7 +99,7 @@ final class Attendance {
   String missing(Role role, int count) {
     return IntStream.range(0, count)
         .filter(rank -> !present.get(role).containsKey(rank))
-        .mapToObj(rank -> role.lower() + " " + rank)
+        .mapToObj(rank -> names.of(role, rank))
         .collect(Collectors.joining(", "));
   }
 

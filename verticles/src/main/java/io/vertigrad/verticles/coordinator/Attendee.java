@@ -10,6 +10,7 @@ import java.util.OptionalLong;
 final class Attendee {
 
   private final Admission admission;
+  private final String name;
   private final String token;
   private final String node;
   private JsonObject status;
@@ -18,8 +19,14 @@ final class Attendee {
   private boolean published;
   private long activeFrom;
 
-  Attendee(Admission admission, JoinRequest request, long nowMillis) {
+  /**
+   * A member that was just admitted.
+   *
+   * @param name for people
+   */
+  Attendee(Admission admission, String name, JoinRequest request, long nowMillis) {
     this.admission = admission;
+    this.name = name;
     token = request.token();
     node = request.node();
     status = request.status();
@@ -104,12 +111,12 @@ final class Attendee {
 
   /** For people: who and where. */
   String describe() {
-    return "%s at %s".formatted(admission, node);
+    return "%s at %s".formatted(name, node);
   }
 
   /** For people: who, what it said last, and when. */
   String lastEvent(long nowMillis) {
-    return "%s, %d ms ago: %s".formatted(admission, silentMillis(nowMillis), status.encode());
+    return "%s, %d ms ago: %s".formatted(name, silentMillis(nowMillis), status.encode());
   }
 
   /** For people: for how long it has been silent, and what it said last. */

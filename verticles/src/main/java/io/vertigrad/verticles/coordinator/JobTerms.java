@@ -26,6 +26,9 @@ record JobTerms(JsonObject values) {
 
   private static final Set<String> LOCAL = Set.of("data.directory", "data.download");
 
+  /** A section that is one where stages test the model together. */
+  private static final String EVALUATOR = "evaluator.";
+
   /** Keys of sections that otherwise say how a member works, not what the job is. */
   private static final List<String> KEYS =
       List.of(
@@ -44,7 +47,10 @@ record JobTerms(JsonObject values) {
   static JobTerms of(JobConfig job) {
     Map<String, String> all = new TreeMap<>();
     flatten("", job.json(), all);
-    all.keySet().removeIf(key -> LOCAL.contains(key) || !isTerm(key));
+    boolean tests = job.stagesTest();
+    all.keySet()
+        .removeIf(
+            key -> LOCAL.contains(key) || !isTerm(key) && !(tests && key.startsWith(EVALUATOR)));
     all.computeIfPresent("model.name", (key, name) -> name.substring(name.lastIndexOf('/') + 1));
     JsonObject values = new JsonObject();
     all.forEach(values::put);

@@ -117,7 +117,7 @@ final class Patience {
     attendance
         .all()
         .filter(a -> !a.ready())
-        .forEach(a -> missing.add(a.admission() + " (starting)"));
+        .forEach(a -> missing.add(config.names().of(a.admission()) + " (starting)"));
     missing.removeIf(String::isEmpty);
     String present = attendance.all().map(Attendee::describe).collect(Collectors.joining("; "));
     return ("the job did not start within %s: missing %s; present: %s; start the missing ones, or"

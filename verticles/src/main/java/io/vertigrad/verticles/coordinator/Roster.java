@@ -22,7 +22,7 @@ final class Roster {
   private final RosterConfig config;
   private final LongSupplier clockMillis;
   private final Consumer<Decision> decisions;
-  private final Attendance attendance = new Attendance();
+  private final Attendance attendance;
   private final Progress progress = new Progress();
   private final Gate gate;
   private final MembershipChanges changes;
@@ -46,6 +46,7 @@ final class Roster {
       LongSupplier wallMillis,
       Consumer<Decision> decisions) {
     this.config = config;
+    attendance = new Attendance(config.names());
     this.clockMillis = clockMillis;
     this.decisions = decisions;
     Agreement agreement = new Agreement(config.lockstep(), config.lastVersion());

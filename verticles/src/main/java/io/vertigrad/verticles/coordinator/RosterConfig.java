@@ -22,6 +22,7 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
  * @param suspectMillis silence after which a member is suspected
  * @param evictMillis silence after which it is evicted
  * @param stallMillis without a step of a worker for this long the world is told who is missing
+ * @param names what members are called
  */
 record RosterConfig(
     JobTerms terms,
@@ -39,7 +40,8 @@ record RosterConfig(
     long evaluatorWaitMillis,
     long suspectMillis,
     long evictMillis,
-    long stallMillis) {
+    long stallMillis,
+    MemberNames names) {
 
   private static final long EVALUATOR_WAIT_MILLIS = 5_000;
 
@@ -55,12 +57,13 @@ record RosterConfig(
         job.workers().count(),
         job.workers().places(),
         job.workers().minimum(),
-        job.evaluator().count(),
+        job.evaluators(),
         1_000L * job.workers().waitSeconds(),
         EVALUATOR_WAIT_MILLIS,
         job.exchange().suspectMillis(),
         job.exchange().evictMillis(),
-        job.exchange().stallMillis());
+        job.exchange().stallMillis(),
+        MemberNames.of(job));
   }
 
   /** How many of a role may be present at once. */

@@ -106,13 +106,13 @@ final class StallFinder {
         .flatMap(wait -> wait.workers().stream())
         .distinct()
         .sorted()
-        .forEach(rank -> found.add("worker " + rank));
+        .forEach(rank -> found.add(config.names().of(Role.WORKER, rank)));
     found.add(attendance.missing(Role.SERVER, config.servers()));
     found.removeIf(String::isEmpty);
     attendance
         .all()
         .filter(member -> member.silentMillis(nowMillis) >= config.suspectMillis())
-        .map(member -> member.admission().role().lower() + " " + member.rank())
+        .map(member -> config.names().of(member.admission().role(), member.rank()))
         .filter(name -> !found.contains(name))
         .forEach(found::add);
     return found.isEmpty() ? "nobody that could be named" : String.join(", ", found);

@@ -28,6 +28,12 @@ public final class EvaluatorVerticle extends VerticleBase {
   @Override
   public Future<?> start() {
     JobConfig job = JobConfig.read("-conf", config());
+    if (job.stagesTest()) {
+      throw new IllegalArgumentException(
+          ("%s: has no evaluator, because the stages test the model themselves; for one, set"
+                  + " pipeline.evaluation to \"assembled\"")
+              .formatted(job.origin()));
+    }
     FrameCodecs.register(vertx.eventBus());
     EventPublisher events = new EventPublisher(vertx, job.addresses());
     member = new EvaluatorMember(vertx, job);

@@ -103,13 +103,26 @@ public record JobConfig(
         model.name(), options, data.shape(), data.classes(), seed, workers.threads());
   }
 
+  /** A member for people: {@code worker 1}, or {@code stage 1} where workers are stages. */
+  public String nameOf(String role, int rank) {
+    return pipeline
+        .filter(stages -> role.equals("worker"))
+        .map(stages -> stages.name(rank))
+        .orElseGet(() -> role + " " + rank);
+  }
+
+  /** True when the stages of its pipeline test the model themselves. */
+  public boolean stagesTest() {
+    return evaluator.count() > 0
+        && pipeline.filter(stages -> stages.evaluation().equals("stages")).isPresent();
+  }
+
+  /** How many evaluators take part. */
+  public int evaluators() {
+    return stagesTest() ? 0 : evaluator.count();
+  }
+
   private static void checkPipeline(JobConfig job, Settings root) {
-    if (!job.strategy().name().equals("allreduce")) {
-      throw root.refuse(
-          "strategy.name",
-          "is \"%s\", expected \"allreduce\": replicas of a stage move in step"
-              .formatted(job.strategy().name()));
-    }
     if (job.optimizer().clipNorm() > 0) {
       throw root.refuse(
           "optimizer.clipNorm",

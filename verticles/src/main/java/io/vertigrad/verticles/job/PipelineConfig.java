@@ -16,6 +16,8 @@ import java.util.Optional;
  * @param microBatches into how many parts a batch is cut
  * @param schedule {@code gpipe} or {@code 1f1b}
  * @param replicas of every stage, each with its own share of the data
+ * @param evaluation who tests: the {@code stages} themselves, forward only, or an evaluator that
+ *     has the model {@code assembled}
  */
 public record PipelineConfig(
     int stages,
@@ -23,7 +25,8 @@ public record PipelineConfig(
     Balance balance,
     int microBatches,
     String schedule,
-    int replicas) {
+    int replicas,
+    String evaluation) {
 
   private static final int MOST = 1024;
 
@@ -51,7 +54,8 @@ public record PipelineConfig(
                     .toUpperCase(Locale.ROOT)),
             section.integer("microBatches", 4, 1, 1 << 20),
             section.choice("schedule", "1f1b", "1f1b", "gpipe"),
-            section.integer("replicas", 1, 1, MOST));
+            section.integer("replicas", 1, 1, MOST),
+            section.choice("evaluation", "stages", "stages", "assembled"));
     section.refuseUnknown();
     return stages == 0 ? Optional.empty() : Optional.of(config);
   }

@@ -101,7 +101,11 @@ public sealed interface TrainingEvent {
       long refused)
       implements TrainingEvent {}
 
-  /** The newest parameters were tested on part of the test set, or at the end on the whole. */
+  /**
+   * The newest parameters were tested on part of the test set, or at the end on the whole.
+   *
+   * @param parametersHash empty when the stages of a pipeline tested, of which none has them all
+   */
   record Evaluated(
       long timeMillis,
       long version,
@@ -110,7 +114,13 @@ public sealed interface TrainingEvent {
       double accuracy,
       boolean wholeTestSet,
       String parametersHash)
-      implements TrainingEvent {}
+      implements TrainingEvent {
+
+    /** The same test, of parameters with this hash. */
+    public Evaluated of(String hash) {
+      return new Evaluated(timeMillis, version, samples, loss, accuracy, wholeTestSet, hash);
+    }
+  }
 
   /**
    * All workers' parameters were averaged for a test, in a job without servers.

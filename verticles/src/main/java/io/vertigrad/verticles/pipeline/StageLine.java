@@ -64,12 +64,15 @@ final class StageLine implements PeerLine {
 
   @Override
   public String describe(Tag tag) {
+    boolean forward = StageTensor.directionOf(tag.phase()) == Direction.FORWARD;
+    int index = StageTensor.microBatchOf(tag.phase());
+    int test = index - pipeline.microBatches();
+    if (test >= 0) {
+      return "test after step %d, batch %d, %s"
+          .formatted(tag.round(), test, forward ? "its activations" : "that they were taken");
+    }
     return "step %d, micro-batch %d, %s"
         .formatted(
-            tag.round(),
-            StageTensor.microBatchOf(tag.phase()),
-            StageTensor.directionOf(tag.phase()) == Direction.FORWARD
-                ? "its activations"
-                : "the gradient of its activations");
+            tag.round(), index, forward ? "its activations" : "the gradient of its activations");
   }
 }

@@ -5,8 +5,6 @@ import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PipelineConfig;
-import io.vertigrad.verticles.peer.HostedSeat;
-import io.vertigrad.verticles.peer.ReplicaSeat;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
 import io.vertigrad.verticles.strategy.decentral.LocalGradient;
@@ -34,10 +32,9 @@ final class StageSession {
   private final BooleanSupplier stop;
   private final PipelineConfig pipeline;
   private final StageGroup group;
-  private final ReplicaSeat seat;
-  private final HostedSeat hosted;
   private final PeerStrategy strategy;
   private final Neighbours neighbours;
+  private final StageVersions versions;
   private final StageTally tally;
   private long averagedNanos;
   private long dataNanos;
@@ -70,22 +67,16 @@ final class StageSession {
             setting.patience(),
             setting.track(),
             stop);
-    seat =
-        new ReplicaSeat(
-            setting.plan().partitions(),
-            identity.incarnation(),
-            job.exchange().type(),
-            job.exchange().deadlineMillis());
-    String address = job.addresses().shard(identity.rank(), identity.incarnation());
-    hosted = new HostedSeat(setting.vertx(), address, seat);
     strategy = replica.strategy(setting.strategy(), group.peers(), setting.nanoClock());
     neighbours = group.neighbours(job, setting.nanoClock());
+    versions =
+        new StageVersions(setting, replica, identity, group.neighbours(job, setting.nanoClock()));
     tally = new StageTally(identity);
   }
 
   /** Listens to other stages and readers; blocks until they can send. */
   void open() {
-    Rendezvous.await(Future.all(group.open(), hosted.open()), () -> false);
+    Rendezvous.await(Future.all(group.open(), versions.open()), () -> false);
   }
 
   void membershipChanged(Membership now) {
@@ -121,7 +112,7 @@ final class StageSession {
   void close() {
     long limit = System.nanoTime() + CLOSE_NANOS;
     Rendezvous.await(
-        Future.join(group.close(), hosted.close()).otherwiseEmpty(),
+        Future.join(group.close(), versions.close()).otherwiseEmpty(),
         () -> System.nanoTime() > limit);
   }
 
@@ -161,8 +152,7 @@ final class StageSession {
     strategy.open(group.replicas(), false);
     replica.load();
     tally.resumed(version());
-    show();
-    keep();
+    versions.reached(version());
     LOG.info("{}: goes on at step {}", name(), version());
   }
 
@@ -171,6 +161,7 @@ final class StageSession {
     long started = setting.nanoClock().getAsLong();
     Batch batch = batches.of(step);
     dataNanos += setting.nanoClock().getAsLong() - started;
+    strategy.begin();
     StageStep work = work(step, batch);
     long begun = setting.nanoClock().getAsLong();
     average(step, work);
@@ -183,8 +174,7 @@ final class StageSession {
         replica.model().hasLoss() ? setting.sizes().of(step) : 0,
         work.loss(),
         work.computedNanos());
-    show();
-    keep();
+    versions.reached(version());
   }
 
   /** All of a step's actions; parameters stay as they are. */
@@ -214,21 +204,6 @@ final class StageSession {
       throw StageTrouble.diverged(name(), step, work.loss());
     }
     replica.load();
-  }
-
-  /** Shows readers every version the evaluator may ask for, and the last. */
-  private void show() {
-    if (finished() || version() % setting.job().evaluator().every() == 0) {
-      seat.show(version(), replica.partitions(setting.job().exchange().type()));
-    }
-  }
-
-  private void keep() {
-    if (setting.checkpoints().due(version())) {
-      setting
-          .checkpoints()
-          .write(identity.rank(), identity.incarnation(), replica.run(), replica.snapshot());
-    }
   }
 
   private boolean finished() {

@@ -1,10 +1,14 @@
 package io.vertigrad.verticles.pipeline;
 
+import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
 import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Vertx;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /**
  * What a stage needs of its surroundings.
@@ -14,6 +18,8 @@ import java.util.function.LongSupplier;
  * @param sizes samples of each step's batch
  * @param checkpoints where its states are kept
  * @param trainingSamples size of the training set
+ * @param testSet opens it
+ * @param events is told what the stages find out together
  * @param lastVersion step after which the job ends
  * @param patience monotonic nanoseconds that limit how long it waits for others
  * @param track notes what the stage does
@@ -26,6 +32,8 @@ record StageSetting(
     BatchSizes sizes,
     StageCheckpoints checkpoints,
     long trainingSamples,
+    Supplier<Dataset> testSet,
+    Consumer<TrainingEvent> events,
     long lastVersion,
     LongSupplier nanoClock,
     LongSupplier patience,

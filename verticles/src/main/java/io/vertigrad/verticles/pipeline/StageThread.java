@@ -8,11 +8,12 @@ import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PipelineConfig;
 import io.vertigrad.verticles.metrics.EventPublisher;
-import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
 import io.vertigrad.verticles.worker.WorkerMember;
 import io.vertigrad.verticles.worker.WorkerThread;
 import io.vertx.core.Vertx;
+import java.util.function.Consumer;
 
 /** The one thread that builds a stage, computes it and closes it. */
 final class StageThread extends WorkerThread {
@@ -31,13 +32,13 @@ final class StageThread extends WorkerThread {
 
   @Override
   protected boolean train() {
-    PeerStrategyFactory strategy =
-        (PeerStrategyFactory) StrategyProviders.configure(job.strategy(), loader);
+    PeerStrategyFactory strategy = ReplicaRule.of(job);
     PipelineConfig pipeline = job.pipeline().orElseThrow();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     ModelConfig model = job.modelOn(data);
     SplitModel split = StagePlan.split(job, model);
     StagePlan plan = StagePlan.of(job, split);
+    Consumer<TrainingEvent> events = new EventPublisher(vertx, job.addresses())::publish;
     boolean shared = !job.workers().sampler().equals("none");
     StageSetting setting =
         new StageSetting(
@@ -46,9 +47,10 @@ final class StageThread extends WorkerThread {
             plan,
             strategy,
             BatchSizes.of(data.size(), pipeline.replicas(), shared, job.workers().batch()),
-            new StageCheckpoints(
-                job, plan.hash(), new EventPublisher(vertx, job.addresses())::publish),
+            new StageCheckpoints(job, plan.hash(), events),
             data.size(),
+            () -> DatasetProvider.open(job.data(), Split.TEST, loader),
+            events,
             strategy.lastVersion(job.steps(), job.workers().count()),
             System::nanoTime,
             member.clock(),

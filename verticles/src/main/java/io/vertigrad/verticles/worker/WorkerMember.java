@@ -30,6 +30,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   private static final Logger LOG = LoggerFactory.getLogger(WorkerMember.class);
 
   private final CoordinatorClient coordinator;
+  private final JobConfig job;
   private final Promise<Admission> admitted = Promise.promise();
   private final StepGate gate = new StepGate();
   private final MemberTimeline timeline;
@@ -42,6 +43,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
 
   /** Made on the verticle's context. */
   WorkerMember(Vertx vertx, JobConfig job) {
+    this.job = job;
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
     timeline = MemberTimeline.of(vertx, job);
   }
@@ -104,7 +106,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
             admission -> {
               current = admission;
               timeline.belongsTo("worker " + admission.rank());
-              LOG.info("{} admitted", admission);
+              LOG.info("{} admitted", name(admission));
               admitted.tryComplete(admission);
             });
   }
@@ -150,14 +152,25 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   @Override
   public void evicted(String why) {
     Admission gone = current;
-    LOG.warn("{} evicted, joins again: {}", gone, why);
+    LOG.warn("{} evicted, joins again: {}", name(gone), why);
     lost = gone;
     duties.work().evicted(gone.rank(), gone.incarnation());
   }
 
   @Override
   public void stopped(String why) {
-    LOG.info("worker told to stop: {}", why);
+    LOG.info("{} told to stop: {}", name(), why);
     stop();
+  }
+
+  /** For people: {@code worker 1}, {@code stage 0}; only {@code worker} before it was admitted. */
+  String name() {
+    Admission mine = current;
+    return mine == null ? "worker" : job.nameOf(mine.role().lower(), mine.rank());
+  }
+
+  /** For people: {@code worker 1}, {@code stage 0 (incarnation 2)}. */
+  private String name(Admission admission) {
+    return admission.describe(job.nameOf(admission.role().lower(), admission.rank()));
   }
 }

@@ -70,13 +70,15 @@ public class WorkerVerticle extends VerticleBase {
     boolean undeployed = member.failed(failure);
     boolean explained = failure instanceof ExchangeException || failure instanceof DataException;
     if (!undeployed) {
-      LOG.error("worker {} {}", reported.rank(), reason, explained ? null : failure);
+      LOG.error("{} {}", member.name(), reason, explained ? null : failure);
     }
   }
 
   /** In words; whoever hears them knows already which worker speaks. */
-  private static String failed(Throwable failure) {
-    return "failed: " + String.valueOf(failure.getMessage()).replaceFirst("^worker \\d+: ", "");
+  private String failed(Throwable failure) {
+    String message = String.valueOf(failure.getMessage());
+    String self = member.name() + ": ";
+    return "failed: " + (message.startsWith(self) ? message.substring(self.length()) : message);
   }
 
   private void report(String event) {

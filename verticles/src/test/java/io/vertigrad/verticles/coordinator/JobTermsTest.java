@@ -66,6 +66,19 @@ final class JobTermsTest {
     assertEquals(Optional.empty(), silent.firstDifference(explicit));
   }
 
+  /** A stage that tested more often than the others would wait for them. */
+  @Test
+  void shouldAgreeOnTestsWhenStagesTestThemselves() {
+    String stages = "{\"pipeline\": {\"stages\": 2}, \"evaluator\": {\"every\": %d}}";
+    String whole = "{\"evaluator\": {\"every\": %d}}";
+
+    assertEquals(
+        Optional.of("evaluator.every: found 6, expected 5"),
+        terms(stages.formatted(5)).firstDifference(terms(stages.formatted(6))));
+    assertEquals(
+        Optional.empty(), terms(whole.formatted(5)).firstDifference(terms(whole.formatted(6))));
+  }
+
   private static JobTerms terms(String file) {
     return JobTerms.of(JobConfig.read("test", new JsonObject(file)));
   }

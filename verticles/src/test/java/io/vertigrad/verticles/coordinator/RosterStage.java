@@ -46,7 +46,8 @@ final class RosterStage {
         5_000,
         3_000,
         10_000,
-        15_000);
+        15_000,
+        MemberNames.BY_ROLE);
   }
 
   Admission join(Role role) {

@@ -210,6 +210,7 @@ final class RosterTest {
         c.evaluatorWaitMillis(),
         c.suspectMillis(),
         c.evictMillis(),
-        c.stallMillis());
+        c.stallMillis(),
+        c.names());
   }
 }

@@ -104,6 +104,20 @@ class StageLineTest {
   }
 
   @Test
+  void shouldNameTheTestWhenABatchOfOneIsMissing() {
+    int batch = job.pipeline().orElseThrow().microBatches() + 2;
+
+    UnansweredException late =
+        assertThrows(
+            UnansweredException.class,
+            () -> neighbours(1, second).receive(Direction.FORWARD, 20, batch, 4));
+
+    assertTrue(
+        late.getMessage().contains("test after step 20, batch 2, its activations"),
+        late.getMessage());
+  }
+
+  @Test
   void shouldNameThePieceWhenItHasAnotherLength() {
     neighbours(0, first).send(Direction.FORWARD, 0, 0, FloatBuffer.wrap(new float[] {1, 2}));
 

@@ -15,6 +15,19 @@ public final class LocalSgdProvider implements StrategyProvider {
   @Override
   public StrategyFactory configure(Settings settings) {
     LocalSgdConfig config = LocalSgdConfig.read(settings);
-    return (PeerStrategyFactory) context -> new LocalSgd(config, context);
+    return new Factory(config);
+  }
+
+  private record Factory(LocalSgdConfig config) implements PeerStrategyFactory {
+
+    @Override
+    public PeerStrategy create(PeerContext context) {
+      return new LocalSgd(config, context);
+    }
+
+    @Override
+    public long agreesEvery() {
+      return config.every();
+    }
   }
 }

@@ -10,6 +10,11 @@ public interface PeerStrategyFactory extends StrategyFactory {
   /** The rule of one worker. */
   PeerStrategy create(PeerContext context);
 
+  /** After so many steps all replicas are equal, bit for bit; 0 where that never is so. */
+  default long agreesEvery() {
+    return 0;
+  }
+
   /** There is no server to sit beside. */
   @Override
   default ExchangeStrategy create(StrategyContext context) {

@@ -25,6 +25,11 @@ public final class RingAllReduceProvider implements StrategyProvider {
       return new RingAllReduce(config, context);
     }
 
+    @Override
+    public long agreesEvery() {
+      return 1;
+    }
+
     /** Gradients travel, and error feedback makes up for what was left out of them. */
     @Override
     public boolean compresses() {

@@ -67,7 +67,7 @@ function describe(run) {
     config.strategy?.name ?? run.state.strategy,
     config.model?.name,
     config.data?.name,
-    many(run.run.workers, 'worker'),
+    many(run.run.workers, run.trainer),
     servers,
   ]
     .filter(Boolean)

@@ -48,7 +48,7 @@ export class Curves {
     const line = (worker, column) => {
       const curve = run.curves.get(`worker ${worker.rank}`);
       return {
-        name: `worker ${worker.rank}`,
+        name: run.called(worker),
         color: ofRank(worker.rank),
         x: this.#along(curve.timeMillis, curve.version),
         y: smoothed(curve[column], factor),

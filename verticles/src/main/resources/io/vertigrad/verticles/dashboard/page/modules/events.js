@@ -4,21 +4,21 @@ import { byId, element } from './dom.js';
 import { clock, count, duration, figure, many } from './format.js';
 
 const WORDS = {
-  jobStarted: (e) => `started: ${e.strategy}, ${many(e.workers, 'worker')}, ${many(e.servers, 'server')}, ${count(e.parameters)} parameters`,
+  jobStarted: (e, run) => `started: ${e.strategy}, ${many(e.workers, run.trainer)}, ${many(e.servers, 'server')}, ${count(e.parameters)} parameters`,
   jobPaused: () => 'paused',
   jobResumed: (e) => `resumed after a pause of ${duration(e.pausedMillis / 1000)}`,
   jobFinished: (e) => `finished at update ${count(e.version)}`,
   jobFailed: (e) => `failed: ${e.reason}`,
   jobStopped: (e) => `stopped: ${e.reason}`,
-  memberJoined: (e) => `${who(e)} joined${again(e)} from ${e.node}`,
-  memberSuspected: (e) => `${who(e)} has been silent for ${figure(e.silentMillis / 1000)} s`,
+  memberJoined: (e, run) => `${run.called(e)} joined${again(e)} from ${e.node}`,
+  memberSuspected: (e, run) => `${run.called(e)} has been silent for ${figure(e.silentMillis / 1000)} s`,
   stallFound: (e) =>
     `no step for ${figure(e.stillMillis / 1000)} s, missing: ${e.missing}` +
     `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
-  memberLeft: (e) => `${who(e)} left: ${e.reason}`,
+  memberLeft: (e, run) => `${run.called(e)} left: ${e.reason}`,
   updateRefused: (e) => `shard ${e.shard} rejected step ${e.step} of worker ${e.rank}: ${e.reason}`,
-  checkpointWritten: (e) => `checkpoint of shard ${e.shard} at update ${count(e.version)}, ${e.millis} ms`,
-  checkpointFailed: (e) => `checkpoint of shard ${e.shard} failed: ${e.reason}`,
+  checkpointWritten: (e, run) => `checkpoint of ${keeper(e.shard, run)} at update ${count(e.version)}, ${e.millis} ms`,
+  checkpointFailed: (e, run) => `checkpoint of ${keeper(e.shard, run)} failed: ${e.reason}`,
 };
 
 const BAD = ['jobFailed', 'updateRefused', 'checkpointFailed'];
@@ -35,13 +35,13 @@ export class Events {
     const state = `${run.events.length} ${newest?.timeMillis} ${newest?.type} ${newest?.rank}`;
     if (state !== this.shown) {
       this.shown = state;
-      this.list.replaceChildren(...run.events.map(item).reverse());
+      this.list.replaceChildren(...run.events.map((event) => item(event, run)).reverse());
     }
   }
 }
 
-function item(event) {
-  const words = WORDS[event.type]?.(event) ?? event.type;
+function item(event, run) {
+  const words = WORDS[event.type]?.(event, run) ?? event.type;
   return element(
     'li',
     { class: tone(event) },
@@ -56,5 +56,5 @@ function tone(event) {
   return bad ? 'bad' : DOUBTFUL.includes(event.type) ? 'doubtful' : undefined;
 }
 
-const who = (event) => `${event.role} ${event.rank}`;
+const keeper = (shard, run) => (run.trainer === 'stage' ? run.called({ role: 'worker', rank: shard }) : `shard ${shard}`);
 const again = (event) => (event.incarnation > 0 ? ` again (incarnation ${event.incarnation})` : '');

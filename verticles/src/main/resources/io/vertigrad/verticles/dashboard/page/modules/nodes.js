@@ -24,7 +24,7 @@ export class Nodes {
       this.body.lastChild.remove();
     }
     [...nodes].forEach(([name, members], i) =>
-      fill(this.body.children[i] ?? this.body.appendChild(row()), name, members),
+      fill(this.body.children[i] ?? this.body.appendChild(row()), name, members, run),
     );
   }
 }
@@ -33,14 +33,14 @@ function row() {
   return element('tr', {}, ...COLUMNS.map((name) => element('td', { 'data-name': name })));
 }
 
-function fill(row, name, members) {
+function fill(row, name, members, run) {
   const told = members.filter((member) => Number.isFinite(member.cores));
   const newest = told.reduce((a, b) => (a && a.timeMillis > b.timeMillis ? a : b), undefined);
   const worst = (key) => (told.length ? Math.max(...told.map((member) => member[key])) : undefined);
   const limit = newest?.heapLimitBytes;
   const texts = [
     name,
-    members.map((m) => `${m.role} ${m.rank}${m.condition === 'up' ? '' : ` (${m.condition})`}`).join(', '),
+    members.map((m) => `${run.called(m)}${m.condition === 'up' ? '' : ` (${m.condition})`}`).join(', '),
     newest ? `${newest.cores.toFixed(1)} of ${newest.processors}` : NONE,
     newest ? `${bytes(newest.heapBytes)} of ${bytes(limit)}` : NONE,
     newest ? bytes(newest.offHeapBytes) : NONE,

@@ -44,6 +44,21 @@ export class Run {
     return true;
   }
 
+  /** A member for people: a worker of a pipeline is a stage. */
+  called({ role, rank }) {
+    const { stages = 0, replicas = 1 } = this.run.config?.pipeline ?? {};
+    if (role !== 'worker' || stages === 0) {
+      return `${role} ${rank}`;
+    }
+    const stage = `stage ${rank % stages}`;
+    return replicas > 1 ? `${stage} of replica ${Math.floor(rank / stages)}` : stage;
+  }
+
+  /** What its workers are. */
+  get trainer() {
+    return this.run.config?.pipeline?.stages > 0 ? 'stage' : 'worker';
+  }
+
   /** Members of a role, by rank. */
   of(role) {
     return [...this.members.values()]

@@ -27,7 +27,7 @@ export class Split {
     while (this.rows.children.length > workers.length) {
       this.rows.lastChild.remove();
     }
-    workers.forEach((worker, i) => fill(this.rows.children[i] ?? this.rows.appendChild(row()), worker));
+    workers.forEach((worker, i) => fill(this.rows.children[i] ?? this.rows.appendChild(row()), worker, run));
   }
 }
 
@@ -41,10 +41,10 @@ function row() {
   );
 }
 
-function fill(row, worker) {
+function fill(row, worker, run) {
   const [name, parts, value] = row.children;
   name.firstChild.style.background = ofRank(worker.rank);
-  setText(name.lastChild, `worker ${worker.rank}`);
+  setText(name.lastChild, run.called(worker));
   row.dataset.condition = worker.condition;
   const shares = shareOf(worker);
   PARTS.forEach(([key], i) => {

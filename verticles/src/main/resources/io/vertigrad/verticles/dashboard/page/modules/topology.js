@@ -31,15 +31,15 @@ export class Topology {
     const known = pairs(run).filter(({ from, to }) => shown(from) && shown(to));
     this.svg.setAttribute('aria-label', described(run, known));
     const edges = drawn(known, places.at);
-    const nodes = [...places.at.values()].map(node);
+    const nodes = [...places.at.values()].map((place) => node(place, run));
     for (const member of evaluators) {
       const place = { member, x: width - 40, y: places.serverY ?? 56 };
       run.of('server').forEach((server) => edges.push(reading(place, places.at.get(`server ${server.rank}`))));
-      nodes.push(node(place));
+      nodes.push(node(place, run));
     }
     this.svg.replaceChildren(...edges, ...nodes);
     const hidden = run.of('worker').length - workers.length;
-    const more = hidden > 0 && `and ${hidden} more workers`;
+    const more = hidden > 0 && `and ${hidden} more ${run.trainer}s`;
     setText(this.rest, [more, uncounted(run, known)].filter(Boolean).join('; '));
   }
 }
@@ -82,7 +82,7 @@ function reading(from, to) {
   return shape('line', { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: 'edge reading' });
 }
 
-function node({ member, x, y }) {
+function node({ member, x, y }, run) {
   const group = shape('g', { class: `node ${member.role}`, 'data-condition': member.condition });
   group.setAttribute('data-member', `${member.role} ${member.rank}`);
   group.setAttribute('transform', `translate(${x} ${y})`);
@@ -94,9 +94,9 @@ function node({ member, x, y }) {
     body.style.stroke = ofRank(member.rank);
   }
   group.append(
-    shape('title', {}, `${member.role} ${member.rank}: ${member.condition} ${member.reason ?? ''}`),
+    shape('title', {}, `${run.called(member)}: ${member.condition} ${member.reason ?? ''}`),
     body,
-    shape('text', { class: 'letter', dy: '0.35em' }, `${member.role[0].toUpperCase()}${member.rank}`),
+    shape('text', { class: 'letter', dy: '0.35em' }, letters(member, run)),
   );
   if (member.condition === 'lost') {
     group.append(shape('path', { class: 'cross', d: 'M-26 -22 L26 22 M26 -22 L-26 22' }));
@@ -117,6 +117,9 @@ function labels(member) {
     : [member.role];
 }
 
+/** Role and number: W1, and S1 for a stage; of which replica is in the title. */
+const letters = (member, run) => run.called(member).replace(/^(\w)\w* (\d+).*$/, (all, role, n) => role.toUpperCase() + n);
+
 const spread = (i, count, width) => (width * (i + 0.5)) / Math.max(1, count);
 
 /** A worker counts its first partners one by one; beyond them an edge may have no figure. */
@@ -127,7 +130,7 @@ function uncounted(run, edges) {
 }
 
 function described(run, edges) {
-  const states = [...run.members.values()].map((m) => `${m.role} ${m.rank} ${m.condition}`);
+  const states = [...run.members.values()].map((m) => `${run.called(m)} ${m.condition}`);
   const flows = edges.filter(measured).slice(0, DESCRIBED).map(words);
   return [`Members: ${states.join(', ') || 'none yet'}`, ...flows].join('. ');
 }

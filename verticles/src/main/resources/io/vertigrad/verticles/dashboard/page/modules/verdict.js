@@ -14,7 +14,7 @@ function verdict(run) {
   const state = run.state;
   switch (state.phase) {
     case 'waiting':
-      return `Waiting for members: ${run.of('worker').length} of ${run.run.workers} workers and ${run.of('server').length} of ${run.run.servers} servers are here.`;
+      return `Waiting for members: ${run.of('worker').length} of ${run.run.workers} ${run.trainer}s and ${run.of('server').length} of ${run.run.servers} servers are here.`;
     case 'paused':
       return ['Paused: no worker begins another step.', lost(run), silent(run)].filter(Boolean).join(' ');
     case 'finished':
@@ -38,18 +38,18 @@ function doing(run) {
   }
   const mean = (key) =>
     Math.round((100 * workers.reduce((sum, w) => sum + shareOf(w)[key], 0)) / workers.length);
-  const many = workers.length === 1 ? '1 worker trains' : `${workers.length} workers train`;
+  const many = workers.length === 1 ? `1 ${run.trainer} trains` : `${workers.length} ${run.trainer}s train`;
   return `${many} at ${count(run.state.samplesPerSecond)} samples/s: ${mean('computing')} % computing, ${mean('exchanging')} % exchanging, ${mean('waitingForData')} % waiting for data.`;
 }
 
 function lost(run) {
   const gone = [...run.members.values()].filter((m) => m.condition === 'lost');
-  return gone.length > 0 && `Lost: ${gone.map((m) => `${m.role} ${m.rank}`).join(', ')}.`;
+  return gone.length > 0 && `Lost: ${gone.map((m) => run.called(m)).join(', ')}.`;
 }
 
 function silent(run) {
   const quiet = [...run.members.values()].filter((m) => m.condition === 'suspect');
-  return quiet.length > 0 && `Silent: ${quiet.map((m) => `${m.role} ${m.rank}`).join(', ')}.`;
+  return quiet.length > 0 && `Silent: ${quiet.map((m) => run.called(m)).join(', ')}.`;
 }
 
 /** Where all move in rounds the slow one computes while the others wait for it. */
@@ -63,9 +63,9 @@ function slowest(run) {
   const [most, next] = busy.map((w) => shareOf(w).computing);
   const rates = by((w) => -w.samplesPerSecond);
   if (rates[1].samplesPerSecond > SLOWER * rates[0].samplesPerSecond) {
-    return `Slowest: worker ${rates[0].rank}, ${count(rates[0].samplesPerSecond)} samples/s.`;
+    return `Slowest: ${run.called(rates[0])}, ${count(rates[0].samplesPerSecond)} samples/s.`;
   }
   return run.run.lockstep && most > SLOWER * next && most > 0.3
-    ? `The others wait for worker ${busy[0].rank}: it computes ${Math.round(100 * most)} % of the time.`
+    ? `The others wait for ${run.called(busy[0])}: it computes ${Math.round(100 * most)} % of the time.`
     : '';
 }

@@ -1,0 +1,49 @@
+package io.vertigrad.verticles.pipeline;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
+
+/** The strategy by which the replicas of a stage step, if it is one that fits a pipeline. */
+public final class ReplicaRule {
+
+  private ReplicaRule() {}
+
+  /**
+   * A job's strategy: one beside the stages, after which all replicas agree whenever the model is
+   * tested or saved, because that is done with those of replica 0.
+   *
+   * @throws IllegalArgumentException with the reason when it does not fit
+   */
+  public static PeerStrategyFactory of(JobConfig job) {
+    if (!(StrategyProviders.configure(job.strategy(), ReplicaRule.class.getClassLoader())
+        instanceof PeerStrategyFactory rule)) {
+      throw refused(job, "it sits beside servers, and a pipeline has none");
+    }
+    long every = rule.agreesEvery();
+    if (every == 0) {
+      throw refused(job, "with it the replicas of a stage never agree on one model");
+    }
+    if (job.steps() % every != 0) {
+      throw between(job, every, "steps", job.steps());
+    }
+    if (job.evaluator().count() > 0 && job.evaluator().every() % every != 0) {
+      throw between(job, every, "evaluator.every", job.evaluator().every());
+    }
+    return rule;
+  }
+
+  private static IllegalArgumentException refused(JobConfig job, String why) {
+    return new IllegalArgumentException(
+        "%s: strategy.name is \"%s\", expected \"allreduce\" or \"local\" with a pipeline: %s"
+            .formatted(job.origin(), job.strategy().name(), why));
+  }
+
+  private static IllegalArgumentException between(
+      JobConfig job, long every, String key, long found) {
+    return new IllegalArgumentException(
+        ("%s: %s is %d, expected a multiple of %d with strategy \"%s\": replicas of a stage agree"
+                + " only after as many steps")
+            .formatted(job.origin(), key, found, every, job.strategy().name()));
+  }
+}

@@ -1,0 +1,76 @@
+package io.vertigrad.verticles.pipeline;
+
+import io.vertigrad.verticles.exchange.Identity;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.peer.HostedSeat;
+import io.vertigrad.verticles.peer.ReplicaSeat;
+import io.vertx.core.Future;
+import java.util.Optional;
+
+/**
+ * What becomes of the versions a stage reaches: readers are shown them, checkpoints keep them, the
+ * test set tries them. Belongs to the stage's thread.
+ */
+final class StageVersions {
+
+  private final StageSetting setting;
+  private final StageReplica replica;
+  private final Identity identity;
+  private final ReplicaSeat seat;
+  private final HostedSeat hosted;
+  private final Optional<StageTests> tests;
+
+  /**
+   * Versions of one incarnation of a stage.
+   *
+   * @param line to the stages before and after it, for tests alone
+   */
+  StageVersions(StageSetting setting, StageReplica replica, Identity identity, Neighbours line) {
+    this.setting = setting;
+    this.replica = replica;
+    this.identity = identity;
+    JobConfig job = setting.job();
+    seat =
+        new ReplicaSeat(
+            setting.plan().partitions(),
+            identity.incarnation(),
+            job.exchange().type(),
+            job.exchange().deadlineMillis());
+    String address = job.addresses().shard(identity.rank(), identity.incarnation());
+    hosted = new HostedSeat(setting.vertx(), address, seat);
+    boolean first = job.pipeline().orElseThrow().replicaOf(identity.rank()) == 0;
+    tests =
+        job.stagesTest() && first
+            ? Optional.of(new StageTests(setting, replica.model(), line))
+            : Optional.empty();
+  }
+
+  /** Listens to readers. */
+  Future<?> open() {
+    return hosted.open();
+  }
+
+  Future<?> close() {
+    return hosted.close();
+  }
+
+  /** After a step, or when all have gone back to one; blocks while it is tested. */
+  void reached(long version) {
+    show(version);
+    if (setting.checkpoints().due(version)) {
+      setting
+          .checkpoints()
+          .write(identity.rank(), identity.incarnation(), replica.run(), replica.snapshot());
+    }
+    tests.ifPresent(stages -> stages.after(version));
+  }
+
+  /** The last version, and before that every one an evaluator may ask for. */
+  private void show(long version) {
+    JobConfig job = setting.job();
+    boolean asked = job.evaluators() > 0 && version % job.evaluator().every() == 0;
+    if (version >= setting.lastVersion() || asked) {
+      seat.show(version, replica.partitions(job.exchange().type()));
+    }
+  }
+}
