@@ -94,7 +94,7 @@ class ProcessTrainingTest {
     assertEquals(last, summary("run").getLong("version"));
     assertTrue(summary("run").getDouble("accuracy") > 60, summary("run").encode());
     assertTrue(replacement.waitFor(20, TimeUnit.SECONDS), "the replacement did not end");
-    assertEquals(0, replacement.exitValue());
+    assertEquals(0, replacement.exitValue(), Files.readString(folder.resolve("replacement.log")));
   }
 
   @Test
