@@ -3,6 +3,7 @@ package io.vertigrad.benchmarks.report;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** Contenders measured turn about, so that a machine that slows down slows all of them alike. */
@@ -33,11 +34,13 @@ public final class Contest {
     return run(0, repetitions);
   }
 
+  /** Says every figure as it comes: a benchmark may take long, or be stopped before its end. */
   private Map<String, Repetitions> run(int warm, int repetitions) throws Exception {
     Map<String, List<Double>> measured = new LinkedHashMap<>();
     for (int turn = 0; turn < warm + repetitions; turn++) {
       for (Map.Entry<String, Contender> entry : contenders.entrySet()) {
         double figure = entry.getValue().measure();
+        System.err.printf(Locale.ROOT, "turn %d, %s: %,.1f%n", turn + 1, entry.getKey(), figure);
         if (turn >= warm) {
           measured.computeIfAbsent(entry.getKey(), name -> new ArrayList<>()).add(figure);
         }
