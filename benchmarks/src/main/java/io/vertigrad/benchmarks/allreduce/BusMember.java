@@ -5,8 +5,8 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.peer.BusPeers;
 import io.vertigrad.verticles.peer.PeerLine;
+import io.vertigrad.verticles.peer.WorkerPeers;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.Membership.Member;
 import io.vertigrad.verticles.strategy.decentral.PeerContext;
@@ -29,7 +29,7 @@ final class BusMember {
   private final AllReduceCase sum;
   private final int rank;
   private final JobConfig job;
-  private final BusPeers peers;
+  private final WorkerPeers peers;
 
   BusMember(Vertx vertx, AllReduceCase sum, int rank) {
     this.sum = sum;
@@ -37,7 +37,7 @@ final class BusMember {
     this.job = JobConfig.read("all-reduce benchmark", new JsonObject().put("job", sum.name()));
     Identity identity = new Identity(job.addresses().jobHash(), rank, 0);
     this.peers =
-        new BusPeers(
+        new WorkerPeers(
             vertx,
             job,
             sum.elements(),

@@ -2,7 +2,7 @@ package io.vertigrad.benchmarks.exchange;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
-import io.vertigrad.verticles.exchange.BusExchange;
+import io.vertigrad.verticles.exchange.WindowedExchange;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PartitionPlan;
 import io.vertigrad.verticles.strategy.Membership;
@@ -29,7 +29,7 @@ final class BusWorker {
     PartitionPlan partitions = exchange.plan();
     StrategyFactory strategy =
         StrategyProviders.configure(job.strategy(), BusWorker.class.getClassLoader());
-    BusExchange bus = BusExchange.of(vertx, job, System::nanoTime);
+    WindowedExchange bus = WindowedExchange.of(vertx, job, System::nanoTime);
     bus.membershipChanged(membership);
     loop =
         new TrainingLoop(

@@ -32,7 +32,7 @@ final class Flight {
   private static final long MILLI = 1_000_000;
   private static final int MALFORMED_LIMIT = 3;
 
-  private final BusExchange exchange;
+  private final WindowedExchange exchange;
   private final ExchangeConfig config;
   private final Round round;
   private final List<Partition> order;
@@ -43,7 +43,7 @@ final class Flight {
   private long sweptNanos = System.nanoTime();
   private boolean rejoin;
 
-  Flight(BusExchange exchange, ExchangeConfig config, Round round) {
+  Flight(WindowedExchange exchange, ExchangeConfig config, Round round) {
     this.exchange = exchange;
     this.config = config;
     this.round = round;
@@ -58,7 +58,7 @@ final class Flight {
       if (pending.isEmpty()) {
         return Ending.COMPLETE;
       }
-      BusExchange.Reply reply = exchange.mailbox().poll(patienceNanos());
+      WindowedExchange.Reply reply = exchange.mailbox().poll(patienceNanos());
       if (reply != null && !reply.request().settled()) {
         take(reply);
       }
@@ -166,7 +166,7 @@ final class Flight {
     }
   }
 
-  private void take(BusExchange.Reply reply) {
+  private void take(WindowedExchange.Reply reply) {
     PendingRequest request = reply.request();
     long now = System.nanoTime();
     if (reply.failure() != null) {

@@ -2,7 +2,6 @@ package io.vertigrad.verticles.peer;
 
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Score;
-import io.vertigrad.verticles.exchange.BusExchange;
 import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.ModelPartitions;
@@ -12,6 +11,7 @@ import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
 import io.vertigrad.verticles.exchange.PartitionVersions;
 import io.vertigrad.verticles.exchange.PullRound;
 import io.vertigrad.verticles.exchange.SnapshotSource;
+import io.vertigrad.verticles.exchange.WindowedExchange;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.Partition;
 import io.vertigrad.verticles.job.PartitionPlan;
@@ -35,7 +35,7 @@ final class AveragedReplicas implements SnapshotSource {
 
   private final JobConfig job;
   private final Model model;
-  private final BusExchange exchange;
+  private final WindowedExchange exchange;
   private final List<Partition> partitions;
   private final ModelPartitions parameters;
   private final Consumer<TrainingEvent> events;
@@ -50,7 +50,7 @@ final class AveragedReplicas implements SnapshotSource {
    *     pulled; {@link Score#NONE} for not
    */
   AveragedReplicas(
-      BusExchange exchange,
+      WindowedExchange exchange,
       JobConfig job,
       PartitionPlan plan,
       Model model,

@@ -2,9 +2,9 @@ package io.vertigrad.verticles.peer;
 
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Score;
-import io.vertigrad.verticles.exchange.BusExchange;
 import io.vertigrad.verticles.exchange.ParameterReader;
 import io.vertigrad.verticles.exchange.SnapshotSource;
+import io.vertigrad.verticles.exchange.WindowedExchange;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PartitionPlan;
 import io.vertigrad.verticles.metrics.TrainingEvent;
@@ -38,7 +38,7 @@ public record ModelReader(SnapshotSource source, Consumer<Membership> membership
       Consumer<TrainingEvent> events,
       Supplier<Score> local) {
     PartitionPlan plan = PartitionPlan.of(job, model.layout());
-    BusExchange exchange = BusExchange.of(bus, job);
+    WindowedExchange exchange = WindowedExchange.of(bus, job);
     if (strategy instanceof PeerStrategyFactory) {
       AveragedReplicas replicas = new AveragedReplicas(exchange, job, plan, model, events, local);
       return new ModelReader(replicas, replicas::membershipChanged, exchange::wake);

@@ -3,11 +3,11 @@ package io.vertigrad.verticles.pipeline;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Score;
-import io.vertigrad.verticles.exchange.BusExchange;
 import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.exchange.ParameterReader;
 import io.vertigrad.verticles.exchange.ParameterSnapshot;
 import io.vertigrad.verticles.exchange.SnapshotSource;
+import io.vertigrad.verticles.exchange.WindowedExchange;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.peer.ModelReader;
@@ -52,7 +52,7 @@ public final class AssembledStages implements SnapshotSource {
       return ModelReader.of(bus, job, strategy, model, events, local);
     }
     StagePlan plan = StagePlan.of(job, StagePlan.split(job, config));
-    BusExchange exchange = BusExchange.of(bus, job);
+    WindowedExchange exchange = WindowedExchange.of(bus, job);
     ParameterReader stages = ParameterReader.of(exchange, job, plan.partitions(), model);
     return new ModelReader(
         new AssembledStages(stages),

@@ -4,8 +4,8 @@ import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.Traffic;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PipelineConfig;
-import io.vertigrad.verticles.peer.BusPeers;
 import io.vertigrad.verticles.peer.PeerLine;
+import io.vertigrad.verticles.peer.WorkerPeers;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.PeerGroup;
 import io.vertigrad.verticles.timeline.Track;
@@ -28,8 +28,8 @@ final class StageGroup {
 
   private final PipelineConfig pipeline;
   private final Identity self;
-  private final BusPeers line;
-  private final BusPeers peers;
+  private final WorkerPeers line;
+  private final WorkerPeers peers;
   private volatile PeerGroup group;
   private boolean complete;
 
@@ -44,8 +44,8 @@ final class StageGroup {
     this.pipeline = job.pipeline().orElseThrow();
     this.self = self;
     StageLine stages = new StageLine(pipeline, job.exchange().partitionElements());
-    line = new BusPeers(vertx, job, plan, self, patience, track, stop, stages);
-    peers = new BusPeers(vertx, job, plan, self, patience, track, stop, PeerLine.ofStrategies());
+    line = new WorkerPeers(vertx, job, plan, self, patience, track, stop, stages);
+    peers = new WorkerPeers(vertx, job, plan, self, patience, track, stop, PeerLine.ofStrategies());
   }
 
   Future<?> open() {
@@ -122,7 +122,7 @@ final class StageGroup {
         nanoClock);
   }
 
-  BusPeers peers() {
+  WorkerPeers peers() {
     return peers;
   }
 

@@ -7,10 +7,10 @@ import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
-import io.vertigrad.verticles.peer.BusPeers;
 import io.vertigrad.verticles.peer.HostedSeat;
 import io.vertigrad.verticles.peer.PeerLine;
 import io.vertigrad.verticles.peer.ReplicaSeat;
+import io.vertigrad.verticles.peer.WorkerPeers;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.ExchangeTiming;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
@@ -34,7 +34,7 @@ final class PeerSession {
   private final Identity identity;
   private final BooleanSupplier stop;
   private final StepGate gate;
-  private final BusPeers peers;
+  private final WorkerPeers peers;
   private final ReplicaSeat seat;
   private final HostedSeat hosted;
   private final PeerStrategy strategy;
@@ -60,7 +60,7 @@ final class PeerSession {
     this.stop = stop;
     JobConfig job = plan.job();
     this.peers =
-        new BusPeers(
+        new WorkerPeers(
             plan.vertx(),
             job,
             replica.layout(),

@@ -13,7 +13,7 @@ import io.vertigrad.compute.data.DistributedSampler;
 import io.vertigrad.compute.data.PrefetchingBatchSource;
 import io.vertigrad.compute.data.Sampler;
 import io.vertigrad.compute.data.ShuffledSampler;
-import io.vertigrad.verticles.exchange.BusExchange;
+import io.vertigrad.verticles.exchange.WindowedExchange;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PartitionPlan;
 import io.vertigrad.verticles.metrics.TrainingEvent;
@@ -96,7 +96,7 @@ public class WorkerThread {
   }
 
   private boolean trainWithServers(TrainingPlan plan, Model model, Dataset data) {
-    BusExchange exchange = BusExchange.of(vertx, job, member.clock());
+    WindowedExchange exchange = WindowedExchange.of(vertx, job, member.clock());
     TrainingLoop loop =
         new TrainingLoop(
             model, plan, exchange, member, rank -> batches(data, rank), System::nanoTime);

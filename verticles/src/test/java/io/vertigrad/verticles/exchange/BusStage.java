@@ -54,8 +54,8 @@ final class BusStage {
     assertTrue(consumer.isRegistered());
   }
 
-  BusExchange exchange(ExchangeConfig config, int server) {
-    BusExchange exchange = new BusExchange(vertx.eventBus(), ADDRESSES, config);
+  WindowedExchange exchange(ExchangeConfig config, int server) {
+    WindowedExchange exchange = new WindowedExchange(vertx.eventBus(), ADDRESSES, config);
     exchange.membershipChanged(membership(1, server));
     return exchange;
   }

@@ -27,7 +27,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 final class RestartStage {
 
   final TestJob job = new TestJob("{\"name\": \"sync\"}", 8, 0, 9, 2);
-  final List<BusExchange> exchanges;
+  final List<WindowedExchange> exchanges;
   final Queue<Frame> offeredBefore = new ConcurrentLinkedQueue<>();
   final Queue<Frame> offeredAfter = new ConcurrentLinkedQueue<>();
   private final Vertx vertx;
@@ -50,8 +50,8 @@ final class RestartStage {
         new ExchangeConfig(DataType.FLOAT32, 4, windowBytes, 10_000, 2_000, 3_000, 10_000);
     exchanges =
         List.of(
-            new BusExchange(vertx.eventBus(), addresses, config),
-            new BusExchange(vertx.eventBus(), addresses, config));
+            new WindowedExchange(vertx.eventBus(), addresses, config),
+            new WindowedExchange(vertx.eventBus(), addresses, config));
     serve(job.shard(), 0);
   }
 

@@ -21,7 +21,7 @@ import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.UnansweredException;
 import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.peer.BusPeers;
+import io.vertigrad.verticles.peer.WorkerPeers;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.Membership.Member;
 import io.vertigrad.verticles.timeline.Track;
@@ -52,8 +52,8 @@ class StageLineTest {
                "exchange": {"retryMillis": 50, "deadlineMillis": 400, "suspectMillis": 100,
                             "evictMillis": 300, "partitionElements": 4}}
               """));
-  private final BusPeers first = line(0);
-  private final BusPeers second = line(1);
+  private final WorkerPeers first = line(0);
+  private final WorkerPeers second = line(1);
 
   @BeforeEach
   void open() {
@@ -148,18 +148,18 @@ class StageLineTest {
     return await(vertx.eventBus().<Frame>request("vertigrad.line.stage.1.0", frame)).body();
   }
 
-  private BusPeers line(int rank) {
+  private WorkerPeers line(int rank) {
     Identity self = new Identity(job.addresses().jobHash(), rank, 0);
     StageLine line = new StageLine(job.pipeline().orElseThrow(), 4);
-    BusPeers peers =
-        new BusPeers(vertx, job, PLAN, self, System::nanoTime, Track.OFF, () -> false, line);
+    WorkerPeers peers =
+        new WorkerPeers(vertx, job, PLAN, self, System::nanoTime, Track.OFF, () -> false, line);
     peers.membershipChanged(
         new Membership(1, List.of(new Member(0, 0, 0), new Member(1, 0, 0)), List.of()));
     peers.adopt();
     return peers;
   }
 
-  private Neighbours neighbours(int rank, BusPeers line) {
+  private Neighbours neighbours(int rank, WorkerPeers line) {
     return new Neighbours(
         line, job.pipeline().orElseThrow(), rank, DataType.FLOAT32, 4, System::nanoTime);
   }

@@ -13,8 +13,8 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
-import io.vertigrad.verticles.exchange.BusExchange;
 import io.vertigrad.verticles.exchange.ExchangeException;
+import io.vertigrad.verticles.exchange.WindowedExchange;
 import io.vertigrad.verticles.fixture.QuadraticModel;
 import io.vertigrad.verticles.job.ExchangeConfig;
 import io.vertigrad.verticles.server.Shard;
@@ -135,8 +135,8 @@ class NotFiniteGradientTest {
   }
 
   private TrainingLoop loop(Member self, Membership members, List<Float> values) {
-    BusExchange exchange =
-        new BusExchange(
+    WindowedExchange exchange =
+        new WindowedExchange(
             vertx.eventBus(),
             addresses,
             new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 1_000, 5_000, 3_000, 10_000));

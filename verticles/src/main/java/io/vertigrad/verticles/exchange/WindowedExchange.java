@@ -15,14 +15,14 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * The exchange over the event bus: request and reply per partition, a window in bytes, retries with
- * the same identity, a deadline.
+ * The exchange over a {@link Transport}: request and reply per partition, a window in bytes,
+ * retries with the same identity, a deadline.
  *
  * <p>Frames are encoded by the thread inside {@link #run}, which is not an event loop, so that
  * event loops stay free; answers come back to it through a {@link Mailbox}. Nothing here sets a
- * timer per frame beyond the bus's own: the waiting thread looks for overdue requests itself.
+ * timer per frame beyond the transport's own: the waiting thread looks for overdue requests itself.
  */
-public final class BusExchange implements PartitionExchange {
+public final class WindowedExchange implements PartitionExchange {
 
   private final Transport transport;
   private final Addresses addresses;
@@ -33,11 +33,11 @@ public final class BusExchange implements PartitionExchange {
   private volatile Membership membership = Membership.NONE;
 
   /** Carries rounds to the shards under these addresses over the bus; knows nobody yet. */
-  public BusExchange(EventBus bus, Addresses addresses, ExchangeConfig config) {
+  public WindowedExchange(EventBus bus, Addresses addresses, ExchangeConfig config) {
     this(new BusTransport(bus), addresses, config, System::nanoTime);
   }
 
-  private BusExchange(
+  private WindowedExchange(
       Transport transport, Addresses addresses, ExchangeConfig config, LongSupplier patience) {
     this.transport = transport;
     this.addresses = addresses;
@@ -46,8 +46,8 @@ public final class BusExchange implements PartitionExchange {
   }
 
   /** The exchange of one who only reads now and then: over the bus. */
-  public static BusExchange of(EventBus bus, JobConfig job) {
-    return new BusExchange(bus, job.addresses(), job.exchange());
+  public static WindowedExchange of(EventBus bus, JobConfig job) {
+    return new WindowedExchange(bus, job.addresses(), job.exchange());
   }
 
   /**
@@ -55,8 +55,8 @@ public final class BusExchange implements PartitionExchange {
    *
    * @param patience monotonic nanoseconds that limit how long a request waits for its answer
    */
-  public static BusExchange of(Vertx vertx, JobConfig job, LongSupplier patience) {
-    return new BusExchange(
+  public static WindowedExchange of(Vertx vertx, JobConfig job, LongSupplier patience) {
+    return new WindowedExchange(
         Transport.of(vertx, job.exchange()), job.addresses(), job.exchange(), patience);
   }
 

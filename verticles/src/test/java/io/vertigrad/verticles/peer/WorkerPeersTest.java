@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(20)
-class BusPeersTest {
+class WorkerPeersTest {
 
   private static final long LAYOUT = 42;
   private static final Tensor ONE = Tensor.ofFloats(1, 2);
@@ -55,8 +55,8 @@ class BusPeersTest {
               {"job": "peers", "exchange": {"retryMillis": 50, "deadlineMillis": 400,
                "suspectMillis": 100, "evictMillis": 300, "windowBytes": 16}}
               """));
-  private final BusPeers left = peers(0);
-  private final BusPeers right = peers(1);
+  private final WorkerPeers left = peers(0);
+  private final WorkerPeers right = peers(1);
 
   @BeforeEach
   void open() {
@@ -143,7 +143,7 @@ class BusPeersTest {
             assertTrue(endedNanos - begunNanos >= 80_000_000, "the sender slept for 100 ms");
           }
         };
-    BusPeers third = peers(2, track);
+    WorkerPeers third = peers(2, track);
     await(third.open());
     group(2, third, 0, 2);
     group(2, left, 0, 2);
@@ -191,17 +191,17 @@ class BusPeersTest {
     return await(vertx.eventBus().<Frame>request("vertigrad.peers.peer.0.0", frame)).body();
   }
 
-  private BusPeers peers(int rank) {
+  private WorkerPeers peers(int rank) {
     return peers(rank, Track.OFF);
   }
 
-  private BusPeers peers(int rank, Track track) {
+  private WorkerPeers peers(int rank, Track track) {
     Identity self = new Identity(job.addresses().jobHash(), rank, 0);
-    return new BusPeers(
+    return new WorkerPeers(
         vertx, job, LAYOUT, self, System::nanoTime, track, () -> false, new WorkerLine());
   }
 
-  private static void group(int epoch, BusPeers peers, int... ranks) {
+  private static void group(int epoch, WorkerPeers peers, int... ranks) {
     peers.membershipChanged(membership(epoch, ranks));
     peers.adopt();
   }

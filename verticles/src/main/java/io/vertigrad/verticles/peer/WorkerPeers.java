@@ -24,11 +24,11 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * One incarnation of a worker among its peers, over the event bus.
+ * One incarnation of a worker among its peers, over a {@link Transport}.
  *
  * <p>{@link #membershipChanged} may be called by any thread, everything else by the worker's.
  */
-public final class BusPeers implements Peers {
+public final class WorkerPeers implements Peers {
 
   private static final int SPINS = 100;
   private static final long LOOK_NANOS = 50_000_000;
@@ -59,7 +59,7 @@ public final class BusPeers implements Peers {
    * @param track notes for whom it waited
    * @param stop becomes true when this incarnation is to end
    */
-  public BusPeers(
+  public WorkerPeers(
       Vertx vertx,
       JobConfig job,
       long layout,

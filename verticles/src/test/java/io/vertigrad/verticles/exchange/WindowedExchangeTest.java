@@ -33,7 +33,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 @ExtendWith(VertxExtension.class)
 @Timeout(20)
-class BusExchangeTest {
+class WindowedExchangeTest {
 
   private BusStage stage;
   private FakeShard shard;
@@ -120,7 +120,7 @@ class BusExchangeTest {
 
   @Test
   void shouldFollowServerWhenItMovesToANewIncarnation() {
-    BusExchange exchange = stage.exchange(config(1 << 20, 10_000, 5_000), 0);
+    WindowedExchange exchange = stage.exchange(config(1 << 20, 10_000, 5_000), 0);
     stage.consume(
         0,
         message -> {
@@ -138,7 +138,7 @@ class BusExchangeTest {
   @Test
   void shouldStopWaitingWhenRoundIsAbandoned() {
     RecordingRound round = new RecordingRound();
-    BusExchange exchange = stage.exchange(config(1 << 20, 10_000, 15_000), 0);
+    WindowedExchange exchange = stage.exchange(config(1 << 20, 10_000, 15_000), 0);
     stage.consume(
         0,
         message -> {
