@@ -27,26 +27,14 @@ public final class FrameCodecs {
 
   /** The codec of one kind of frame, for measuring it and for carrying frames by other means. */
   public static <F extends Frame> MessageCodec<F, Frame> of(Class<F> type) {
-    for (FrameCodec<?> codec : ALL) {
-      if (codec.type() == type) {
-        @SuppressWarnings("unchecked")
-        MessageCodec<F, Frame> found = (FrameCodec<F>) codec;
-        return found;
-      }
-    }
-    throw new IllegalArgumentException(
-        "no codec for %s, expected one of %s"
-            .formatted(type.getName(), ALL.stream().map(FrameCodec::type).toList()));
+    @SuppressWarnings("unchecked")
+    MessageCodec<F, Frame> found = (FrameCodec<F>) codec(type);
+    return found;
   }
 
   /** The bytes of a frame of any kind, for carrying it by other means than the bus. */
   public static FrameBytes encode(Frame frame) {
-    for (FrameCodec<?> codec : ALL) {
-      if (codec.type().isInstance(frame)) {
-        return codec.bytes(frame);
-      }
-    }
-    throw new IllegalArgumentException("no codec for " + frame.getClass().getName());
+    return codec(frame.getClass()).bytes(frame);
   }
 
   /** The frame of any kind that starts at {@code start}; never throws, as {@link FrameCodec}. */
@@ -66,6 +54,17 @@ public final class FrameCodecs {
 
   static List<FrameCodec<?>> all() {
     return ALL;
+  }
+
+  private static FrameCodec<?> codec(Class<? extends Frame> type) {
+    for (FrameCodec<?> codec : ALL) {
+      if (codec.type() == type) {
+        return codec;
+      }
+    }
+    throw new IllegalArgumentException(
+        "no codec for %s, expected one of %s"
+            .formatted(type.getName(), ALL.stream().map(FrameCodec::type).toList()));
   }
 
   private static <F extends Frame> void register(EventBus bus, FrameCodec<F> codec) {

@@ -49,7 +49,7 @@ public final class WorkerPeers implements Peers {
   private final Traffic traffic = new Traffic();
   private volatile Membership newest = Membership.NONE;
   private Membership adopted = Membership.NONE;
-  private Transport.Listening listening;
+  private Future<Transport.Listening> listening;
 
   /**
    * A line that is not open yet.
@@ -81,18 +81,14 @@ public final class WorkerPeers implements Peers {
 
   /** Starts listening; completes when others can send. */
   public Future<Void> open() {
-    return Transport.listen(vertx, address(self.rank(), self.incarnation()), this::hear)
-        .map(
-            open -> {
-              listening = open;
-              return null;
-            });
+    listening = Transport.listen(vertx, address(self.rank(), self.incarnation()), this::hear);
+    return listening.mapEmpty();
   }
 
   /** Stops listening, and lets go of what was not delivered. */
   public Future<Void> close() {
     outboxes.values().forEach(outbox -> outbox.moveTo(Integer.MAX_VALUE));
-    return listening.close();
+    return listening.compose(Transport.Listening::close);
   }
 
   /** Tells who takes part from now on. */

@@ -16,7 +16,7 @@ public final class StrategyVerticle extends VerticleBase {
 
   private final String address;
   private final Seat seat;
-  private Transport.Listening listening;
+  private Future<Transport.Listening> listening;
   private long timer;
 
   /**
@@ -32,13 +32,14 @@ public final class StrategyVerticle extends VerticleBase {
   @Override
   public Future<?> start() {
     timer = vertx.setPeriodic(TICK_MILLIS, id -> seat.tick(System.nanoTime()));
-    return Transport.listen(vertx, address, seat::handle).onSuccess(open -> listening = open);
+    listening = Transport.listen(vertx, address, seat::handle);
+    return listening;
   }
 
   @Override
   public Future<?> stop() {
     vertx.cancelTimer(timer);
     seat.close("the server at " + address + " is stopping; wait for its replacement");
-    return listening.close();
+    return listening.compose(Transport.Listening::close);
   }
 }
