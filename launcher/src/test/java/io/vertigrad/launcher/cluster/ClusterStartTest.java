@@ -6,27 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.vertigrad.codecs.ExchangeId;
-import io.vertigrad.codecs.FrameCodecs;
-import io.vertigrad.codecs.Refusal;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.verticles.job.ClusterConfig;
-import io.vertigrad.verticles.job.ExchangeConfig;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.transport.Transport;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
-import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.http.ClientAuth;
-import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
-import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -136,8 +124,11 @@ class ClusterStartTest {
     Object answer = await(two.eventBus().<String>request("echo", "hello")).body();
 
     assertEquals("hello", answer);
-    assertFalse(hangsUp(busPort(first)), "without TLS the bus listens to anyone");
-    assertFalse(hangsUp(streamPort(one, two)), "without TLS a stream waits for its first message");
+    assertFalse(
+        PortProbe.hangsUp(PortProbe.busPort(first)), "without TLS the bus listens to anyone");
+    assertFalse(
+        PortProbe.hangsUp(PortProbe.streamPort(one, two)),
+        "without TLS a stream waits for its first message");
   }
 
   @Test
@@ -159,8 +150,12 @@ class ClusterStartTest {
     await(one.eventBus().<String>consumer("echo", m -> m.reply(m.body())).completion());
 
     assertEquals("hello", await(two.eventBus().<String>request("echo", "hello")).body());
-    assertTrue(hangsUp(busPort(first)), "a client without a certificate was listened to");
-    assertTrue(hangsUp(streamPort(one, two)), "a stream without a certificate was listened to");
+    assertTrue(
+        PortProbe.hangsUp(PortProbe.busPort(first)),
+        "a client without a certificate was listened to");
+    assertTrue(
+        PortProbe.hangsUp(PortProbe.streamPort(one, two)),
+        "a stream without a certificate was listened to");
   }
 
   @Test
@@ -185,48 +180,6 @@ class ClusterStartTest {
     String authority =
         assertThrows(InputException.class, () -> NodeCertificate.of(wrongAuthority)).getMessage();
     assertTrue(authority.contains("is not valid, or cluster.authority did not sign it"), authority);
-  }
-
-  private static int busPort(ClusterStart start) {
-    return ((io.vertx.spi.cluster.hazelcast.HazelcastClusterManager) start.manager())
-        .getNodeInfo()
-        .port();
-  }
-
-  /** Brings a frame from one node to the other over a stream; answers that stream's port. */
-  private static int streamPort(Vertx here, Vertx there) throws Exception {
-    FrameCodecs.register(here.eventBus());
-    FrameCodecs.register(there.eventBus());
-    Refusal frame =
-        new Refusal(new ExchangeId(1, 2, 3, 4, 5, 6), Refusal.Reason.UNAVAILABLE, "busy");
-    await(Transport.listen(here, "frames", Future::succeededFuture));
-    ExchangeConfig config = JobConfig.read("test", new JsonObject()).exchange();
-
-    assertEquals(frame, await(Transport.of(there, config).request("frames", frame, 5_000)));
-
-    DeliveryOptions where = new DeliveryOptions().addHeader("vertigrad-stream", "");
-    return await(there.eventBus().<JsonObject>request("frames", null, where))
-        .body()
-        .getInteger("port");
-  }
-
-  /** Sends what the bus would understand without TLS; true when the other end closes. */
-  private static boolean hangsUp(int port) throws IOException {
-    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-      socket.setSoTimeout(2_000);
-      OutputStream out = socket.getOutputStream();
-      out.write(new byte[] {0, 0, 0, 5, 1, 0, 0, 0, 0});
-      out.flush();
-      InputStream in = socket.getInputStream();
-      while (in.read() >= 0) {
-        Thread.onSpinWait();
-      }
-      return true;
-    } catch (java.net.SocketTimeoutException stillOpen) {
-      return false;
-    } catch (IOException reset) {
-      return true;
-    }
   }
 
   private Vertx started(ClusterStart start) throws Exception {

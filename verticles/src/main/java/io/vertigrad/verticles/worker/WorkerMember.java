@@ -105,7 +105,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
         .onSuccess(
             admission -> {
               current = admission;
-              timeline.belongsTo("worker " + admission.rank());
+              timeline.belongsTo(job.nameOf(admission.role().lower(), admission.rank()));
               LOG.info("{} admitted", name(admission));
               admitted.tryComplete(admission);
             });
