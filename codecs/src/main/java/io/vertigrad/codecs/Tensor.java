@@ -28,8 +28,7 @@ public final class Tensor {
   /** Position 0, little-endian; never written and never handed out writable. */
   private final ByteBuffer bytes;
 
-  private Tensor(
-      DataType type, Encoding encoding, int length, boolean lent, ByteBuffer bytes) {
+  private Tensor(DataType type, Encoding encoding, int length, boolean lent, ByteBuffer bytes) {
     this.lent = lent;
     this.type = type;
     this.encoding = encoding;

@@ -10,8 +10,8 @@ import java.util.function.Consumer;
  * Puts the pieces in which a stream arrives together again.
  *
  * <p>A body gets an array of its own, of the length that its header names once that was checked, so
- * that a frame's tensor can stay a view of it; or, where bodies are lent, all of a stream share one,
- * which stays in the processor's cache. After a fault nothing more is read.
+ * that a frame's tensor can stay a view of it; or, where bodies are lent, all of a stream share
+ * one, which stays in the processor's cache. After a fault nothing more is read.
  */
 final class EnvelopeReader {
 

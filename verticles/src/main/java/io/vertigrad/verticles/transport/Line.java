@@ -30,8 +30,7 @@ final class Line {
    *
    * @param lends see {@link EnvelopeReader}
    */
-  void listen(
-      Consumer<Envelope> messages, Consumer<String> fault, Runnable heard, boolean lends) {
+  void listen(Consumer<Envelope> messages, Consumer<String> fault, Runnable heard, boolean lends) {
     EnvelopeReader reader = new EnvelopeReader(messages, fault, lends);
     socket.messageHandler(
         piece -> {

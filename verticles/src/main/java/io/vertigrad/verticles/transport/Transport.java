@@ -41,8 +41,8 @@ public interface Transport {
   }
 
   /**
-   * Likewise, for one who is done with a frame's tensor when {@code answers} returns, or {@linkplain
-   * io.vertigrad.codecs.Tensor#kept keeps} it: its memory may only be lent until then.
+   * Likewise, for one who is done with a frame's tensor when {@code answers} returns, or
+   * {@linkplain io.vertigrad.codecs.Tensor#kept keeps} it: its memory may only be lent until then.
    */
   static Future<Listening> borrow(
       Vertx vertx, String address, Function<Frame, Future<Frame>> answers) {

@@ -43,10 +43,11 @@ public final class PeerInbox {
   }
 
   /** Takes a message in; of a lent tensor it keeps a copy. */
-  public synchronized Fate accept(
-      int from, int sentEpoch, Tag tag, Tensor tensor, long nowNanos) {
+  public synchronized Fate accept(int from, int sentEpoch, Tag tag, Tensor tensor, long nowNanos) {
     Key key = new Key(from, sentEpoch, tag);
-    if (sentEpoch < epoch || sentEpoch == epoch && wasTaken(from, tag) || waiting.containsKey(key)) {
+    if (sentEpoch < epoch
+        || sentEpoch == epoch && wasTaken(from, tag)
+        || waiting.containsKey(key)) {
       return Fate.UNWANTED;
     }
     if (expected.remove(key)) {
@@ -57,7 +58,9 @@ public final class PeerInbox {
     return Fate.KEPT;
   }
 
-  /** Has these messages of the adopted epoch given to whoever brings them; returns which are here. */
+  /**
+   * Has these messages of the adopted epoch given to whoever brings them; returns which are here.
+   */
   public synchronized List<Tag> expect(int from, Collection<Tag> tags) {
     List<Tag> here = new ArrayList<>();
     for (Tag tag : tags) {

@@ -37,8 +37,7 @@ class PeerInboxTest {
     inbox.take(3, new Tag(5, 0, 0));
 
     assertEquals(Fate.UNWANTED, inbox.accept(3, 0, new Tag(4, 1, 0), TWO, 0));
-    assertEquals(
-        Fate.KEPT, inbox.accept(2, 0, new Tag(4, 1, 0), TWO, 0), "another worker's");
+    assertEquals(Fate.KEPT, inbox.accept(2, 0, new Tag(4, 1, 0), TWO, 0), "another worker's");
     assertEquals(1, inbox.size());
   }
 
