@@ -46,11 +46,7 @@ public final class Tensor {
     return wrap(type, Encoding.DENSE, payload.remaining() / type.bytes(), false, payload);
   }
 
-  /**
-   * Likewise for any encoding; the payload was checked.
-   *
-   * @param lent the payload is written again once whoever is given the tensor has returned
-   */
+  /** Likewise for any encoding; the payload was checked, and {@code lent} is written again. */
   static Tensor wrap(
       DataType type, Encoding encoding, int length, boolean lent, ByteBuffer payload) {
     return new Tensor(type, encoding, length, lent, payload.slice().order(ByteOrder.LITTLE_ENDIAN));
@@ -59,7 +55,7 @@ public final class Tensor {
   /** This tensor, or a copy of it where its memory is only lent. */
   public Tensor kept() {
     return lent
-        ? new Tensor(type, encoding, length, false, allocate(payloadBytes()).put(payload()).flip())
+        ? wrap(type, encoding, length, false, allocate(payloadBytes()).put(payload()).flip())
         : this;
   }
 
@@ -200,25 +196,15 @@ public final class Tensor {
   }
 
   private boolean isFinite(int from, int to) {
-    Chunk chunk = Chunk.ofThread();
-    for (int first = from; first < to; first += Chunk.ELEMENTS) {
-      if (!chunk.isFinite(type, bytes, first, Math.min(Chunk.ELEMENTS, to - first))) {
-        return false;
-      }
-    }
-    return true;
+    return Chunk.ofThread().areFinite(type, bytes, from, to);
   }
 
   private boolean isLastFinite() {
-    Chunk chunk = Chunk.ofThread();
-    read(chunk, length - 1, 1);
-    return Float.isFinite(chunk.elements()[0]);
+    read(Chunk.ofThread(), length - 1, 1);
+    return Float.isFinite(Chunk.ofThread().elements()[0]);
   }
 
-  /**
-   * True for one of the same type and encoding with the same bits; so NaN may equal NaN, 0 is not
-   * -0.
-   */
+  /** True for the same type, encoding and bits: NaN may equal NaN, 0 is not -0. */
   @Override
   public boolean equals(Object other) {
     return other instanceof Tensor tensor

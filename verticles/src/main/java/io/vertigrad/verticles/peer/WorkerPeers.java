@@ -1,7 +1,6 @@
 package io.vertigrad.verticles.peer;
 
 import io.vertigrad.codecs.Frame;
-import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.verticles.exchange.Doorbell;
 import io.vertigrad.verticles.exchange.Identity;
@@ -162,6 +161,9 @@ public final class WorkerPeers implements Peers {
 
   @Override
   public void receive(int rank, Collection<Tag> tags, BiConsumer<Tag, Tensor> taker) {
+    if (tags.isEmpty()) {
+      return;
+    }
     long asked = track.now();
     delivery = new Delivery(tags, taker);
     try {
@@ -175,8 +177,7 @@ public final class WorkerPeers implements Peers {
     }
     long ended = track.now();
     if (ended - asked > NOTED_NANOS) {
-      long round = tags.iterator().next().round();
-      track.span("wait for " + line.name(rank), asked, ended, round);
+      track.span("wait for " + line.name(rank), asked, ended, tags.iterator().next().round());
     }
   }
 
@@ -217,10 +218,7 @@ public final class WorkerPeers implements Peers {
   private Future<Frame> hear(Frame message) {
     Optional<PeerLine.Opened> opened = line.open(message);
     if (opened.isEmpty()) {
-      return Future.succeededFuture(
-          message instanceof Malformed malformed
-              ? malformed
-              : new Malformed("kind", 0, String.valueOf(message), "a peer's frame"));
+      return Future.succeededFuture(trouble.ofAnotherKind(message));
     }
     PeerLine.Opened frame = opened.get();
     if (frame.id().job() != self.job() || frame.layout() != layout) {

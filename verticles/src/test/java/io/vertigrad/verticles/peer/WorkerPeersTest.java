@@ -149,26 +149,6 @@ class WorkerPeersTest {
   }
 
   @Test
-  void shouldThrowWhatAMessageCannotBeDealtWithFor() {
-    await(right.open());
-    group(1, right, 0, 1);
-    right.send(0, TAG, ONE);
-
-    IllegalStateException broken =
-        assertThrows(
-            IllegalStateException.class,
-            () ->
-                left.receive(
-                    1,
-                    List.of(TAG),
-                    (tag, tensor) -> {
-                      throw new IllegalStateException("of another length");
-                    }));
-
-    assertEquals("of another length", broken.getMessage());
-  }
-
-  @Test
   void shouldNoteForWhomItWaitedAndHowLong() {
     List<String> noted = new CopyOnWriteArrayList<>();
     Track track =
