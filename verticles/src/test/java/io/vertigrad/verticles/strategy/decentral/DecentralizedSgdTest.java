@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.compute.optimizer.LearningRateSchedule;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
-import io.vertigrad.verticles.strategy.decentral.SimulatedWorkers.Weather;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
