@@ -6,6 +6,7 @@ import io.vertigrad.launcher.deploy.Crew;
 import io.vertigrad.launcher.deploy.Deployment;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.JobFailedException;
+import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
 import io.vertigrad.launcher.deploy.RoleVerticles;
 import io.vertigrad.launcher.deploy.WaitingRoom;
@@ -139,14 +140,9 @@ final class TrainingRun {
   }
 
   private Deployment processes(Crew crew) {
-    return new ProcessDeployment(
-        vertx,
-        job,
-        crew,
-        directory,
-        joinAddress,
-        VertigradApplication.class.getName(),
-        monitor::say);
+    NodeLaunch launch =
+        new NodeLaunch(job, directory, joinAddress, VertigradApplication.class.getName());
+    return new ProcessDeployment(vertx, crew, launch, coordinator, monitor::say);
   }
 
   private void open(boolean clustered) {
