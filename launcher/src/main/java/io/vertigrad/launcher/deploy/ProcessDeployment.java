@@ -12,6 +12,7 @@ import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -29,8 +30,8 @@ public final class ProcessDeployment implements Deployment {
   private static final Logger LOG = LoggerFactory.getLogger(ProcessDeployment.class);
   private static final long STOP_SECONDS = 5;
 
-  /** Ctrl-C reaches this process and its children at once. */
-  private static final int INTERRUPTED = 130;
+  /** Ctrl-C reaches this process and its children at once; whoever came too late ends well. */
+  private static final Set<Integer> IN_GOOD_ORDER = Set.of(ExitStatus.OK, 130);
 
   private final Vertx vertx;
   private final Crew crew;
@@ -108,18 +109,18 @@ public final class ProcessDeployment implements Deployment {
 
   private void ended(Role role, ChildProcess child) {
     boolean over = stopping || coordinator.result().isComplete();
-    if (over || child.exitCode() == INTERRUPTED) {
+    if (over || IN_GOOD_ORDER.contains(child.exitCode())) {
       return;
     }
     LOG.warn("{}", child.ending());
+    coordinator.processEnded(
+        child.pid(), "its process %s ended with %s".formatted(child.name(), child.exit()));
     String lost = restarts.lostWith(role);
     if (child.exitCode() == ExitStatus.BAD_INPUT) {
       broken.tryFail(new InputException(child.name() + ": " + child.lastLine()));
     } else if (!lost.isEmpty()) {
       broken.tryFail(new JobFailedException(child.ending() + "; " + lost));
     } else {
-      coordinator.processEnded(
-          child.pid(), "its process %s ended with %s".formatted(child.name(), child.exit()));
       replace(role, child);
     }
   }

@@ -62,6 +62,8 @@ final class Knock {
     } else if (body.getBoolean("retry", false)) {
       tellOnce(body.getString("refused"));
       again(body.getString("refused"));
+    } else if (body.getBoolean("late", false)) {
+      answer.fail(JoinException.late(body.getString("refused")));
     } else {
       answer.fail(new JoinException(body.getString("refused")));
     }
