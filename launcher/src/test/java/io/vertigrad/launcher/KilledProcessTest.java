@@ -28,10 +28,10 @@ class KilledProcessTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"digits-sync, 300", "digits-async, 600"})
+  @CsvSource({"digits-sync, 150", "digits-async, 300"})
   void shouldGoOnFromTheCheckpointWhenServerAndWorkerAreKilled(String job, long last)
       throws Exception {
-    ProcessRun run = start(job, "servers.checkpointEvery=20");
+    ProcessRun run = start(job, "servers.checkpointEvery=20", "steps=150");
     run.await(() -> run.count("checkpointWritten") > 2);
 
     run.process("server", 0).destroyForcibly();

@@ -23,7 +23,8 @@ record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
   /** Starts one of several seconds. */
   static ProcessRun start(Path folder, String job, String... settings) {
     List<String> arguments = new ArrayList<>();
-    arguments.addAll(List.of("train", "conf/" + job + ".json", "--processes", "--steps", "300"));
+    arguments.addAll(
+        List.of("train", "conf/" + job + ".json", "--processes", "--set", "steps=300"));
     arguments.addAll(List.of("--run-dir", folder.toString(), "--set", "workers.batch=512"));
     arguments.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
     Stream.of(settings).forEach(setting -> arguments.addAll(List.of("--set", setting)));
