@@ -156,17 +156,23 @@ final class TrainingRun {
   }
 
   private Future<JsonObject> ended() {
-    Promise<JsonObject> ended = Promise.promise();
-    coordinator.result().onSuccess(ended::tryComplete);
-    deployment.broken().onFailure(ended::tryFail);
-    return ended.future();
+    return unbroken(coordinator.result());
+  }
+
+  /** The same, unless the members' processes break down before. */
+  private <T> Future<T> unbroken(Future<T> awaited) {
+    Promise<T> outcome = Promise.promise();
+    awaited.onSuccess(outcome::tryComplete).onFailure(outcome::tryFail);
+    deployment.broken().onFailure(outcome::tryFail);
+    return outcome.future();
   }
 
   private void conclude() {
     Optional<Evaluated> tested = monitor.progress().wholeTestSet();
     Evaluated last =
         Await.result(
-            new FinalModel(vertx, job, monitor.membership()).save(directory.model(), tested),
+            unbroken(
+                new FinalModel(vertx, job, monitor.membership()).save(directory.model(), tested)),
             END_SECONDS,
             "saving the model");
     if (tested.map(found -> found.of(last.parametersHash())).filter(last::equals).isEmpty()) {

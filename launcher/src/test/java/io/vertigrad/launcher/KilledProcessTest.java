@@ -31,7 +31,7 @@ class KilledProcessTest {
   @CsvSource({"digits-sync, 150", "digits-async, 300"})
   void shouldGoOnFromTheCheckpointWhenServerAndWorkerAreKilled(String job, long last)
       throws Exception {
-    ProcessRun run = start(job, "servers.checkpointEvery=20", "steps=150");
+    ProcessRun run = start(job, "servers.checkpointEvery=20", "steps=150", "evaluator.count=0");
     run.await(() -> run.count("checkpointWritten") > 2);
 
     run.process("server", 0).destroyForcibly();

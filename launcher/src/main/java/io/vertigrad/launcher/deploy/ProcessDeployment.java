@@ -108,11 +108,14 @@ public final class ProcessDeployment implements Deployment {
   }
 
   private void ended(Role role, ChildProcess child) {
-    boolean over = stopping || coordinator.result().isComplete();
-    if (over || IN_GOOD_ORDER.contains(child.exitCode())) {
+    if (stopping || IN_GOOD_ORDER.contains(child.exitCode())) {
       return;
     }
     LOG.warn("{}", child.ending());
+    if (coordinator.result().isComplete()) {
+      endedLate(role, child);
+      return;
+    }
     coordinator.processEnded(
         child.pid(), "its process %s ended with %s".formatted(child.name(), child.exit()));
     String lost = restarts.lostWith(role);
@@ -122,6 +125,14 @@ public final class ProcessDeployment implements Deployment {
       broken.tryFail(new JobFailedException(child.ending() + "; " + lost));
     } else {
       replace(role, child);
+    }
+  }
+
+  private void endedLate(Role role, ChildProcess child) {
+    if (restarts.holdsModel(role)) {
+      broken.tryFail(
+          new JobFailedException(
+              child.ending() + "; the job was over by then, but its model not saved"));
     }
   }
 

@@ -17,12 +17,15 @@ final class Restarts {
 
   /** What is lost for good with a member of this role; empty when a replacement can go on. */
   String lostWith(Role role) {
-    boolean stage = role == Role.WORKER && job.pipeline().isPresent();
-    boolean keeps = role == Role.SERVER || stage;
-    return keeps && job.servers().checkpointEvery() == 0
+    return holdsModel(role) && job.servers().checkpointEvery() == 0
         ? "its parameters are lost, because servers.checkpointEvery is 0; with checkpoints it would"
             + " have been started again"
         : "";
+  }
+
+  /** True when a member of this role is the only one with its part of the model. */
+  boolean holdsModel(Role role) {
+    return role == Role.SERVER || role == Role.WORKER && job.pipeline().isPresent();
   }
 
   /** True when this process may be started once more; counts it. */
