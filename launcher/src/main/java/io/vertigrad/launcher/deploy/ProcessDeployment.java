@@ -112,12 +112,12 @@ public final class ProcessDeployment implements Deployment {
       return;
     }
     LOG.warn("{}", child.ending());
+    coordinator.processEnded(
+        child.pid(), "its process %s ended with %s".formatted(child.name(), child.exit()));
     if (coordinator.result().isComplete()) {
       endedLate(role, child);
       return;
     }
-    coordinator.processEnded(
-        child.pid(), "its process %s ended with %s".formatted(child.name(), child.exit()));
     String lost = restarts.lostWith(role);
     if (child.exitCode() == ExitStatus.BAD_INPUT) {
       broken.tryFail(new InputException(child.name() + ": " + child.lastLine()));
