@@ -88,9 +88,9 @@ final class Knock {
 
   private String nobody() {
     return ("no coordinator answered on %s within %d s (workers.waitSeconds): check that it runs,"
-            + " that its job file has the same name (job: \"%s\"), that this node joined its cluster"
-            + " (cluster.host: %s, cluster.members: %s), and that both ends have certificates of"
-            + " one authority, or neither has any (cluster.certificate: %s)")
+            + " that its job file has the same name (job: \"%s\"), that this node joined its"
+            + " cluster (cluster.host: %s, cluster.members: %s), and that both ends have"
+            + " certificates of one authority, or neither has any (cluster.certificate: %s)")
         .formatted(
             job.addresses().coordinator(),
             job.workers().waitSeconds(),
