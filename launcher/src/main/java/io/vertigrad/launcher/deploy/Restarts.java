@@ -5,7 +5,11 @@ import io.vertigrad.verticles.job.JobConfig;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Which members of a job can come back after they died, and how often they are started again. */
+/**
+ * Which members of a job can come back after they died, and how often they are started again.
+ *
+ * <p>Processes may end at once: usable from any thread.
+ */
 final class Restarts {
 
   private final JobConfig job;
@@ -29,7 +33,7 @@ final class Restarts {
   }
 
   /** True when this process may be started once more; counts it. */
-  boolean claim(String process) {
+  synchronized boolean claim(String process) {
     boolean left = made(process) < limit();
     if (left) {
       made.merge(process, 1, Integer::sum);
@@ -38,7 +42,7 @@ final class Restarts {
   }
 
   /** How often this process was started again. */
-  int made(String process) {
+  synchronized int made(String process) {
     return made.getOrDefault(process, 0);
   }
 
