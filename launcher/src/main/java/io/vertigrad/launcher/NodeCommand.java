@@ -7,6 +7,7 @@ import io.vertigrad.launcher.deploy.ParentWatch;
 import io.vertigrad.launcher.deploy.RoleVerticles;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.coordinator.JoinException;
 import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
@@ -78,6 +79,12 @@ final class NodeCommand implements Callable<Integer> {
         return participation.play(role) ? ExitStatus.OK : ExitStatus.JOB_FAILED;
       } catch (CoordinatorLostException lost) {
         awaitReturn(lost);
+      } catch (JoinException refused) {
+        if (!refused.late()) {
+          throw refused;
+        }
+        LOG.info("nothing is left to do: {}", refused.getMessage());
+        return ExitStatus.OK;
       }
     }
   }

@@ -6,6 +6,7 @@ import io.vertigrad.launcher.deploy.Crew;
 import io.vertigrad.launcher.deploy.Deployment;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.JobFailedException;
+import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
 import io.vertigrad.launcher.deploy.RoleVerticles;
 import io.vertigrad.launcher.deploy.WaitingRoom;
@@ -139,14 +140,9 @@ final class TrainingRun {
   }
 
   private Deployment processes(Crew crew) {
-    return new ProcessDeployment(
-        vertx,
-        job,
-        crew,
-        directory,
-        joinAddress,
-        VertigradApplication.class.getName(),
-        monitor::say);
+    NodeLaunch launch =
+        new NodeLaunch(job, directory, joinAddress, VertigradApplication.class.getName());
+    return new ProcessDeployment(vertx, crew, launch, coordinator, monitor::say);
   }
 
   private void open(boolean clustered) {
@@ -160,17 +156,23 @@ final class TrainingRun {
   }
 
   private Future<JsonObject> ended() {
-    Promise<JsonObject> ended = Promise.promise();
-    coordinator.result().onSuccess(ended::tryComplete);
-    deployment.broken().onFailure(ended::tryFail);
-    return ended.future();
+    return unbroken(coordinator.result());
+  }
+
+  /** The same, unless the members' processes break down before. */
+  private <T> Future<T> unbroken(Future<T> awaited) {
+    Promise<T> outcome = Promise.promise();
+    awaited.onSuccess(outcome::tryComplete).onFailure(outcome::tryFail);
+    deployment.broken().onFailure(outcome::tryFail);
+    return outcome.future();
   }
 
   private void conclude() {
     Optional<Evaluated> tested = monitor.progress().wholeTestSet();
     Evaluated last =
         Await.result(
-            new FinalModel(vertx, job, monitor.membership()).save(directory.model(), tested),
+            unbroken(
+                new FinalModel(vertx, job, monitor.membership()).save(directory.model(), tested)),
             END_SECONDS,
             "saving the model");
     if (tested.map(found -> found.of(last.parametersHash())).filter(last::equals).isEmpty()) {

@@ -51,7 +51,8 @@ public final class BusNode {
             false,
             Optional.empty(),
             Optional.empty(),
-            Optional.empty());
+            Optional.empty(),
+            0);
     ClusterStart start = new ClusterStart("vertigrad-benchmarks", config);
     Vertx vertx = start.start().await(START_SECONDS, TimeUnit.SECONDS);
     return new BusNode(vertx, start.joinAddress());

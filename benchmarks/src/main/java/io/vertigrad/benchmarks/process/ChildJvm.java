@@ -66,7 +66,18 @@ public final class ChildJvm implements AutoCloseable {
   public static ChildJvm start(
       String name, Class<?> main, List<String> options, Map<String, String> environment)
       throws IOException {
-    List<String> command = new ArrayList<>();
+    return start(name, main, options, environment, Processors.any());
+  }
+
+  /** The same on some of the machine's processors only. */
+  public static ChildJvm start(
+      String name,
+      Class<?> main,
+      List<String> options,
+      Map<String, String> environment,
+      Processors processors)
+      throws IOException {
+    List<String> command = new ArrayList<>(processors.prefix());
     command.add(ProcessHandle.current().info().command().orElse("java"));
     command.addAll(options);
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));

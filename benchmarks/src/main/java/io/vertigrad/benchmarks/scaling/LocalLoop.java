@@ -52,7 +52,7 @@ final class LocalLoop {
             "the local loop",
             data,
             new ShuffledSampler(data.size(), 0, job.seed()),
-            BatchConfig.of(job.workers().batch(), job.seed()),
+            BatchConfig.of(job.workers().batch(), job.workers().dropLast(), job.seed()),
             Augmentation.none());
     this.gradient = new float[model.layout().trainable()];
     this.parameters = new float[gradient.length];

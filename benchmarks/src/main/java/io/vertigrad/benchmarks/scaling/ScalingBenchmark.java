@@ -40,12 +40,16 @@ public final class ScalingBenchmark implements Benchmark {
     List<TrainingCase> cases = cases(model, samples);
     Map<String, List<Double>> hidden = new HashMap<>();
     Contest contest = new Contest();
-    contest.enter("local", () -> localLoop(cases.get(0)));
+    contest.enter("local", () -> localLoops(cases.get(0), 1));
+    contest.enter("two", () -> localLoops(cases.get(0), 2));
     cases.forEach(one -> contest.enter(one.toString(), () -> train(one, hidden)));
     Map<String, Repetitions> measured = contest.runCold(quick ? 1 : 3);
     BenchmarkRow local =
         BenchmarkRow.of(model + ", local loop", "samples/s", measured.get("local"));
     report.add(local);
+    report.add(
+        BenchmarkRow.of(model + ", two local loops at once", "samples/s", measured.get("two"))
+            .over(local));
     for (TrainingCase one : cases) {
       BenchmarkRow row =
           BenchmarkRow.of(one.toString(), "samples/s", measured.get(one.toString())).over(local);
@@ -82,14 +86,27 @@ public final class ScalingBenchmark implements Benchmark {
     return run.samplesPerSecond();
   }
 
-  private static double localLoop(TrainingCase training) throws Exception {
-    try (ChildJvm loop =
-        ChildJvm.start("local loop", LocalLoop.class, ChildJvm.productOptions("2g"), ENVIRONMENT)) {
-      JsonObject question =
-          new JsonObject()
-              .put("job", training.job())
-              .put("steps", (int) (training.samples() / TrainingCase.BATCH));
-      return loop.ask(question, LIMIT_SECONDS).getDouble("samplesPerSecond");
+  /** Samples per second of loops side by side that share nothing but the machine. */
+  private static double localLoops(TrainingCase training, int count) throws Exception {
+    JsonObject question =
+        new JsonObject()
+            .put("job", training.job())
+            .put("steps", (int) (training.samples() / TrainingCase.BATCH));
+    List<ChildJvm> loops = new ArrayList<>();
+    try {
+      for (int i = 0; i < count; i++) {
+        loops.add(
+            ChildJvm.start(
+                "local loop " + i, LocalLoop.class, ChildJvm.productOptions("2g"), ENVIRONMENT));
+      }
+      loops.forEach(loop -> loop.tell(question));
+      double all = 0;
+      for (ChildJvm loop : loops) {
+        all += loop.answer(LIMIT_SECONDS).getDouble("samplesPerSecond");
+      }
+      return all;
+    } finally {
+      loops.forEach(ChildJvm::close);
     }
   }
 }

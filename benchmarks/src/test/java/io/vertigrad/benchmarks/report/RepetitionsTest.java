@@ -3,7 +3,10 @@ package io.vertigrad.benchmarks.report;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class RepetitionsTest {
 
@@ -23,6 +26,18 @@ class RepetitionsTest {
 
     assertEquals(25, measured.median(), 1e-12);
     assertEquals(39.7, measured.percentile(99), 1e-12);
+  }
+
+  /** Ranks of the tables for a sign test: 2nd of 10, 14th of 40, all of 5. */
+  @ParameterizedTest
+  @CsvSource({"10, 2, 9", "40, 14, 27", "6, 1, 6", "5, 1, 5", "1, 1, 1"})
+  void shouldGiveTheRanksOfASignTestWhenAskedWhereTheMedianLies(int count, int from, int to) {
+    double[] ranks = IntStream.rangeClosed(1, count).asDoubleStream().toArray();
+
+    Repetitions interval = new Repetitions(ranks).medianInterval();
+
+    assertEquals(from, interval.min());
+    assertEquals(to, interval.max());
   }
 
   @Test

@@ -22,8 +22,8 @@ public record BatchConfig(int size, boolean dropLast, int ahead, long timeoutMil
     }
   }
 
-  /** Batches of this size, partial last ones included, three kept ready, a minute's patience. */
-  public static BatchConfig of(int size, long seed) {
-    return new BatchConfig(size, false, DEFAULT_AHEAD, DEFAULT_TIMEOUT_MILLIS, seed);
+  /** Batches of this size, three kept ready, a minute's patience. */
+  public static BatchConfig of(int size, boolean dropLast, long seed) {
+    return new BatchConfig(size, dropLast, DEFAULT_AHEAD, DEFAULT_TIMEOUT_MILLIS, seed);
   }
 }

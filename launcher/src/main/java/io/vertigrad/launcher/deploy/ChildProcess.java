@@ -22,6 +22,9 @@ final class ChildProcess {
 
   private static final int LAST_LINES = 5;
 
+  /** Exit codes above are this and the signal that ended the process. */
+  private static final int SIGNALS = 128;
+
   private final String name;
   private final Path log;
   private final Process process;
@@ -66,10 +69,20 @@ final class ChildProcess {
     return process.onExit();
   }
 
-  /** How it ended, for a person: exit code and last lines of its log. */
+  /** Its exit code, and the signal that it stands for. */
+  String exit() {
+    int code = process.exitValue();
+    return code > SIGNALS
+        ? "exit code %d (signal %d)".formatted(code, code - SIGNALS)
+        : "exit code " + code;
+  }
+
+  /** How it ended, for a person: exit code, log, and the log's end if it ended by itself. */
   String ending() {
-    return "%s (process %d) ended with exit code %d; %s ends with: %s"
-        .formatted(name, pid(), process.exitValue(), log, String.join(" | ", lastLines()));
+    String ending = "%s (process %d) ended with %s".formatted(name, pid(), exit());
+    return exitCode() > SIGNALS
+        ? "%s; log: %s".formatted(ending, log)
+        : "%s; %s ends with: %s".formatted(ending, log, String.join(" | ", lastLines()));
   }
 
   /** The last thing it said. */

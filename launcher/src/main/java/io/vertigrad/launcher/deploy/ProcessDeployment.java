@@ -2,35 +2,44 @@ package io.vertigrad.launcher.deploy;
 
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
-import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
 import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.EventPublisher;
+import io.vertigrad.verticles.metrics.TrainingEvent.ProcessRestarted;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Members of a job, each as a process of this machine, joined over the cluster.
  *
- * <p>A worker that dies is reported and the job goes on; a server that dies ends it, and so does a
- * member that finds its input wrong.
+ * <p>One that dies is started again, a few times, if a replacement can go on from where the job is.
+ * A server or stage that dies without checkpoints ends the job, and so does a member that finds its
+ * input wrong.
  */
 public final class ProcessDeployment implements Deployment {
 
+  private static final Logger LOG = LoggerFactory.getLogger(ProcessDeployment.class);
   private static final long STOP_SECONDS = 5;
 
+  /** Ctrl-C reaches this process and its children at once; whoever came too late ends well. */
+  private static final Set<Integer> IN_GOOD_ORDER = Set.of(ExitStatus.OK, 130);
+
   private final Vertx vertx;
-  private final JobConfig job;
   private final Crew crew;
-  private final RunDirectory directory;
-  private final String joinAddress;
-  private final String mainClass;
+  private final NodeLaunch launch;
+  private final CoordinatorVerticle coordinator;
   private final Consumer<String> report;
+  private final EventPublisher events;
+  private final Restarts restarts;
   private final List<ChildProcess> children = new ArrayList<>();
   private final Promise<Void> broken = Promise.promise();
   private volatile boolean stopping;
@@ -39,25 +48,23 @@ public final class ProcessDeployment implements Deployment {
    * Prepares the processes.
    *
    * @param crew whom to start
-   * @param joinAddress where they join, {@code HOST:PORT}
-   * @param mainClass the command line's, started with {@code node}
-   * @param report takes a line about a member that died while the job goes on
+   * @param launch how
+   * @param coordinator is told who died, and knows when the job is over
+   * @param report takes a line about a member that died and is not started again
    */
   public ProcessDeployment(
       Vertx vertx,
-      JobConfig job,
       Crew crew,
-      RunDirectory directory,
-      String joinAddress,
-      String mainClass,
+      NodeLaunch launch,
+      CoordinatorVerticle coordinator,
       Consumer<String> report) {
     this.vertx = vertx;
-    this.job = job;
     this.crew = crew;
-    this.directory = directory;
-    this.joinAddress = joinAddress;
-    this.mainClass = mainClass;
+    this.launch = launch;
+    this.coordinator = coordinator;
     this.report = report;
+    events = new EventPublisher(vertx, launch.job().addresses());
+    restarts = new Restarts(launch.job());
   }
 
   @Override
@@ -65,7 +72,7 @@ public final class ProcessDeployment implements Deployment {
     try {
       for (Role role : Role.values()) {
         for (int i = 0; i < crew.count(role); i++) {
-          launch(role, RoleVerticles.name(job, role) + "-" + i);
+          launch(role, RoleVerticles.name(launch.job(), role) + "-" + i);
         }
       }
       return Future.succeededFuture();
@@ -95,37 +102,63 @@ public final class ProcessDeployment implements Deployment {
     if (stopping) {
       return;
     }
-    List<String> arguments =
-        List.of(
-            "node",
-            ChildProcess.WITH_PARENT,
-            "--role",
-            RoleVerticles.name(job, role),
-            "--join",
-            joinAddress,
-            directory.job().toString());
-    ChildProcess child = ChildProcess.start(name, directory.log(name), mainClass, arguments);
+    ChildProcess child = launch.start(role, name, restarts.made(name));
     children.add(child);
     child.onExit().thenRun(() -> ended(role, child));
   }
 
   private void ended(Role role, ChildProcess child) {
-    if (stopping) {
+    if (stopping || IN_GOOD_ORDER.contains(child.exitCode())) {
       return;
     }
+    LOG.warn("{}", child.ending());
+    coordinator.processEnded(
+        child.pid(), "its process %s ended with %s".formatted(child.name(), child.exit()));
+    if (coordinator.result().isComplete()) {
+      endedLate(role, child);
+      return;
+    }
+    String lost = restarts.lostWith(role);
     if (child.exitCode() == ExitStatus.BAD_INPUT) {
       broken.tryFail(new InputException(child.name() + ": " + child.lastLine()));
-    } else if (role == Role.SERVER) {
-      broken.tryFail(new JobFailedException(child.ending()));
+    } else if (!lost.isEmpty()) {
+      broken.tryFail(new JobFailedException(child.ending() + "; " + lost));
     } else {
-      report.accept(child.ending());
-      report.accept("replace it with: " + replacement(role));
+      replace(role, child);
     }
   }
 
-  private String replacement(Role role) {
-    return "./vertigrad node --role %s --join %s %s"
-        .formatted(RoleVerticles.name(job, role), joinAddress, directory.job());
+  private void endedLate(Role role, ChildProcess child) {
+    if (restarts.holdsModel(role)) {
+      broken.tryFail(
+          new JobFailedException(
+              child.ending() + "; the job was over by then, but its model not saved"));
+    }
+  }
+
+  private void replace(Role role, ChildProcess child) {
+    String name = child.name();
+    if (!restarts.claim(name)) {
+      report.accept(
+          "%s; it was started again %d times before (cluster.restarts)"
+              .formatted(child.ending(), restarts.limit()));
+      report.accept("replace it with: " + launch.byHand(role));
+      return;
+    }
+    try {
+      launch(role, name);
+      events.publish(
+          new ProcessRestarted(
+              System.currentTimeMillis(),
+              name,
+              restarts.made(name),
+              restarts.limit(),
+              child.ending()));
+    } catch (IOException e) {
+      broken.tryFail(
+          new JobFailedException(
+              "%s; it could not be started again: %s".formatted(child.ending(), e.getMessage())));
+    }
   }
 
   private synchronized void stopAll() {

@@ -11,6 +11,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
+import io.vertigrad.verticles.metrics.TrainingEvent.ProcessRestarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.verticles.metrics.TrainingEvent.StallFound;
 import io.vertigrad.verticles.metrics.TrainingEvent.UpdateRefused;
@@ -98,6 +99,12 @@ final class EventText {
     if (event instanceof MemberLeft left && !left.reason().startsWith("finished")) {
       return Optional.of(
           format("%s left: %s", job.nameOf(left.role(), left.rank()), left.reason()));
+    }
+    if (event instanceof ProcessRestarted again) {
+      return Optional.of(
+          format(
+              "%s; started again (restart %d of at most %d, cluster.restarts)",
+              again.reason(), again.restart(), again.limit()));
     }
     if (event instanceof UpdateRefused refused) {
       return Optional.of(

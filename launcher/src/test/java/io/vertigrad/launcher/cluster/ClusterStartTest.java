@@ -65,7 +65,8 @@ class ClusterStartTest {
             false,
             Optional.of("a.pem"),
             Optional.empty(),
-            Optional.empty());
+            Optional.empty(),
+            0);
 
     assertEquals(
         "cluster: certificate is given, expected certificate, key and authority together; see"
@@ -190,7 +191,7 @@ class ClusterStartTest {
 
   private static ClusterConfig config(String host, List<String> members, boolean insecure) {
     return new ClusterConfig(
-        host, 16_701, members, insecure, Optional.empty(), Optional.empty(), Optional.empty());
+        host, 16_701, members, insecure, Optional.empty(), Optional.empty(), Optional.empty(), 0);
   }
 
   private static ClusterConfig tls(Path certificate, Path key, Path authority) {
@@ -201,7 +202,8 @@ class ClusterStartTest {
         false,
         Optional.of(certificate.toString()),
         Optional.of(key.toString()),
-        Optional.of(authority.toString()));
+        Optional.of(authority.toString()),
+        0);
   }
 
   private static ClusterConfig joining(ClusterConfig config, String member) {
@@ -212,7 +214,8 @@ class ClusterStartTest {
         false,
         config.certificate(),
         config.key(),
-        config.authority());
+        config.authority(),
+        config.restarts());
   }
 
   private static String refusal(ClusterConfig config) {

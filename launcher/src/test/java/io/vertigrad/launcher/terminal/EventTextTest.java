@@ -7,6 +7,7 @@ import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.metrics.TrainingEvent.ProcessRestarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.StallFound;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
@@ -53,6 +54,22 @@ final class EventTextTest {
                     "worker 1",
                     "shard 0, partition 3 waits for step 17 of worker 1",
                     ""),
+                JOB)
+            .orElseThrow());
+  }
+
+  @Test
+  void shouldSayThatADeadProcessWasStartedAgainAndHowOftenItMayBe() {
+    assertEquals(
+        "server-0 (process 7) ended with exit code 137 (signal 9); log: a.log; started again"
+            + " (restart 1 of at most 3, cluster.restarts)",
+        EventText.of(
+                new ProcessRestarted(
+                    0,
+                    "server-0",
+                    1,
+                    3,
+                    "server-0 (process 7) ended with exit code 137 (signal 9); log: a.log"),
                 JOB)
             .orElseThrow());
   }

@@ -89,6 +89,11 @@ final class Attendee {
     return version == null ? OptionalLong.empty() : OptionalLong.of(version);
   }
 
+  /** True when it said that it went on from what an earlier incarnation had left. */
+  boolean restored() {
+    return status.getBoolean("restored", false);
+  }
+
   /** The step it said it is at, if it said so. */
   OptionalLong step() {
     Long step = status.getLong("step");

@@ -128,7 +128,7 @@ public final class CoordinatorClient {
         new JoinRequest(
             role,
             UUID.randomUUID().toString(),
-            "%s pid %d".formatted(job.cluster().host(), ProcessHandle.current().pid()),
+            NodeName.of(job, ProcessHandle.current().pid()),
             JobTerms.of(job),
             layout,
             status);

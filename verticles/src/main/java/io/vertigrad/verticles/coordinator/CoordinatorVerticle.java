@@ -24,6 +24,7 @@ public final class CoordinatorVerticle extends VerticleBase {
   private static final long RIVAL_MILLIS = 500;
 
   private final Promise<JsonObject> result = Promise.promise();
+  private JobConfig job;
   private Roster roster;
 
   /**
@@ -51,9 +52,17 @@ public final class CoordinatorVerticle extends VerticleBase {
     return stopped.future();
   }
 
+  /**
+   * Whoever of the job lived in this process of this machine is gone, and is not waited for; from
+   * any thread, once deployed.
+   */
+  public void processEnded(long pid, String how) {
+    context.runOnContext(go -> roster.lost(NodeName.of(job, pid), how));
+  }
+
   @Override
   public Future<?> start() {
-    JobConfig job = JobConfig.read("-conf", config());
+    job = JobConfig.read("-conf", config());
     StrategyFactory strategy =
         StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
     Courier courier = new Courier(vertx, job.addresses(), result);

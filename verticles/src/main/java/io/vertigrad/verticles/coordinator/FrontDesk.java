@@ -46,7 +46,7 @@ final class FrontDesk {
       Admission admission = roster.join(JoinRequest.fromJson(request));
       return state(LATEST).put("admitted", admission.toJson());
     } catch (JoinException e) {
-      return refused(e.getMessage()).put("retry", e.worthRetrying());
+      return refused(e.getMessage()).put("retry", e.worthRetrying()).put("late", e.late());
     }
   }
 

@@ -55,10 +55,13 @@ final class Gate {
 
   private void checkOpen(Role role) {
     if (course.state().over()) {
-      throw new JoinException("the job is over: " + course.reason());
+      String over = "the job is over: " + course.reason();
+      throw course.reason().equals(Roster.FINISHED)
+          ? JoinException.late(over)
+          : new JoinException(over);
     }
     if (role == Role.WORKER && progress.ended(config.lastVersion())) {
-      throw new JoinException("the job has reached its last version, " + config.lastVersion());
+      throw JoinException.late("the job has reached its last version, " + config.lastVersion());
     }
   }
 
@@ -75,7 +78,7 @@ final class Gate {
     String full =
         "the job has all %d of its %ss (%s); it takes a place only when one is lost"
             .formatted(capacity, request.role().lower(), holders);
-    throw new JoinException(who + full + moreWorkers(request.role()), true);
+    throw JoinException.full(who + full + moreWorkers(request.role()));
   }
 
   /** Where each worker has a share of the data, one more would have none. */

@@ -38,6 +38,7 @@ record JobTerms(JsonObject values) {
           "engine",
           "workers.count",
           "workers.sampler",
+          "workers.dropLast",
           "servers.count",
           "exchange.type",
           "exchange.compression",

@@ -6,18 +6,35 @@ public final class JoinException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   private final boolean worthRetrying;
+  private final boolean late;
 
   public JoinException(String message) {
-    this(message, false);
+    this(message, false, false);
   }
 
-  JoinException(String message, boolean worthRetrying) {
+  private JoinException(String message, boolean worthRetrying, boolean late) {
     super(message, null, false, false);
     this.worthRetrying = worthRetrying;
+    this.late = late;
+  }
+
+  /** Whoever holds the place may be dead. */
+  static JoinException full(String message) {
+    return new JoinException(message, true, false);
+  }
+
+  /** The job has come to a good end, or is about to. */
+  static JoinException late(String message) {
+    return new JoinException(message, false, true);
   }
 
   /** True when the place may become free, because whoever holds it may be dead. */
   boolean worthRetrying() {
     return worthRetrying;
+  }
+
+  /** True when nothing is left to do, and nothing has gone wrong. */
+  public boolean late() {
+    return late;
   }
 }

@@ -62,6 +62,8 @@ final class Knock {
     } else if (body.getBoolean("retry", false)) {
       tellOnce(body.getString("refused"));
       again(body.getString("refused"));
+    } else if (body.getBoolean("late", false)) {
+      answer.fail(JoinException.late(body.getString("refused")));
     } else {
       answer.fail(new JoinException(body.getString("refused")));
     }
@@ -86,13 +88,15 @@ final class Knock {
 
   private String nobody() {
     return ("no coordinator answered on %s within %d s (workers.waitSeconds): check that it runs,"
-            + " that its job file has the same name (job: \"%s\"), and that this node joined its"
-            + " cluster (cluster.host: %s, cluster.members: %s)")
+            + " that its job file has the same name (job: \"%s\"), that this node joined its"
+            + " cluster (cluster.host: %s, cluster.members: %s), and that both ends have"
+            + " certificates of one authority, or neither has any (cluster.certificate: %s)")
         .formatted(
             job.addresses().coordinator(),
             job.workers().waitSeconds(),
             job.addresses().job(),
             job.cluster().host(),
-            job.cluster().members());
+            job.cluster().members(),
+            job.cluster().certificate().orElse("none"));
   }
 }

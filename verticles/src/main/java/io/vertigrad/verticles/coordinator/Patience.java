@@ -87,7 +87,8 @@ final class Patience {
   private Optional<String> unrestored(long version) {
     return attendance.readyServers().stream()
         .filter(server -> !server.published() && server.admission().incarnation() > 0)
-        .filter(server -> version > 0 && server.version().equals(OptionalLong.of(0)))
+        .filter(server -> version > 0 && !server.restored())
+        .filter(server -> server.version().equals(OptionalLong.of(0)))
         .findFirst()
         .map(
             server ->

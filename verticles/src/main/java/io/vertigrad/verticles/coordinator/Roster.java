@@ -130,6 +130,12 @@ final class Roster {
     settle();
   }
 
+  /** Lets everybody go who lived in a process that has ended. */
+  void lost(String node, String how) {
+    attendance.all().filter(a -> a.node().equals(node)).forEach(gone -> remove(gone, how));
+    settle();
+  }
+
   /** True while a server's answer to this proposal matters. */
   boolean awaits(int epoch, int server) {
     return changes.awaits(epoch, server);

@@ -40,6 +40,7 @@ final class EvaluationLoop {
   private final BlockingQueue<Promise<JsonObject>> commands = new LinkedBlockingQueue<>(COMMANDS);
   private volatile boolean stopping;
   private long tested;
+  private boolean inVain;
 
   /**
    * @param wake makes a pull that waits look whether it is still wanted
@@ -87,7 +88,8 @@ final class EvaluationLoop {
 
   private void work() throws InterruptedException {
     boolean over = tested >= plan.lastVersion();
-    Promise<JsonObject> command = commands.poll(over ? IDLE_MILLIS : 0, TimeUnit.MILLISECONDS);
+    long idleMillis = over || inVain ? IDLE_MILLIS : 0;
+    Promise<JsonObject> command = commands.poll(idleMillis, TimeUnit.MILLISECONDS);
     if (command != null) {
       obey(command);
     } else if (!over) {
@@ -96,9 +98,11 @@ final class EvaluationLoop {
   }
 
   private void testNext() {
+    inVain = false;
     try {
       source.pull(plan.after(tested), () -> stopping || !commands.isEmpty()).ifPresent(this::test);
     } catch (UnansweredException notYet) {
+      inVain = true;
       LOG.debug("no version {} yet, waits again: {}", plan.after(tested), notYet.getMessage());
     }
   }

@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param certificate PEM file of this node's certificate chain, for mutual TLS on the event bus
  * @param key PEM file of its private key
  * @param authority PEM file of the authority that signed every member's certificate
+ * @param restarts how often a member that {@code train --processes} started is started again
  */
 public record ClusterConfig(
     String host,
@@ -22,7 +23,8 @@ public record ClusterConfig(
     boolean insecure,
     Optional<String> certificate,
     Optional<String> key,
-    Optional<String> authority) {
+    Optional<String> authority,
+    int restarts) {
 
   static ClusterConfig read(Settings section) {
     ClusterConfig config =
@@ -33,7 +35,8 @@ public record ClusterConfig(
             section.flag("insecure", false),
             Optional.ofNullable(section.string("certificate", null)),
             Optional.ofNullable(section.string("key", null)),
-            Optional.ofNullable(section.string("authority", null)));
+            Optional.ofNullable(section.string("authority", null)),
+            section.integer("restarts", 3, 0, 1_000_000));
     section.refuseUnknown();
     return config;
   }

@@ -10,11 +10,18 @@ import java.util.Optional;
  * @param minimum with fewer than this the job waits for more
  * @param batch samples per gradient and worker
  * @param sampler {@code distributed}: each sees its own share; {@code none}: each shuffles all
+ * @param dropLast whether an epoch's last batch is left out where it is smaller
  * @param threads threads one worker computes on
  * @param waitSeconds how long the job waits for members before it fails, naming who is missing
  */
 public record WorkersConfig(
-    int count, int minimum, int batch, String sampler, int threads, int waitSeconds) {
+    int count,
+    int minimum,
+    int batch,
+    String sampler,
+    boolean dropLast,
+    int threads,
+    int waitSeconds) {
 
   private static final int MOST = 4096;
 
@@ -33,6 +40,7 @@ public record WorkersConfig(
             section.integer("minimum", pipeline.isPresent() ? count : 1, 1, count),
             batch(section, pipeline.map(PipelineConfig::replicas).orElse(count)),
             section.choice("sampler", "distributed", "distributed", "none"),
+            section.flag("dropLast", false),
             section.integer("threads", 1, 1, 1024),
             section.integer("waitSeconds", 120, 1, 86_400));
     section.refuseUnknown();

@@ -199,6 +199,17 @@ public sealed interface TrainingEvent {
   record CheckpointFailed(long timeMillis, int shard, long version, String reason)
       implements TrainingEvent {}
 
+  /**
+   * The process of a member died, and another was started in its place.
+   *
+   * @param process its name in the run's {@code logs}, such as {@code server-0}
+   * @param restart how often that has happened to it, from 1
+   * @param limit how often it may
+   * @param reason how it ended
+   */
+  record ProcessRestarted(long timeMillis, String process, int restart, int limit, String reason)
+      implements TrainingEvent {}
+
   /** From now on no worker begins another step; those that were begun are finished. */
   record JobPaused(long timeMillis) implements TrainingEvent {}
 

@@ -2,7 +2,6 @@ package io.vertigrad.verticles.peer;
 
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Score;
-import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.ModelPartitions;
 import io.vertigrad.verticles.exchange.ParameterHash;
@@ -11,6 +10,7 @@ import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
 import io.vertigrad.verticles.exchange.PartitionVersions;
 import io.vertigrad.verticles.exchange.PullRound;
 import io.vertigrad.verticles.exchange.SnapshotSource;
+import io.vertigrad.verticles.exchange.UnansweredException;
 import io.vertigrad.verticles.exchange.WindowedExchange;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.Partition;
@@ -101,7 +101,7 @@ final class AveragedReplicas implements SnapshotSource {
 
   private void requireSome(ReplicaMean mean) {
     if (mean.count() == 0) {
-      throw new ExchangeException(
+      throw new UnansweredException(
           "no worker of membership epoch %d is left to read parameters from"
               .formatted(membership.epoch()));
     }

@@ -1,15 +1,34 @@
 package io.vertigrad.verticles.pipeline;
 
+import io.vertigrad.verticles.job.WorkersConfig;
+
 /**
  * How many samples each step's batch has, for stages that see no data.
  *
  * @param share samples of an epoch that one replica sees
- * @param batch samples of a full batch; an epoch's last one may be smaller
+ * @param batch samples of a full batch; an epoch's last one may be smaller, or left out
  */
 record BatchSizes(long share, int batch) {
 
-  static BatchSizes of(long samples, int replicas, boolean shared, int batch) {
-    return new BatchSizes(shared ? (samples + replicas - 1) / replicas : samples, batch);
+  /**
+   * The sizes of a replica's batches.
+   *
+   * @throws IllegalArgumentException when every batch of an epoch is smaller and left out
+   */
+  static BatchSizes of(long samples, int replicas, WorkersConfig workers) {
+    boolean shared = !workers.sampler().equals("none");
+    long share = shared ? (samples + replicas - 1) / replicas : samples;
+    int batch = workers.batch();
+    if (!workers.dropLast()) {
+      return new BatchSizes(share, batch);
+    }
+    if (share < batch) {
+      throw new IllegalArgumentException(
+          ("workers.batch is %d and workers.dropLast is true, but an epoch of a replica has %d"
+                  + " samples: nothing is left; use smaller batches")
+              .formatted(batch, share));
+    }
+    return new BatchSizes(share - share % batch, batch);
   }
 
   /** Samples of the batch of a step. */

@@ -9,8 +9,10 @@ import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
 import io.vertigrad.verticles.strategy.decentral.LocalGradient;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategy;
+import io.vertigrad.verticles.worker.GroupWork;
 import io.vertigrad.verticles.worker.LoopProgress;
 import io.vertigrad.verticles.worker.StepGate;
+import io.vertigrad.verticles.worker.Tally;
 import io.vertx.core.Future;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
@@ -20,7 +22,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One incarnation of a stage, from its first agreement with the others to the job's end. */
-final class StageSession {
+final class StageSession implements GroupWork.Session {
 
   private static final Logger LOG = LoggerFactory.getLogger(StageSession.class);
   private static final long CLOSE_NANOS = 2_000_000_000;
@@ -35,9 +37,9 @@ final class StageSession {
   private final PeerStrategy strategy;
   private final Neighbours neighbours;
   private final StageVersions versions;
-  private final StageTally tally;
-  private long averagedNanos;
-  private long dataNanos;
+  private final Tally tally;
+  private long movedNanos;
+  private long waitedNanos;
 
   /**
    * A session that has not begun.
@@ -71,19 +73,22 @@ final class StageSession {
     neighbours = group.neighbours(job, setting.nanoClock());
     versions =
         new StageVersions(setting, replica, identity, group.neighbours(job, setting.nanoClock()));
-    tally = new StageTally(identity);
+    tally = new Tally(identity);
   }
 
   /** Listens to other stages and readers; blocks until they can send. */
-  void open() {
+  @Override
+  public void open() {
     Rendezvous.await(Future.all(group.open(), versions.open()), () -> false);
   }
 
-  void membershipChanged(Membership now) {
+  @Override
+  public void membershipChanged(Membership now) {
     group.membershipChanged(now);
   }
 
-  void wake() {
+  @Override
+  public void wake() {
     group.wake();
   }
 
@@ -109,18 +114,17 @@ final class StageSession {
   }
 
   /** Lets go of all addresses; waits no longer than a closing Vert.x takes. */
-  void close() {
+  @Override
+  public void close() {
     long limit = System.nanoTime() + CLOSE_NANOS;
     Rendezvous.await(
         Future.join(group.close(), versions.close()).otherwiseEmpty(),
         () -> System.nanoTime() > limit);
   }
 
-  LoopProgress progress() {
-    return tally.snapshot(
-        neighbours.movedNanos() + averagedNanos,
-        neighbours.waitedNanos() + dataNanos,
-        group.traffic());
+  @Override
+  public LoopProgress progress() {
+    return tally.snapshot();
   }
 
   private boolean mayStep() {
@@ -151,7 +155,7 @@ final class StageSession {
     replica.belongsTo(agreed.run());
     strategy.open(group.replicas(), false);
     replica.load();
-    tally.resumed(version());
+    tally.pulled(version());
     versions.reached(version());
     LOG.info("{}: goes on at step {}", name(), version());
   }
@@ -160,21 +164,31 @@ final class StageSession {
     long step = version();
     long started = setting.nanoClock().getAsLong();
     Batch batch = batches.of(step);
-    dataNanos += setting.nanoClock().getAsLong() - started;
+    tally.waited(setting.nanoClock().getAsLong() - started);
     strategy.begin();
     StageStep work = work(step, batch);
     long begun = setting.nanoClock().getAsLong();
     average(step, work);
     long averaged = setting.nanoClock().getAsLong();
-    averagedNanos += averaged - begun;
     setting.track().span("update", begun, averaged, step);
-    tally.stepped(
-        version(),
-        setting.sizes().epoch(step),
+    count(step, work, averaged - begun);
+    versions.reached(version());
+  }
+
+  /** Samples count in the last stage, which knows their loss. */
+  private void count(long step, StageStep work, long averagedNanos) {
+    long moved = neighbours.movedNanos();
+    long waited = neighbours.waitedNanos();
+    tally.computed(setting.sizes().epoch(step), work.computedNanos());
+    tally.waited(waited - waitedNanos);
+    tally.swapped(
         replica.model().hasLoss() ? setting.sizes().of(step) : 0,
         work.loss(),
-        work.computedNanos());
-    versions.reached(version());
+        version(),
+        moved - movedNanos + averagedNanos,
+        group.traffic());
+    movedNanos = moved;
+    waitedNanos = waited;
   }
 
   /** All of a step's actions; parameters stay as they are. */

@@ -39,14 +39,13 @@ final class StageThread extends WorkerThread {
     SplitModel split = StagePlan.split(job, model);
     StagePlan plan = StagePlan.of(job, split);
     Consumer<TrainingEvent> events = new EventPublisher(vertx, job.addresses())::publish;
-    boolean shared = !job.workers().sampler().equals("none");
     StageSetting setting =
         new StageSetting(
             vertx,
             job,
             plan,
             strategy,
-            BatchSizes.of(data.size(), pipeline.replicas(), shared, job.workers().batch()),
+            BatchSizes.of(data.size(), pipeline.replicas(), job.workers()),
             new StageCheckpoints(job, plan.hash(), events),
             data.size(),
             () -> DatasetProvider.open(job.data(), Split.TEST, loader),

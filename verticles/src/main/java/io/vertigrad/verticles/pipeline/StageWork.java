@@ -4,33 +4,25 @@ import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.job.PipelineConfig;
-import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.worker.Enrolment;
-import io.vertigrad.verticles.worker.LoopProgress;
-import io.vertigrad.verticles.worker.Work;
-import java.util.Optional;
+import io.vertigrad.verticles.worker.GroupWork;
+import io.vertigrad.verticles.worker.StepGate;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /**
- * A member's work in a pipeline: joins, builds the stage that its rank stands for, and computes it
- * until the job is over.
+ * A member's work in a pipeline: builds the stage that its rank stands for, and computes it until
+ * the job is over.
  */
-final class StageWork implements Work {
+final class StageWork extends GroupWork<StageSession> {
 
   private final StageSetting setting;
-  private final Enrolment enrolment;
   private final IntFunction<BatchSource> data;
   private final Supplier<SplitModel> splitting;
   private final PipelineConfig pipeline;
   private SplitModel split;
   private StageReplica replica;
-  private volatile boolean stopping;
-  private volatile Identity evicted;
-  private volatile Membership newest = Membership.NONE;
-  private volatile StageSession session;
-  private volatile LoopProgress progress = LoopProgress.NONE;
-  private volatile long samples;
 
   /**
    * Work that has not begun.
@@ -45,8 +37,8 @@ final class StageWork implements Work {
       SplitModel split,
       Supplier<SplitModel> splitting,
       IntFunction<BatchSource> data) {
+    super(enrolment, setting.job().addresses().jobHash());
     this.setting = setting;
-    this.enrolment = enrolment;
     this.split = split;
     this.splitting = splitting;
     this.data = data;
@@ -56,77 +48,38 @@ final class StageWork implements Work {
   @Override
   public boolean run() {
     try {
-      while (!stopping) {
-        Optional<Membership.Member> member = enrolment.join();
-        if (member.isEmpty()) {
-          return finished();
-        }
-        work(member.get());
-      }
-      return finished();
+      return super.run();
     } finally {
       closeStage();
     }
   }
 
-  /** Tells who takes part from now on. */
-  void membershipChanged(Membership now) {
-    newest = now;
-    StageSession running = session;
-    if (running != null) {
-      running.membershipChanged(now);
-    }
-  }
-
   @Override
-  public void stop() {
-    stopping = true;
-    wake();
-  }
-
-  @Override
-  public void evicted(int rank, int incarnation) {
-    evicted = identity(rank, incarnation);
-    wake();
-  }
-
-  @Override
-  public LoopProgress progress() {
-    return progress;
-  }
-
-  @Override
-  public long samplesOfAll() {
-    return samples;
-  }
-
-  private void work(Membership.Member member) {
-    Identity identity = identity(member.rank(), member.incarnation());
+  protected StageSession prepare(Identity identity, StepGate gate, BooleanSupplier stop) {
     Thread.currentThread()
-        .setName("%s of %s".formatted(name(member.rank()), setting.job().addresses().job()));
-    provide(pipeline.stageOf(member.rank()));
-    StageSession starting =
-        new StageSession(
-            setting,
-            replica,
-            identity,
-            enrolment.gate(),
-            () -> stopping || identity.equals(evicted));
-    session = starting;
+        .setName(
+            "%s of %s".formatted(pipeline.name(identity.rank()), setting.job().addresses().job()));
+    provide(pipeline.stageOf(identity.rank()));
+    return new StageSession(setting, replica, identity, gate, stop);
+  }
+
+  @Override
+  protected void work(StageSession session, int rank) {
+    int of = pipeline.replicaOf(rank);
     try (StepBatches batches =
-        new StepBatches(
-            () -> data.apply(pipeline.replicaOf(member.rank())),
-            pipeline,
-            member.rank(),
-            setting.sizes())) {
-      starting.open();
-      starting.membershipChanged(newest);
-      starting.run(batches, this::publish);
-    } finally {
-      publish(starting);
-      session = null;
-      starting.close();
+        new StepBatches(() -> data.apply(of), pipeline, rank, setting.sizes())) {
+      session.run(batches, this::publish);
     }
+  }
+
+  @Override
+  protected boolean finished() {
+    return replica != null && replica.vector().updates() >= setting.lastVersion();
+  }
+
+  @Override
+  protected double samples() {
+    return replica.vector().samples();
   }
 
   /** Keeps the stage it has when the rank still stands for it. */
@@ -149,29 +102,5 @@ final class StageWork implements Work {
       replica.close();
       replica = null;
     }
-  }
-
-  private void publish(StageSession from) {
-    samples = Math.round(replica.vector().samples());
-    progress = from.progress();
-  }
-
-  private boolean finished() {
-    return replica != null && replica.vector().updates() >= setting.lastVersion();
-  }
-
-  private void wake() {
-    StageSession running = session;
-    if (running != null) {
-      running.wake();
-    }
-  }
-
-  private String name(int rank) {
-    return pipeline.name(rank);
-  }
-
-  private Identity identity(int rank, int incarnation) {
-    return new Identity(setting.job().addresses().jobHash(), rank, incarnation);
   }
 }

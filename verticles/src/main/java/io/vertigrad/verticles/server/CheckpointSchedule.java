@@ -46,9 +46,12 @@ final class CheckpointSchedule {
         () -> folder.newestValid(shard, torn -> LOG.warn("checkpoint skipped: {}", torn)));
   }
 
-  /** Counts the interval from this version. */
-  void startAt(long version) {
-    triedVersion = version;
+  /** Counts the interval from here; a shard that nothing was restored of is written at once. */
+  void start(Shard shard) {
+    triedVersion = shard.version();
+    if (every > 0 && !shard.restored()) {
+      write(shard);
+    }
   }
 
   /** Begins a checkpoint when the interval is over and none is being written. */

@@ -6,6 +6,7 @@ import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.StrategyContext;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -25,6 +26,7 @@ final class PendingPulls {
   private final StrategyContext context;
   private final long deadlineMillis;
   private final Map<ExchangeId, Pull> waiting = new LinkedHashMap<>();
+  private Membership membership = Membership.NONE;
 
   private record Pull(PullRequest request, long sinceNanos, Promise<Frame> promise) {}
 
@@ -52,6 +54,12 @@ final class PendingPulls {
     return pull.promise().future();
   }
 
+  /** Takes over who begins where. */
+  void membershipChanged(Membership now) {
+    membership = now;
+    release();
+  }
+
   /** Answers whatever waited for the version that is there now. */
   void release() {
     if (!waiting.isEmpty()) {
@@ -72,7 +80,16 @@ final class PendingPulls {
 
   private boolean isReached(PullRequest request) {
     long wanted = Math.min(request.minimumVersion(), context.lastVersion());
-    return context.store().version() >= wanted;
+    return context.store().version() >= Math.min(wanted, begins(request.id()));
+  }
+
+  /** A server that fell back lets a worker begin earlier than it was told when it asked. */
+  private long begins(ExchangeId id) {
+    return membership
+        .worker(id.worker())
+        .filter(member -> member.incarnation() == id.incarnation())
+        .map(Membership.Member::activeFrom)
+        .orElse(Long.MAX_VALUE);
   }
 
   private Frame answer(PullRequest request) {

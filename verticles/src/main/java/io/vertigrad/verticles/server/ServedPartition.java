@@ -52,7 +52,7 @@ final class ServedPartition {
 
   void membershipChanged(Membership now) {
     fence.membershipChanged(now);
-    pulls.release();
+    pulls.membershipChanged(now);
   }
 
   void tick(long nowNanos) {

@@ -41,6 +41,7 @@ public final class Shard {
   private final SortedMap<Integer, ServedPartition> partitions = new TreeMap<>();
   private Membership membership = Membership.NONE;
   private String closed;
+  private boolean restored;
 
   /**
    * Serves a store under a strategy; nobody takes part until {@link #membershipChanged}.
@@ -137,6 +138,11 @@ public final class Shard {
     return versions().stream().min(Long::compare).orElse(config.lastVersion());
   }
 
+  /** True when it went back to a snapshot, of version 0 or later. */
+  public boolean restored() {
+    return restored;
+  }
+
   /** Whom the first partition waits for that has anybody waiting. */
   public Optional<HoldUp> heldUp() {
     return partitions.values().stream().flatMap(part -> part.heldUp().stream()).findFirst();
@@ -173,6 +179,7 @@ public final class Shard {
     require("layout", snapshot.layout(), store.layout());
     require("number of partitions", snapshot.partitions().size(), partitions.size());
     boolean sameRun = config.incarnation() > snapshot.incarnation();
+    restored = true;
     for (PartitionSnapshot part : snapshot.partitions()) {
       partitions.get(part.index()).restore(part, sameRun);
     }

@@ -54,11 +54,14 @@ final class ShardSeat implements Seat {
     shard.close(why);
   }
 
-  /** For the coordinator: {@code version}, {@code samples} and whom somebody waits for. */
+  /** For the coordinator: how far it is, whom somebody waits for, and if it was restored. */
   static JsonObject status(Shard shard) {
     ShardCounters counters = shard.counters();
     JsonObject status =
         new JsonObject().put("version", counters.version()).put("samples", counters.samples());
+    if (shard.restored()) {
+      status.put("restored", true);
+    }
     shard.heldUp().ifPresent(wait -> status.put("waiting", wait.toJson()));
     return status;
   }

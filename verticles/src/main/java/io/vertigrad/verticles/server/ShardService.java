@@ -48,7 +48,7 @@ final class ShardService {
 
   /** Begins to take frames. */
   Future<ShardService> open(Context context) {
-    checkpoints.startAt(shard.version());
+    checkpoints.start(shard);
     try {
       return strategy.deploy(context).map(this);
     } catch (Exception e) {
@@ -72,8 +72,8 @@ final class ShardService {
   }
 
   /**
-   * For the coordinator: {@code version}, {@code samples}, {@code waiting}; nothing without
-   * partitions.
+   * For the coordinator: {@code version}, {@code samples}, {@code restored}, {@code waiting};
+   * nothing without partitions.
    */
   JsonObject status() {
     return owns ? ShardSeat.status(shard) : new JsonObject();

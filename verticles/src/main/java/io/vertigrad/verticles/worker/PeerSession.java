@@ -23,7 +23,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /** One incarnation of a worker among its peers, from its first agreement to the job's end. */
-final class PeerSession {
+final class PeerSession implements GroupWork.Session {
 
   private static final long SNAPSHOT_NANOS = 50_000_000;
   private static final long CLOSE_NANOS = 2_000_000_000;
@@ -82,15 +82,18 @@ final class PeerSession {
   }
 
   /** Listens to peers and readers; blocks until they can send. */
-  void open() {
+  @Override
+  public void open() {
     Rendezvous.await(Future.all(peers.open(), hosted.open()), () -> false);
   }
 
-  void membershipChanged(Membership now) {
+  @Override
+  public void membershipChanged(Membership now) {
     peers.membershipChanged(now);
   }
 
-  void wake() {
+  @Override
+  public void wake() {
     peers.wake();
   }
 
@@ -117,14 +120,16 @@ final class PeerSession {
   }
 
   /** Lets go of both addresses; waits no longer than a closing Vert.x takes. */
-  void close() {
+  @Override
+  public void close() {
     long limit = System.nanoTime() + CLOSE_NANOS;
     Rendezvous.await(
         Future.join(peers.close(), hosted.close()).otherwiseEmpty(),
         () -> System.nanoTime() > limit);
   }
 
-  LoopProgress progress() {
+  @Override
+  public LoopProgress progress() {
     return tally.snapshot();
   }
 
@@ -161,7 +166,7 @@ final class PeerSession {
     long start = plan.nanoClock().getAsLong();
     Batch batch = batches.next();
     long ready = plan.nanoClock().getAsLong();
-    tally.waitedForData(ready - start);
+    tally.waited(ready - start);
     strategy.begin();
     long begun = plan.nanoClock().getAsLong();
     double loss = replica.compute(batch);
@@ -174,7 +179,7 @@ final class PeerSession {
     note(start, ready, begun, computed, ended);
     long swapping = begun - ready + ended - computed;
     boolean left = strategy.timing().skipped() > skipped;
-    tally.computed(batch, computed - begun);
+    tally.computed(batch.epoch(), computed - begun);
     tally.swapped(
         left ? 0 : batch.count(), loss, replica.vector().updates(), swapping, peers.traffic());
     watchDivergence(left, loss);

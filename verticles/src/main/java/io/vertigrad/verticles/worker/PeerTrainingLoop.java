@@ -6,32 +6,24 @@ import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
-import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
 import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Vertx;
 import java.util.List;
-import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 
 /**
- * A worker's work in a job without servers: joins, agrees with its peers, then batch, gradient and
+ * A worker's work in a job without servers: agrees with its peers, then batch, gradient and
  * exchange, and after the last step stays for those who still have some.
  */
-final class PeerTrainingLoop implements Work {
+final class PeerTrainingLoop extends GroupWork<PeerSession> {
 
   private final PeerTrainingPlan plan;
-  private final Enrolment enrolment;
   private final BatchesOfRank batches;
   private final PeerReplica replica;
-  private volatile boolean stopping;
-  private volatile Identity evicted;
-  private volatile Membership newest = Membership.NONE;
-  private volatile PeerSession session;
-  private volatile LoopProgress progress = LoopProgress.NONE;
   private volatile PeerExchange exchange;
-  private volatile long samples;
 
   /**
    * What a loop needs of its surroundings.
@@ -55,8 +47,8 @@ final class PeerTrainingLoop implements Work {
    */
   PeerTrainingLoop(
       PeerTrainingPlan plan, Model model, Enrolment enrolment, IntFunction<BatchSource> data) {
+    super(enrolment, plan.training().job());
     this.plan = plan;
-    this.enrolment = enrolment;
     this.batches = new BatchesOfRank(data);
     this.replica = new PeerReplica(model, plan);
   }
@@ -64,46 +56,8 @@ final class PeerTrainingLoop implements Work {
   @Override
   public boolean run() {
     try (batches) {
-      while (!stopping) {
-        Optional<Membership.Member> member = enrolment.join();
-        if (member.isEmpty()) {
-          return finished();
-        }
-        work(member.get());
-      }
-      return finished();
+      return super.run();
     }
-  }
-
-  /** Tells who takes part from now on. */
-  void membershipChanged(Membership now) {
-    newest = now;
-    PeerSession running = session;
-    if (running != null) {
-      running.membershipChanged(now);
-    }
-  }
-
-  @Override
-  public void stop() {
-    stopping = true;
-    wake();
-  }
-
-  @Override
-  public void evicted(int rank, int incarnation) {
-    evicted = identity(rank, incarnation);
-    wake();
-  }
-
-  @Override
-  public LoopProgress progress() {
-    return progress;
-  }
-
-  @Override
-  public long samplesOfAll() {
-    return samples;
   }
 
   @Override
@@ -112,41 +66,29 @@ final class PeerTrainingLoop implements Work {
     return known == null ? List.of() : List.of(known);
   }
 
-  private void work(Membership.Member member) {
-    Identity identity = identity(member.rank(), member.incarnation());
-    PeerSession starting =
-        new PeerSession(
-            plan, replica, identity, enrolment.gate(), () -> stopping || identity.equals(evicted));
-    session = starting;
-    try {
-      starting.open();
-      starting.membershipChanged(newest);
-      starting.run(batches.of(member.rank()), this::publish);
-    } finally {
-      publish(starting);
-      session = null;
-      starting.close();
-    }
+  @Override
+  protected PeerSession prepare(Identity identity, StepGate gate, BooleanSupplier stop) {
+    return new PeerSession(plan, replica, identity, gate, stop);
   }
 
-  private void publish(PeerSession from) {
-    samples = Math.round(replica.vector().samples());
-    exchange = from.exchange();
-    progress = from.progress();
+  @Override
+  protected void work(PeerSession session, int rank) {
+    session.run(batches.of(rank), this::publish);
   }
 
-  private boolean finished() {
+  @Override
+  protected boolean finished() {
     return replica.vector().updates() >= plan.training().lastVersion();
   }
 
-  private void wake() {
-    PeerSession running = session;
-    if (running != null) {
-      running.wake();
-    }
+  @Override
+  protected double samples() {
+    return replica.vector().samples();
   }
 
-  private Identity identity(int rank, int incarnation) {
-    return new Identity(plan.training().job(), rank, incarnation);
+  @Override
+  protected void publish(PeerSession from) {
+    exchange = from.exchange();
+    super.publish(from);
   }
 }

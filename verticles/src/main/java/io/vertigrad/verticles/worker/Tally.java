@@ -1,13 +1,12 @@
 package io.vertigrad.verticles.worker;
 
-import io.vertigrad.compute.Batch;
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.Traffic;
 import java.util.HashMap;
 import java.util.Map;
 
 /** Counts what a training loop does; belongs to its thread. */
-final class Tally {
+public final class Tally {
 
   private static final double NANOS_PER_SECOND = 1e9;
 
@@ -24,16 +23,18 @@ final class Tally {
   private long waitingNanos;
   private long refused;
 
-  Tally(Identity identity) {
+  public Tally(Identity identity) {
     this.identity = identity;
   }
 
-  void waitedForData(long nanos) {
+  /** Time in which nothing could be done: no data, or nothing of a neighbouring stage. */
+  public void waited(long nanos) {
     waitingNanos += nanos;
   }
 
-  void computed(Batch batch, long nanos) {
-    epoch = batch.epoch();
+  /** A gradient, of a batch of this epoch. */
+  public void computed(int ofEpoch, long nanos) {
+    epoch = ofEpoch;
     computingNanos += nanos;
   }
 
@@ -54,19 +55,21 @@ final class Tally {
   /**
    * A step without servers.
    *
-   * @param applied samples behind the gradient, 0 if it was left out
+   * @param applied samples behind the gradient, 0 if it was left out or is another's to count
+   * @param loss their mean; means nothing without samples
    * @param all traffic of the whole session
    */
-  void swapped(int applied, double loss, long newest, long nanos, Traffic all) {
+  public void swapped(int applied, double loss, long newest, long nanos, Traffic all) {
     step++;
     samples += applied;
-    lossSum += loss * applied;
+    lossSum += applied == 0 ? 0 : loss * applied;
     version = newest;
     exchangingNanos += nanos;
     traffic = all;
   }
 
-  void pulled(long newest) {
+  /** Goes on from a version. */
+  public void pulled(long newest) {
     version = newest;
   }
 
@@ -75,7 +78,8 @@ final class Tally {
     return step;
   }
 
-  LoopProgress snapshot() {
+  /** The counters as they are. */
+  public LoopProgress snapshot() {
     return new LoopProgress(
         identity.rank(),
         identity.incarnation(),

@@ -118,11 +118,11 @@ final class TrainingSession {
     long start = nanoClock.getAsLong();
     Batch batch = batches.next();
     long ready = nanoClock.getAsLong();
-    tally.waitedForData(ready - start);
+    tally.waited(ready - start);
     double loss = model.gradient(batch);
     Optional<Partition> broken = replica.gradient().computed();
     long computed = nanoClock.getAsLong();
-    tally.computed(batch, computed - ready);
+    tally.computed(batch.epoch(), computed - ready);
     GradientRound round = round(broken, batch.count());
     Ending ending = exchange.run(round);
     long ended = nanoClock.getAsLong();

@@ -138,7 +138,7 @@ public class WorkerThread {
         "worker " + rank,
         data,
         sampler(data, rank, ranks),
-        BatchConfig.of(job.workers().batch(), job.seed() + rank),
+        BatchConfig.of(job.workers().batch(), job.workers().dropLast(), job.seed() + rank),
         Augmentations.of(job.data(), data));
   }
 

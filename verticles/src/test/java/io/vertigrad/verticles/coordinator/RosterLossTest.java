@@ -91,6 +91,34 @@ final class RosterLossTest {
   }
 
   @Test
+  void shouldGoOnWhenAReplacementServerRestoredTheBeginning() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
+    Admission server = new Admission(Role.SERVER, 0, 0);
+    stage.says(server, new JsonObject().put("version", 57));
+    stage.roster.leave(server, "crashed", new JsonObject());
+
+    stage.join(
+        Role.SERVER, FakeMember.LAYOUT, new JsonObject().put("version", 0).put("restored", true));
+    stage.acceptAll();
+
+    assertEquals(RosterState.RUNNING, stage.roster.state());
+    assertEquals(1, stage.published().server(0).orElseThrow().incarnation());
+  }
+
+  @Test
+  void shouldNotWaitForTheLimitWhenAProcessIsKnownToHaveEnded() {
+    RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
+
+    stage.roster.lost("elsewhere", "its process ended");
+    assertTrue(stage.events(MemberLeft.class).isEmpty());
+    stage.roster.lost("nowhere", "its process ended");
+
+    assertEquals(3, stage.events(MemberLeft.class).size());
+    assertEquals("its process ended", stage.events(MemberLeft.class).get(0).reason());
+    assertEquals(new Admission(Role.WORKER, 0, 1), stage.join(Role.WORKER));
+  }
+
+  @Test
   void shouldLetWorkersTakePartFromTheRestoredVersionOn() {
     RosterStage stage = new RosterStage(RosterStage.config(1, 2, true)).started(1, 2);
     stage.join(Role.WORKER);

@@ -159,6 +159,7 @@ final class RosterTest {
     JoinException refused = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
 
     assertEquals("the job has reached its last version, 1000", refused.getMessage());
+    assertTrue(refused.late());
   }
 
   @Test

@@ -11,6 +11,7 @@ import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.ModelPartitions;
 import io.vertigrad.verticles.exchange.ParameterHash;
 import io.vertigrad.verticles.exchange.ParameterReader;
+import io.vertigrad.verticles.exchange.UnansweredException;
 import io.vertigrad.verticles.fixture.FakeShard;
 import io.vertigrad.verticles.fixture.MemoryExchange;
 import io.vertigrad.verticles.fixture.QuadraticModel;
@@ -22,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -48,6 +50,27 @@ class EvaluationLoopTest {
     assertEquals(List.of(10L, 20L, 25L), events.stream().map(Evaluated::version).toList());
     assertTrue(events.stream().noneMatch(Evaluated::wholeTestSet));
     assertTrue(events.stream().allMatch(event -> event.samples() == PART));
+  }
+
+  @Test
+  void shouldTryAgainWhenThereIsNobodyToReadFromForAWhile() throws InterruptedException {
+    EvaluationLoop loop = loop(new EvaluationPlan(10, 10));
+    reachWhateverIsAskedFor();
+    var reached = shard.script;
+    AtomicInteger asked = new AtomicInteger();
+    shard.script =
+        frame -> {
+          if (asked.incrementAndGet() < 3) {
+            throw new UnansweredException("nobody is left");
+          }
+          return reached.apply(frame);
+        };
+    stopAt(loop, 10);
+
+    loop.run();
+
+    assertEquals(List.of(10L), events.stream().map(Evaluated::version).toList());
+    assertTrue(asked.get() >= 3);
   }
 
   @Test

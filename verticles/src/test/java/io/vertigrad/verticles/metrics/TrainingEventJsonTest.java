@@ -30,6 +30,7 @@ final class TrainingEventJsonTest {
         new TrainingEvent.CheckpointWritten(9, 0, 57, "/tmp/a \"quoted\" file", 12),
         new TrainingEvent.CheckpointFailed(10, 0, 57, "No space left on device"),
         new TrainingEvent.StallFound(10, 17, 15_000, "worker 1", "shard 0", "worker 0 7 ms ago"),
+        new TrainingEvent.ProcessRestarted(11, "server-0", 1, 3, "exit code 137"),
         new TrainingEvent.JobFinished(11, 400, 51_200),
         new TrainingEvent.JobFailed(12, "server 0 is missing"),
         new TrainingEvent.JobStopped(12, "asked for from the dashboard"),

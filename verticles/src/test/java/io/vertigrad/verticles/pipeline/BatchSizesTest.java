@@ -1,7 +1,10 @@
 package io.vertigrad.verticles.pipeline;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.verticles.job.WorkersConfig;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -11,7 +14,7 @@ class BatchSizesTest {
 
   @Test
   void shouldEndAnEpochWithTheRestWhenBatchesDoNotDivideIt() {
-    BatchSizes sizes = BatchSizes.of(100, 1, true, 32);
+    BatchSizes sizes = BatchSizes.of(100, 1, workers(32, "distributed", false));
 
     assertEquals(
         List.of(32, 32, 32, 4, 32, 32, 32, 4), LongStream.range(0, 8).mapToObj(sizes::of).toList());
@@ -21,8 +24,27 @@ class BatchSizesTest {
 
   @Test
   void shouldShareOutTheSamplesWhenThereAreReplicas() {
-    assertEquals(17, BatchSizes.of(33, 2, true, 64).of(0));
-    assertEquals(33, BatchSizes.of(33, 2, false, 64).of(0));
+    assertEquals(17, BatchSizes.of(33, 2, workers(64, "distributed", false)).of(0));
+    assertEquals(33, BatchSizes.of(33, 2, workers(64, "none", false)).of(0));
+  }
+
+  @Test
+  void shouldHaveFullBatchesOnlyWhenTheRestIsDropped() {
+    BatchSizes sizes = BatchSizes.of(100, 1, workers(32, "distributed", true));
+
+    assertEquals(List.of(32, 32, 32, 32), LongStream.range(0, 4).mapToObj(sizes::of).toList());
+    assertEquals(0, sizes.epoch(2));
+    assertEquals(1, sizes.epoch(3));
+  }
+
+  @Test
+  void shouldRefuseBatchesLargerThanAnEpochWhenTheRestIsDropped() {
+    IllegalArgumentException e =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> BatchSizes.of(33, 2, workers(32, "distributed", true)));
+
+    assertTrue(e.getMessage().contains("an epoch of a replica has 17 samples"), e.getMessage());
   }
 
   @Test
@@ -31,5 +53,9 @@ class BatchSizesTest {
         IntStream.rangeClosed(0, 4).mapToObj(m -> BatchSizes.first(10, m, 4)).toList();
 
     assertEquals(List.of(0, 2, 5, 7, 10), firsts);
+  }
+
+  private static WorkersConfig workers(int batch, String sampler, boolean dropLast) {
+    return new WorkersConfig(1, 1, batch, sampler, dropLast, 1, 1);
   }
 }

@@ -139,6 +139,20 @@ class ShardTest {
   }
 
   @Test
+  void shouldLetANewcomerBeginEarlierThanItAskedWhenTheServerFellBack() {
+    shard.membershipChanged(TestJob.of(1, 0));
+    Future<Frame> newcomer = shard.handle(job.pull(1, 0, 0, 4));
+    Member told = new Member(1, 0, 4);
+    shard.membershipChanged(new Membership(2, List.of(new Member(0, 0, 0), told), List.of()));
+    assertFalse(newcomer.isComplete());
+
+    Member now = new Member(1, 0, 0);
+    shard.membershipChanged(new Membership(3, List.of(new Member(0, 0, 0), now), List.of()));
+
+    assertEquals(0, assertInstanceOf(ParameterPartition.class, newcomer.result()).version());
+  }
+
+  @Test
   void shouldMoveUpToWhatWorkersHaveSeenWhenRestored() {
     TestJob two = new TestJob("{\"name\": \"sync\"}", 4, 0, 9, 2);
     Shard restored = two.shard(0, 1);

@@ -11,6 +11,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.ops.transforms.Transforms;
 
 /**
  * Batch normalisation (Ioffe and Szegedy, 2015) over channels of images or over columns.
@@ -27,6 +28,7 @@ final class BatchNorm extends BatchNormalization {
 
   private final transient Scratch scratch;
   private transient ChannelMoments moments;
+  private transient boolean rectifies;
 
   private BatchNorm(Layer stock, Scratch scratch) {
     super(stock.conf(), DataType.FLOAT);
@@ -46,18 +48,24 @@ final class BatchNorm extends BatchNormalization {
     return same ? Replacement.adopt(new BatchNorm(stock, scratch), stock) : null;
   }
 
+  /** Puts out {@code max(y, 0)} from now on; the gradient that comes back is still that of y. */
+  void rectify() {
+    rectifies = true;
+  }
+
   @Override
   public INDArray activate(boolean training, LayerWorkspaceMgr memory) {
     if (input.rank() != 2 && input.rank() != 4) {
-      return super.activate(training, memory);
+      INDArray y = super.activate(training, memory);
+      return rectifies ? Transforms.relu(y, false) : y;
     }
     INDArray x = NativeFloats.rows(input);
-    ChannelPlanes planes = ChannelPlanes.of(x, scratch);
+    ChannelRows rows = ChannelRows.of(x, scratch);
     float[] scale = values(BatchNormalizationParamInitializer.GAMMA);
     float[] offset = values(BatchNormalizationParamInitializer.BETA);
     ChannelMoments used;
     if (training) {
-      moments = planes.moments(NativeFloats.of(x));
+      moments = rows.moments(NativeFloats.of(x));
       used = moments;
     } else {
       used =
@@ -71,7 +79,7 @@ final class BatchNorm extends BatchNormalization {
       scale[c] = (float) factor;
     }
     INDArray y = memory.createUninitialized(ArrayType.ACTIVATIONS, DataType.FLOAT, x.shape(), 'c');
-    planes.scale(NativeFloats.of(x), scale, offset, NativeFloats.of(y));
+    rows.scale(NativeFloats.of(x), scale, offset, rectifies, NativeFloats.of(y));
     return y;
   }
 
@@ -84,8 +92,8 @@ final class BatchNorm extends BatchNormalization {
     INDArray dy = NativeFloats.rows(epsilon);
     INDArray dx =
         memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
-    ChannelPlanes planes = ChannelPlanes.of(x, scratch);
-    double[][] sums = planes.gradientSums(NativeFloats.of(x), NativeFloats.of(dy), moments.means());
+    ChannelRows rows = ChannelRows.of(x, scratch);
+    double[][] sums = rows.gradientSums(NativeFloats.of(x), NativeFloats.of(dy), moments.means());
     float[] gamma = values(BatchNormalizationParamInitializer.GAMMA);
     float[] dGamma = new float[gamma.length];
     float[] dBeta = new float[gamma.length];
@@ -103,7 +111,7 @@ final class BatchNorm extends BatchNormalization {
       ofInput[c] = (float) b;
       constant[c] = (float) (-a * sums[0][c] / n - b * moments.mean(c));
     }
-    planes.combine(
+    rows.combine(
         NativeFloats.of(dy),
         NativeFloats.of(x),
         new float[][] {ofGradient, ofInput, constant},

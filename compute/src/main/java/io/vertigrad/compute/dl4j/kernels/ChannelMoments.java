@@ -1,10 +1,10 @@
 package io.vertigrad.compute.dl4j.kernels;
 
 /**
- * Mean and variance of every channel, gathered plane by plane.
+ * Mean and variance of every channel, gathered part by part.
  *
- * <p>Planes are merged as in Chan, Golub and LeVeque (1979), so that one pass over the data loses
- * no precision: {@code M2 = M2a + M2b + d^2 na nb / (na + nb)}, d the difference of their means.
+ * <p>Parts are merged as in Chan, Golub and LeVeque (1979), so that one pass over the data loses no
+ * precision: {@code M2 = M2a + M2b + d^2 na nb / (na + nb)}, d the difference of their means.
  */
 final class ChannelMoments {
 
@@ -30,11 +30,30 @@ final class ChannelMoments {
   }
 
   /**
-   * Adds some values of one channel.
+   * Adds values of one channel that were summed up in several places, the same number in each.
    *
-   * @param square sum of their squared distances to their mean
+   * @param run values in each place
+   * @param origins what was subtracted from each place's values before they were summed
+   * @param sums of the distances to the origin, a place each from {@code first} to {@code end}
+   * @param squares sums of the squared distances
    */
-  void merge(int channel, double mean, double square, int count) {
+  void merge(
+      int channel, int run, float[] origins, float[] sums, float[] squares, int first, int end) {
+    double mean = 0;
+    for (int i = first; i < end; i++) {
+      mean += origins[i] + (double) sums[i] / run;
+    }
+    mean /= end - first;
+    double square = 0;
+    for (int i = first; i < end; i++) {
+      double inPlace = (double) sums[i] / run;
+      double distance = origins[i] + inPlace - mean;
+      square += squares[i] - sums[i] * inPlace + run * distance * distance;
+    }
+    merge(channel, mean, Math.max(0, square), run * (end - first));
+  }
+
+  private void merge(int channel, double mean, double square, int count) {
     double before = counts[channel];
     double both = before + count;
     double distance = mean - means[channel];

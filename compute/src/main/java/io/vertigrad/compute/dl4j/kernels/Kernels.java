@@ -24,6 +24,7 @@ public final class Kernels {
     for (int i = 0; i < layers.length; i++) {
       layers[i] = fast(layers[i], i == 0, scratch);
     }
+    Fusion.rectify(network);
   }
 
   /** Replaces layers of an initialised graph; call it before its gradients are laid out. */
@@ -41,6 +42,7 @@ public final class Kernels {
         layers[Arrays.asList(layers).indexOf(stock)] = fast;
       }
     }
+    Fusion.rectify(graph, scratch);
   }
 
   private static Layer fast(Layer stock, boolean first, Scratch scratch) {

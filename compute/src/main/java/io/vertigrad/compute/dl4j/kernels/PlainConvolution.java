@@ -4,10 +4,12 @@ import java.util.Arrays;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.convolution.ConvolutionLayer;
 import org.deeplearning4j.nn.layers.mkldnn.MKLDNNConvHelper;
 import org.deeplearning4j.nn.params.ConvolutionParamInitializer;
+import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
@@ -67,9 +69,14 @@ final class PlainConvolution extends ConvolutionLayer {
 
   @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
+    INDArray w = getParam(ConvolutionParamInitializer.WEIGHT_KEY);
+    if (!hasBias()
+        && TurnedConvolution.suits(w, layerConf().getStride(), layerConf().getPadding())) {
+      return turned(NativeFloats.rows(input), w, NativeFloats.rows(epsilon), memory);
+    }
     return helper.backpropGradient(
         input,
-        getParam(ConvolutionParamInitializer.WEIGHT_KEY),
+        w,
         getParam(ConvolutionParamInitializer.BIAS_KEY),
         NativeFloats.rows(epsilon),
         layerConf().getKernelSize(),
@@ -85,5 +92,16 @@ final class PlainConvolution extends ConvolutionLayer {
         layerConf().getDilation(),
         CNN2DFormat.NCHW,
         memory);
+  }
+
+  private Pair<Gradient, INDArray> turned(
+      INDArray x, INDArray w, INDArray dy, LayerWorkspaceMgr memory) {
+    INDArray dw = gradientViews.get(ConvolutionParamInitializer.WEIGHT_KEY);
+    INDArray dx =
+        memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
+    TurnedConvolution.gradients(x, w, dy, layerConf().getPadding(), dx, dw);
+    Gradient gradient = new DefaultGradient();
+    gradient.setGradientFor(ConvolutionParamInitializer.WEIGHT_KEY, dw, 'c');
+    return new Pair<>(gradient, dx);
   }
 }

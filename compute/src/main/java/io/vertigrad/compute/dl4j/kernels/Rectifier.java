@@ -19,6 +19,7 @@ final class Rectifier extends ActivationLayer {
   private static final long serialVersionUID = 1L;
 
   private final transient Scratch scratch;
+  private transient boolean relieved;
 
   private Rectifier(Layer stock, Scratch scratch) {
     super(stock.conf(), DataType.FLOAT);
@@ -37,8 +38,16 @@ final class Rectifier extends ActivationLayer {
     return same ? new Rectifier(stock, scratch) : null;
   }
 
+  /** What comes in is rectified already from now on, so that only the backward pass is left. */
+  void relieve() {
+    relieved = true;
+  }
+
   @Override
   public INDArray activate(boolean training, LayerWorkspaceMgr memory) {
+    if (relieved) {
+      return memory.leverageTo(ArrayType.ACTIVATIONS, input);
+    }
     INDArray x = NativeFloats.rows(input);
     INDArray y = memory.createUninitialized(ArrayType.ACTIVATIONS, DataType.FLOAT, x.shape(), 'c');
     FloatBuffer from = NativeFloats.of(x);
@@ -47,9 +56,7 @@ final class Rectifier extends ActivationLayer {
     for (int first = 0; first < from.capacity(); first += Scratch.TILE) {
       int count = Math.min(Scratch.TILE, from.capacity() - first);
       from.get(first, tile, 0, count);
-      for (int i = 0; i < count; i++) {
-        tile[i] = Math.max(tile[i], 0f);
-      }
+      Loops.rectify(tile, count);
       to.put(first, tile, 0, count);
     }
     return y;

@@ -11,7 +11,7 @@ final class Scratch {
   /** Elements of a tile: 32 KiB, which stays in the processor's nearest caches. */
   static final int TILE = 8192;
 
-  private static final int SLOTS = 4;
+  private static final int SLOTS = 5;
 
   private final float[][] floats = new float[SLOTS][0];
   private final int[][] ints = new int[SLOTS][0];

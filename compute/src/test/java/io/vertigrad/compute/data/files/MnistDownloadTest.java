@@ -7,14 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.net.httpserver.HttpExchange;
-import com.sun.net.httpserver.HttpServer;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -26,11 +22,6 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -46,37 +37,30 @@ class MnistDownloadTest {
   private static final String ADVICE =
       "check the network and the address, or name another mirror with --download URL";
 
-  private final ExecutorService threads = Executors.newCachedThreadPool();
-  private final AtomicInteger requests = new AtomicInteger();
-  private final CountDownLatch release = new CountDownLatch(1);
-  private HttpServer server;
+  private Mirror mirror;
 
   @TempDir private Path folder;
 
   @BeforeEach
-  void startServer() throws IOException {
-    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-    server.setExecutor(threads);
-    server.start();
+  void openMirror() throws IOException {
+    mirror = new Mirror();
   }
 
   @AfterEach
-  void stopServer() {
-    release.countDown();
-    server.stop(0);
-    threads.shutdownNow();
+  void closeMirror() {
+    mirror.close();
   }
 
   @Test
   void shouldKeepTheFileWhenItsContentIsRight() throws Exception {
-    serve(200, gzip(CONTENT));
+    mirror.serve(200, gzip(CONTENT));
 
     download(5_000).into(folder);
     download(5_000).into(folder);
 
     assertArrayEquals(gzip(CONTENT), Files.readAllBytes(folder.resolve("mnist/a.gz")));
     assertEquals(List.of("a.gz"), kept());
-    assertEquals(1, requests.get(), "what is there is not fetched again");
+    assertEquals(1, mirror.requests(), "what is there is not fetched again");
   }
 
   @Test
@@ -85,12 +69,12 @@ class MnistDownloadTest {
 
     download(5_000).into(folder);
 
-    assertEquals(0, requests.get());
+    assertEquals(0, mirror.requests());
   }
 
   @Test
   void shouldNameTheStatusWhenItIsNot200() {
-    serve(404, new byte[0]);
+    mirror.serve(404, new byte[0]);
 
     assertEquals(
         address() + ": HTTP status 404, expected 200; " + ADVICE, refusal(download(5_000)));
@@ -100,7 +84,7 @@ class MnistDownloadTest {
   @Test
   void shouldNameBothChecksumsWhenTheContentIsAnother() {
     byte[] other = "pretend imagez".getBytes(StandardCharsets.UTF_8);
-    serve(200, gzip(other));
+    mirror.serve(200, gzip(other));
 
     assertEquals(
         address()
@@ -113,7 +97,7 @@ class MnistDownloadTest {
 
   @Test
   void shouldStopUnpackingWhenTheContentIsTooLong() {
-    serve(200, gzip(new byte[10_000_000]));
+    mirror.serve(200, gzip(new byte[10_000_000]));
 
     String message = refusal(download(5_000));
 
@@ -122,7 +106,7 @@ class MnistDownloadTest {
 
   @Test
   void shouldSayThatItIsNoGzipWhenAPageCame() {
-    serve(200, "<html>log in first</html>".getBytes(StandardCharsets.UTF_8));
+    mirror.serve(200, "<html>log in first</html>".getBytes(StandardCharsets.UTF_8));
 
     assertEquals(
         address()
@@ -134,7 +118,7 @@ class MnistDownloadTest {
 
   @Test
   void shouldStopWhenTheBodyIsLongerThanTheFileCanBe() {
-    serve(200, new byte[200_000]);
+    mirror.serve(200, new byte[200_000]);
 
     assertEquals(
         address() + ": sends more than 65550 bytes, expected fewer; " + ADVICE,
@@ -143,7 +127,7 @@ class MnistDownloadTest {
 
   @Test
   void shouldSayThatNobodyAnswersWhenThePortIsClosed() {
-    server.stop(0);
+    mirror.stop();
 
     String message = refusal(download(5_000));
 
@@ -153,7 +137,7 @@ class MnistDownloadTest {
 
   @Test
   void shouldGiveUpWhenTheServerNeverAnswers() {
-    server.createContext("/", exchange -> await(release));
+    mirror.neverAnswer();
 
     String message = refusal(download(200));
 
@@ -164,14 +148,7 @@ class MnistDownloadTest {
   @Test
   @Tag("slow")
   void shouldGiveUpWhenTheBodyStalls() {
-    server.createContext(
-        "/",
-        exchange -> {
-          exchange.sendResponseHeaders(200, 100);
-          exchange.getResponseBody().write(new byte[10]);
-          exchange.getResponseBody().flush();
-          await(release);
-        });
+    mirror.stall();
 
     assertEquals(
         address() + ": not complete within 3000 ms, 10 bytes came; " + ADVICE,
@@ -181,14 +158,7 @@ class MnistDownloadTest {
 
   @Test
   void shouldSayThatTheConnectionWasLostWhenTheServerHangsUp() {
-    server.createContext(
-        "/",
-        exchange -> {
-          exchange.sendResponseHeaders(200, 100);
-          exchange.getResponseBody().write(new byte[10]);
-          exchange.getResponseBody().flush();
-          throw new IOException("hang up");
-        });
+    mirror.hangUp();
 
     String message = refusal(download(5_000));
 
@@ -208,39 +178,22 @@ class MnistDownloadTest {
 
   @Test
   void shouldTrainOnWhatItFetchedWhenTheMirrorHasTheRealFiles() throws Exception {
-    Path real = RealData.folder("mnist");
-    server.createContext(
-        "/mirror/",
-        exchange -> {
-          String name = Path.of(exchange.getRequestURI().getPath()).getFileName().toString();
-          answer(exchange, 200, Files.readAllBytes(real.resolve(name)));
-        });
-    URI mirror = URI.create(base() + "/mirror");
+    mirror.serve(RealData.folder("mnist"));
+    URI address = mirror.base().resolve("/mirror");
     Path target = folder.resolve("new");
-    DataConfig config = new DataConfig("mnist", Optional.of(target), Optional.of(mirror), Map.of());
+    DataConfig config =
+        new DataConfig("mnist", Optional.of(target), Optional.of(address), Map.of());
 
     assertEquals(10_000, new MnistProvider().open(config, Split.TEST).size());
-    assertEquals(4, requests.get());
+    assertEquals(4, mirror.requests());
     try (Stream<Path> files = Files.list(target.resolve("mnist"))) {
       assertEquals(4, files.count());
     }
   }
 
-  private void serve(int status, byte[] body) {
-    server.createContext("/", exchange -> answer(exchange, status, body));
-  }
-
-  private void answer(HttpExchange exchange, int status, byte[] body) throws IOException {
-    requests.incrementAndGet();
-    try (exchange) {
-      exchange.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
-      exchange.getResponseBody().write(body);
-    }
-  }
-
   private MnistDownload download(long timeoutMillis) {
     RemoteFile file = new RemoteFile("a", CONTENT.length, sha256(CONTENT));
-    return new MnistDownload(URI.create(base()), List.of(file), timeoutMillis);
+    return new MnistDownload(mirror.base(), List.of(file), timeoutMillis);
   }
 
   private String refusal(MnistDownload download) {
@@ -252,12 +205,8 @@ class MnistDownloadTest {
     return names == null ? List.of() : Arrays.asList(names);
   }
 
-  private String base() {
-    return "http://127.0.0.1:" + server.getAddress().getPort();
-  }
-
   private String address() {
-    return base() + "/a.gz";
+    return mirror.base() + "/a.gz";
   }
 
   private static String sha256(byte[] content) {
@@ -265,14 +214,6 @@ class MnistDownloadTest {
       return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
     } catch (NoSuchAlgorithmException e) {
       throw new AssertionError(e);
-    }
-  }
-
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await(20, TimeUnit.SECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
     }
   }
 }

@@ -30,7 +30,7 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 /** Every fast layer against the stock layer it replaces: loss, outputs and gradients. */
 class KernelsTest {
 
-  private static final int SAMPLES = 6;
+  private static final int SAMPLES = 35;
   private static final double TOLERANCE = 2e-6;
 
   @BeforeAll
@@ -49,6 +49,17 @@ class KernelsTest {
   void shouldMatchTheStockLayerWhenConvolutionIsNotFirst() {
     assertSame(PlainConvolution.class, 1, convolution(3, 1, 0, true), convolution(3, 2, 1, true));
     assertSame(PlainConvolution.class, 1, convolution(3, 1, 0, true), convolution(1, 2, 0, false));
+  }
+
+  /** Few channels, stride 1, no bias: gradients by turned kernels, some samples at a time. */
+  @Test
+  void shouldMatchTheStockLayerWhenKernelsAreTurned() {
+    Layer first = convolution(3, 1, 0, true);
+    for (int padding = 0; padding < 3; padding++) {
+      Layer turned = convolution(3, 1, padding, false);
+      assertSame(PlainConvolution.class, 1, first, turned);
+    }
+    assertSame(PlainConvolution.class, 1, first, convolution(5, 1, 1, false));
   }
 
   @Test
@@ -82,6 +93,9 @@ class KernelsTest {
 
     assertSame(BatchNorm.class, 1, convolution(3, 1, 0, false), norm);
     assertSame(BatchNorm.class, 1, dense, norm);
+    Layer rectifier = new ActivationLayer(Activation.RELU);
+    assertSame(BatchNorm.class, 1, convolution(3, 1, 0, false), norm, rectifier);
+    assertSame(BatchNorm.class, 1, dense, norm, rectifier);
   }
 
   @Test

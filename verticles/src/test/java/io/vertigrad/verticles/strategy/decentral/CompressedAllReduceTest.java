@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.Compression.Kind;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
-import io.vertigrad.verticles.strategy.decentral.SimulatedWorkers.Weather;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

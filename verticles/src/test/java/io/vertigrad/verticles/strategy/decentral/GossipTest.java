@@ -3,7 +3,6 @@ package io.vertigrad.verticles.strategy.decentral;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.verticles.strategy.decentral.SimulatedWorkers.Weather;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
-import io.vertigrad.verticles.strategy.decentral.SimulatedWorkers.Weather;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;

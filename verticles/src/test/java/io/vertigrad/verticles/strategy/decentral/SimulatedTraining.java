@@ -6,7 +6,6 @@ import io.vertigrad.codecs.settings.Settings;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.verticles.strategy.StrategyProvider;
-import io.vertigrad.verticles.strategy.decentral.SimulatedWorkers.Weather;
 import io.vertigrad.verticles.strategy.decentral.SimulatedWorkers.Worker;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;

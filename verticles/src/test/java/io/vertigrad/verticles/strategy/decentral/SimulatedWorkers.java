@@ -6,7 +6,6 @@ import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.TreeMap;
-import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
@@ -26,13 +25,6 @@ final class SimulatedWorkers {
   private long sequence;
   private long messages;
   private long bytes;
-
-  /** What the network does to each message. */
-  record Weather(double loss, double duplicates, long latencyNanos, long jitterNanos) {
-    static final Weather FAIR = new Weather(0, 0, 50_000, 0);
-    static final Weather ROUGH = new Weather(0.1, 0.1, 50_000, 3_000_000);
-    static final long RETRY_NANOS = 10_000_000;
-  }
 
   private record Event(long nanos, long order, Runnable action) implements Comparable<Event> {
     @Override
@@ -58,7 +50,12 @@ final class SimulatedWorkers {
   void regroup(long nanos, int epoch, List<Integer> ranks) {
     at(
         nanos,
-        () -> ranks.forEach(rank -> at(now + delay(), () -> workers.get(rank).hear(epoch, ranks))));
+        () ->
+            ranks.forEach(
+                rank ->
+                    at(
+                        now + weather.delayNanos(random),
+                        () -> workers.get(rank).hear(epoch, ranks))));
   }
 
   /** At a moment, a worker's process is gone. */
@@ -85,11 +82,11 @@ final class SimulatedWorkers {
   /** Runs until every living worker is done. */
   void run() {
     try {
-      workers.values().forEach(Worker::launch);
-      while (workers.values().stream().anyMatch(w -> !w.done && !w.dead)) {
+      workers.values().forEach(worker -> worker.thread.launch());
+      while (workers.values().stream().anyMatch(w -> !w.thread.done() && !w.dead)) {
         List<Worker> ready = workers.values().stream().filter(Worker::runnable).toList();
         if (!ready.isEmpty()) {
-          ready.get(random.nextInt(ready.size())).resume();
+          ready.get(random.nextInt(ready.size())).thread.resume();
         } else if (events.isEmpty()) {
           workers.values().forEach(Worker::rethrow);
           throw new AssertionError("everyone waits: " + workers.values());
@@ -101,18 +98,13 @@ final class SimulatedWorkers {
       }
       workers.values().forEach(Worker::rethrow);
     } finally {
-      workers.values().forEach(Worker::interrupt);
+      workers.values().forEach(worker -> worker.thread.interrupt());
     }
   }
 
   /** True when every living worker has taken its last step. */
   boolean everyoneRests() {
     return workers.values().stream().allMatch(worker -> worker.rests || worker.dead);
-  }
-
-  private long delay() {
-    return weather.latencyNanos()
-        + (weather.jitterNanos() == 0 ? 0 : (long) (random.nextDouble() * weather.jitterNanos()));
   }
 
   private void transmit(Worker from, int to, int epoch, Tag tag, Tensor tensor) {
@@ -122,9 +114,13 @@ final class SimulatedWorkers {
       at(now + Weather.RETRY_NANOS, () -> retry(from, to, epoch, tag, tensor));
       return;
     }
-    at(now + delay(), () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
+    at(
+        now + weather.delayNanos(random),
+        () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
     if (random.nextDouble() < weather.duplicates()) {
-      at(now + delay() * 7, () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
+      at(
+          now + weather.delayNanos(random) * 7,
+          () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
     }
   }
 
@@ -138,9 +134,7 @@ final class SimulatedWorkers {
   final class Worker implements Peers {
 
     final int rank;
-    private final Thread thread;
-    private final Semaphore baton = new Semaphore(0);
-    private final Semaphore returned = new Semaphore(0);
+    private final SimulatedThread thread;
     private final PeerInbox inbox = new PeerInbox();
     private PeerGroup newest;
     private PeerGroup group;
@@ -148,16 +142,13 @@ final class SimulatedWorkers {
     private long wakeNanos = -1;
     boolean rests;
     private boolean woken = true;
-    private boolean done;
     private boolean dead;
-    private Throwable failure;
 
     private record Wanted(int from, Tag tag) {}
 
     Worker(int rank, Consumer<Worker> body) {
       this.rank = rank;
-      this.thread = new Thread(null, () -> live(body), "simulated worker " + rank, 256 << 10);
-      this.thread.setDaemon(true);
+      this.thread = new SimulatedThread("simulated worker " + rank, () -> body.accept(this));
     }
 
     /** Lets virtual time pass. */
@@ -227,11 +218,11 @@ final class SimulatedWorkers {
     @Override
     public String toString() {
       return "worker %d %s in %s wants %s"
-          .formatted(rank, done ? "done" : dead ? "dead" : "alive", group, wanted);
+          .formatted(rank, thread.done() ? "done" : dead ? "dead" : "alive", group, wanted);
     }
 
     private boolean runnable() {
-      return !done && !dead && woken && (wakeNanos < 0 || now >= wakeNanos);
+      return !thread.done() && !dead && woken && (wakeNanos < 0 || now >= wakeNanos);
     }
 
     private void hear(int epoch, List<Integer> ranks) {
@@ -248,51 +239,16 @@ final class SimulatedWorkers {
       }
     }
 
-    private void live(Consumer<Worker> body) {
-      try {
-        baton.acquireUninterruptibly();
-        body.accept(this);
-      } catch (SimulationOver over) {
-        return;
-      } catch (Throwable e) {
-        failure = e;
-      }
-      done = true;
-      returned.release();
-    }
-
-    private void launch() {
-      thread.start();
-    }
-
-    private void resume() {
-      baton.release();
-      returned.acquireUninterruptibly();
-    }
-
     private void pause() {
       woken = wakeNanos >= 0;
-      returned.release();
-      try {
-        baton.acquire();
-      } catch (InterruptedException e) {
-        throw new SimulationOver();
-      }
+      thread.pause();
     }
 
     private void rethrow() {
-      if (failure != null && !dead) {
-        throw new AssertionError("worker " + rank + " failed: " + failure, failure);
+      if (!dead) {
+        thread.rethrow();
       }
     }
-
-    private void interrupt() {
-      thread.interrupt();
-    }
-  }
-
-  private static final class SimulationOver extends Error {
-    private static final long serialVersionUID = 1L;
   }
 
   /** Ranks 0 to n-1. */

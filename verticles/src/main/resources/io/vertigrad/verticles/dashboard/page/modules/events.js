@@ -16,13 +16,14 @@ const WORDS = {
     `no step for ${figure(e.stillMillis / 1000)} s, missing: ${e.missing}` +
     `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
   memberLeft: (e, run) => `${run.called(e)} left: ${e.reason}`,
+  processRestarted: (e) => `${e.reason}; started again (restart ${e.restart} of at most ${e.limit})`,
   updateRefused: (e) => `shard ${e.shard} rejected step ${e.step} of worker ${e.rank}: ${e.reason}`,
   checkpointWritten: (e, run) => `checkpoint of ${keeper(e.shard, run)} at update ${count(e.version)}, ${e.millis} ms`,
   checkpointFailed: (e, run) => `checkpoint of ${keeper(e.shard, run)} failed: ${e.reason}`,
 };
 
 const BAD = ['jobFailed', 'updateRefused', 'checkpointFailed'];
-const DOUBTFUL = ['memberSuspected', 'stallFound'];
+const DOUBTFUL = ['memberSuspected', 'stallFound', 'processRestarted'];
 
 export class Events {
   constructor() {

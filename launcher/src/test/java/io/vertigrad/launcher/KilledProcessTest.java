@@ -1,0 +1,121 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Jobs in processes, some of which are killed. */
+@Tag("slow")
+class KilledProcessTest {
+
+  @TempDir private Path folder;
+
+  @AfterEach
+  void nobodyIsLeftBehind() {
+    ProcessHandle.current().children().forEach(ProcessHandle::destroyForcibly);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"digits-sync, 150", "digits-async, 300"})
+  void shouldGoOnFromTheCheckpointWhenServerAndWorkerAreKilled(String job, long last)
+      throws Exception {
+    ProcessRun run = start(job, "servers.checkpointEvery=20", "steps=150", "evaluator.count=0");
+    run.await(() -> run.count("checkpointWritten") > 2);
+
+    run.process("server", 0).destroyForcibly();
+    run.process("worker", 0).destroyForcibly();
+    CommandRun ended = run.ended();
+
+    assertEquals(0, ended.exit(), ended.err());
+    assertTrue(run.happened("memberJoined", "server", 1), ended.out());
+    assertEquals(2, run.count("processRestarted"), ended.out());
+    assertTrue(
+        ended.out().matches("(?s).*server-0 .process \\d+. ended with exit code 137.*"),
+        ended.out());
+    assertTrue(ended.out().contains("started again (restart 1 of at most 3"), ended.out());
+    String log = Files.readString(folder.resolve("run/logs/server-0-restart-1.log"));
+    assertTrue(log.matches("(?s).*server 0 .incarnation 1. goes on at version [1-9].*"), log);
+    assertEquals(last, run.summary().getLong("version"));
+    assertTrue(run.summary().getDouble("accuracy") > 60, run.summary().encode());
+  }
+
+  @Test
+  void shouldSayWhatIsLostAndEndWhenAServerIsKilledWithoutCheckpoints() throws Exception {
+    ProcessRun run = start("digits-sync", "evaluator.count=0", "workers.count=1");
+    run.await(() -> run.count("jobStarted") > 0);
+
+    run.process("server", 0).destroyForcibly();
+    CommandRun ended = run.ended();
+
+    assertEquals(1, ended.exit(), ended.out());
+    assertTrue(ended.err().contains("exit code 137 (signal 9)"), ended.err());
+    assertTrue(ended.err().contains("because servers.checkpointEvery is 0"), ended.err());
+  }
+
+  @Test
+  void shouldFinishWithEqualReplicasWhenWorkerIsKilledAndReplacedByHandWithoutServers()
+      throws Exception {
+    ProcessRun run =
+        start("digits-ring", "strategy={\"name\":\"allreduce\"}", "cluster.restarts=0");
+    run.await(() -> run.count("jobStarted") > 0);
+    Process replacement = replacement();
+    run.await(() -> replacementSaid().contains("it takes a place only when one is lost"));
+
+    run.process("worker", 0).destroyForcibly();
+    run.await(() -> run.happened("memberJoined", "worker", 1));
+    long newcomer = run.process("worker", 0).pid();
+    CommandRun ended = run.ended();
+
+    assertEquals(0, ended.exit(), ended.err());
+    assertEquals(replacement.pid(), newcomer, "somebody else took the place");
+    assertTrue(ended.out().contains("ended with exit code 137"), ended.out());
+    assertTrue(ended.out().contains("replace it with: ./vertigrad node"), ended.out());
+    assertEquals(300, run.summary().getLong("version"));
+    assertTrue(run.summary().getDouble("accuracy") > 60, run.summary().encode());
+    JsonObject replicas = run.summary().getJsonObject("replicas");
+    assertEquals(0, replicas.getDouble("consensusDistance"), replicas.encode());
+    assertTrue(replacement.waitFor(20, TimeUnit.SECONDS), "the replacement did not end");
+    assertEquals(0, replacement.exitValue(), replacementSaid());
+  }
+
+  /** Nobody is evicted only because the machine is busy. */
+  private ProcessRun start(String job, String... settings) {
+    Stream<String> patient =
+        Stream.of("exchange.evictMillis=60000", "workers.waitSeconds=60", "cluster.port=17701");
+    String[] all = Stream.concat(Stream.of(settings), patient).toArray(String[]::new);
+    return ProcessRun.start(folder.resolve("run"), job, all);
+  }
+
+  private String replacementSaid() throws IOException {
+    return Files.readString(folder.resolve("replacement.log"));
+  }
+
+  private Process replacement() throws IOException {
+    return new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-cp",
+            System.getProperty("java.class.path"),
+            VertigradApplication.class.getName(),
+            "node",
+            "--role",
+            "worker",
+            "--join",
+            "127.0.0.1:17701",
+            folder.resolve("run/job.json").toString())
+        .redirectErrorStream(true)
+        .redirectOutput(folder.resolve("replacement.log").toFile())
+        .start();
+  }
+}

@@ -1,0 +1,84 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+
+/** A job whose roles have a JVM each, with what it has recorded so far. */
+record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
+
+  private static final Duration LIMIT = Duration.ofSeconds(120);
+
+  /** Starts one of several seconds. */
+  static ProcessRun start(Path folder, String job, String... settings) {
+    List<String> arguments = new ArrayList<>();
+    arguments.addAll(
+        List.of("train", "conf/" + job + ".json", "--processes", "--set", "steps=300"));
+    arguments.addAll(List.of("--run-dir", folder.toString(), "--set", "workers.batch=512"));
+    arguments.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
+    Stream.of(settings).forEach(setting -> arguments.addAll(List.of("--set", setting)));
+    String[] all = arguments.toArray(String[]::new);
+    return new ProcessRun(folder, CompletableFuture.supplyAsync(() -> CommandRun.of(all)));
+  }
+
+  /** Waits for the condition, or for the run's end. */
+  void await(Callable<Boolean> condition) {
+    Awaitility.await()
+        .atMost(LIMIT)
+        .pollInterval(Duration.ofMillis(50))
+        .until(() -> command.isDone() || condition.call());
+  }
+
+  CommandRun ended() throws Exception {
+    return command.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  static void signal(String name, ProcessHandle to) throws Exception {
+    Process kill = new ProcessBuilder("kill", "-" + name, Long.toString(to.pid())).start();
+    assertEquals(0, kill.waitFor(), "kill -" + name);
+  }
+
+  /** The process of the last one who joined under this rank and still runs. */
+  ProcessHandle process(String role, int rank) throws IOException {
+    return events("memberJoined")
+        .filter(event -> event.getString("role").equals(role) && event.getInteger("rank") == rank)
+        .map(event -> Long.parseLong(event.getString("node").replaceAll(".* pid ", "")))
+        .flatMap(pid -> ProcessHandle.of(pid).stream())
+        .reduce((before, newest) -> newest)
+        .orElseThrow(() -> new AssertionError("no process of %s %d runs".formatted(role, rank)));
+  }
+
+  long count(String type) throws IOException {
+    return events(type).count();
+  }
+
+  /** True when this happened to some member of this role and incarnation. */
+  boolean happened(String type, String role, int incarnation) throws IOException {
+    return events(type)
+        .filter(event -> event.getString("role").equals(role))
+        .anyMatch(event -> event.getInteger("incarnation") == incarnation);
+  }
+
+  JsonObject summary() throws IOException {
+    return new JsonObject(Files.readString(folder.resolve("summary.json")));
+  }
+
+  private Stream<JsonObject> events(String type) throws IOException {
+    Path file = folder.resolve("events.jsonl");
+    return (Files.exists(file) ? Files.readString(file) : "")
+        .lines()
+        .filter(line -> line.startsWith("{\"type\":\"" + type + "\"") && line.endsWith("}"))
+        .map(JsonObject::new);
+  }
+}

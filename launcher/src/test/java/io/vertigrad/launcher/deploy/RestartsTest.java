@@ -1,0 +1,51 @@
+package io.vertigrad.launcher.deploy;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.verticles.coordinator.Role;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.json.JsonObject;
+import org.junit.jupiter.api.Test;
+
+final class RestartsTest {
+
+  private static final String CHECKPOINTS = "\"servers\": {\"checkpointEvery\": 50}";
+  private static final String PIPELINE = "\"pipeline\": {\"stages\": 2}";
+
+  @Test
+  void shouldCountEachProcessByItself() {
+    Restarts restarts = restarts("\"cluster\": {\"restarts\": 2}");
+
+    assertTrue(restarts.claim("worker-0"));
+    assertTrue(restarts.claim("worker-0"));
+    assertFalse(restarts.claim("worker-0"));
+    assertTrue(restarts.claim("worker-1"));
+    assertEquals(2, restarts.made("worker-0"));
+    assertEquals(0, restarts.made("server-0"));
+  }
+
+  @Test
+  void shouldNeverStartAgainWhenTheJobSaysSo() {
+    assertFalse(restarts("\"cluster\": {\"restarts\": 0}").claim("worker-0"));
+  }
+
+  @Test
+  void shouldLoseParametersWithTheirOnlyHolderWhenThereAreNoCheckpoints() {
+    assertTrue(restarts("").lostWith(Role.SERVER).contains("servers.checkpointEvery is 0"));
+    assertTrue(restarts(PIPELINE).lostWith(Role.WORKER).contains("servers.checkpointEvery is 0"));
+    assertEquals("", restarts("").lostWith(Role.WORKER));
+    assertEquals("", restarts("").lostWith(Role.EVALUATOR));
+  }
+
+  @Test
+  void shouldLoseNothingForGoodWhenThereAreCheckpoints() {
+    assertEquals("", restarts(CHECKPOINTS).lostWith(Role.SERVER));
+    assertEquals("", restarts(CHECKPOINTS + ", " + PIPELINE).lostWith(Role.WORKER));
+  }
+
+  private static Restarts restarts(String keys) {
+    return new Restarts(JobConfig.read("test", new JsonObject("{" + keys + "}")));
+  }
+}
