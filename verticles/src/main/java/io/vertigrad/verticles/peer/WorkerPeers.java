@@ -230,7 +230,7 @@ public final class WorkerPeers implements Peers {
     if (fate != Fate.UNWANTED) {
       traffic.received(from, frame.tensor());
     }
-    if (fate == Fate.EXPECTED && delivery.take(frame.tag(), frame.tensor())) {
+    if (fate == Fate.KEPT || fate == Fate.EXPECTED && delivery.take(frame.tag(), frame.tensor())) {
       wake();
     }
     return Future.succeededFuture();
