@@ -20,13 +20,14 @@ import java.util.List;
 final class BenchmarkMain {
 
   private static final String DATA = "vertigrad.benchmarks.data";
+  private static final String ONLY = System.getProperty("vertigrad.benchmarks.only", "");
   private static final List<Benchmark> BENCHMARKS =
       List.of(
           new ComputeBenchmark(),
           new ScalingBenchmark(),
           new PipelineBenchmark(),
-          new ExchangeBenchmark(),
-          new AllReduceBenchmark(),
+          new ExchangeBenchmark(ONLY),
+          new AllReduceBenchmark(ONLY),
           new MemoryBenchmark(),
           new WatchingBenchmark(),
           new JmhBenchmark(),

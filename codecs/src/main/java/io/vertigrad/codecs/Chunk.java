@@ -74,11 +74,21 @@ final class Chunk {
     System.arraycopy(sums, 0, accumulator, at, count);
   }
 
+  /** True when no 32-bit word of a payload from {@code from} up to {@code to} is not finite. */
+  boolean areFinite(DataType type, ByteBuffer payload, int from, int to) {
+    for (int first = from; first < to; first += ELEMENTS) {
+      if (!isFinite(type, payload, first, Math.min(ELEMENTS, to - first))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /**
    * True when none of {@code count} 32-bit words from word {@code first} on holds an element whose
    * exponent is all ones; adding the lowest exponent bit then carries into the sign bit.
    */
-  boolean isFinite(DataType type, ByteBuffer payload, int first, int count) {
+  private boolean isFinite(DataType type, ByteBuffer payload, int first, int count) {
     payload.asIntBuffer().get(first, words, 0, count);
     int mask = type.exponentMask();
     int unit = type.exponentUnit();

@@ -57,7 +57,12 @@ abstract class FrameCodec<F extends Frame> implements MessageCodec<F, Frame> {
 
   @Override
   public final Frame decodeFromWire(int start, Buffer wire) {
-    return read(new FrameReader(kind, wire, start));
+    return read(new FrameReader(kind, wire, start, false));
+  }
+
+  /** Likewise, of a buffer whose memory is only lent. */
+  final Frame decodeLent(Buffer wire) {
+    return read(new FrameReader(kind, wire, 0, true));
   }
 
   /** Local delivery: the immutable record itself. */

@@ -4,6 +4,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.eventbus.MessageCodec;
 import java.util.List;
+import java.util.function.Function;
 
 /** Every codec there is, and their registration on an event bus. */
 public final class FrameCodecs {
@@ -37,18 +38,27 @@ public final class FrameCodecs {
     return codec(frame.getClass()).bytes(frame);
   }
 
-  /** The frame of any kind that starts at {@code start}; never throws, as {@link FrameCodec}. */
-  public static Frame decode(int start, Buffer wire) {
-    int kind = FrameReader.kind(wire, start);
+  /** The frame of any kind that {@code wire} is; never throws, as {@link FrameCodec}. */
+  public static Frame decode(Buffer wire) {
+    return decode(wire, codec -> codec.decodeFromWire(0, wire));
+  }
+
+  /** Likewise, of memory that is only lent: so is the frame's tensor, see {@link Tensor#kept}. */
+  public static Frame decodeLent(Buffer wire) {
+    return decode(wire, codec -> codec.decodeLent(wire));
+  }
+
+  private static Frame decode(Buffer wire, Function<FrameCodec<?>, Frame> decoding) {
+    int kind = FrameReader.kind(wire);
     for (FrameCodec<?> codec : ALL) {
       if (codec.kind() == kind) {
-        return codec.decodeFromWire(start, wire);
+        return decoding.apply(codec);
       }
     }
     return new Malformed(
         HeaderField.KIND.label(),
         HeaderField.KIND.offset(),
-        kind < 0 ? "%d bytes".formatted(Math.max(0, wire.length() - start)) : "kind " + kind,
+        kind < 0 ? "%d bytes".formatted(wire.length()) : "kind " + kind,
         "one of %s".formatted(ALL.stream().map(FrameCodec::kind).toList()));
   }
 

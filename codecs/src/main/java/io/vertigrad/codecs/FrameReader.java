@@ -19,13 +19,19 @@ final class FrameReader {
 
   private static final HeaderField[] FIELDS = HeaderField.values();
 
+  private final boolean lent;
   private ByteBuffer frame;
   private ByteBuffer payload = ByteBuffer.allocate(0);
   private Malformed fault;
   private long fieldsRead;
 
-  /** Opens the frame of this kind that starts at {@code start}; bytes after it are ignored. */
-  FrameReader(int kind, Buffer wire, int start) {
+  /**
+   * Opens the frame of this kind that starts at {@code start}; bytes after it are ignored.
+   *
+   * @param lent the wire buffer is written again once whoever is given the frame has returned
+   */
+  FrameReader(int kind, Buffer wire, int start, boolean lent) {
+    this.lent = lent;
     int available = wire.length() - start;
     if (start < 0 || available < HeaderField.HEADER_BYTES) {
       String expected = "at least %d bytes".formatted(HeaderField.HEADER_BYTES);
@@ -40,10 +46,10 @@ final class FrameReader {
     exactly(HeaderField.KIND, kind);
   }
 
-  /** The kind of the frame that starts at {@code start}, not checked; -1 where none can be. */
-  static int kind(Buffer wire, int start) {
-    boolean whole = start >= 0 && wire.length() - start >= HeaderField.HEADER_BYTES;
-    return whole ? wire.getUnsignedByte(start + HeaderField.KIND.offset()) : -1;
+  /** The kind of the frame that {@code wire} is, not checked; -1 where it can be none. */
+  static int kind(Buffer wire) {
+    boolean whole = wire.length() >= HeaderField.HEADER_BYTES;
+    return whole ? wire.getUnsignedByte(HeaderField.KIND.offset()) : -1;
   }
 
   /** The field's value if it lies within the bounds. */
@@ -110,7 +116,7 @@ final class FrameReader {
     if (fault == null) {
       fault = new TensorCheck(type, encoding, elements, payload).fault();
     }
-    return fault == null ? Tensor.wrap(type, encoding, elements, takePayload()) : null;
+    return fault == null ? Tensor.wrap(type, encoding, elements, lent, takePayload()) : null;
   }
 
   /** The next 32-bit number of the payload. */

@@ -23,11 +23,13 @@ public final class Tensor {
   private final DataType type;
   private final Encoding encoding;
   private final int length;
+  private final boolean lent;
 
   /** Position 0, little-endian; never written and never handed out writable. */
   private final ByteBuffer bytes;
 
-  private Tensor(DataType type, Encoding encoding, int length, ByteBuffer bytes) {
+  private Tensor(DataType type, Encoding encoding, int length, boolean lent, ByteBuffer bytes) {
+    this.lent = lent;
     this.type = type;
     this.encoding = encoding;
     this.length = length;
@@ -41,12 +43,20 @@ public final class Tensor {
           "payload of %d bytes: expected a multiple of %d for %s"
               .formatted(payload.remaining(), type.bytes(), type));
     }
-    return wrap(type, Encoding.DENSE, payload.remaining() / type.bytes(), payload);
+    return wrap(type, Encoding.DENSE, payload.remaining() / type.bytes(), false, payload);
   }
 
-  /** Likewise for any encoding; the payload was checked. */
-  static Tensor wrap(DataType type, Encoding encoding, int length, ByteBuffer payload) {
-    return new Tensor(type, encoding, length, payload.slice().order(ByteOrder.LITTLE_ENDIAN));
+  /** Likewise for any encoding; the payload was checked, and {@code lent} is written again. */
+  static Tensor wrap(
+      DataType type, Encoding encoding, int length, boolean lent, ByteBuffer payload) {
+    return new Tensor(type, encoding, length, lent, payload.slice().order(ByteOrder.LITTLE_ENDIAN));
+  }
+
+  /** This tensor, or a copy of it where its memory is only lent. */
+  public Tensor kept() {
+    return lent
+        ? wrap(type, encoding, length, false, allocate(payloadBytes()).put(payload()).flip())
+        : this;
   }
 
   /**
@@ -56,7 +66,7 @@ public final class Tensor {
   public static Tensor copyOf(DataType type, FloatBuffer source) {
     int length = source.remaining();
     ByteBuffer payload = allocate(Math.multiplyExact(length, type.bytes()));
-    Tensor tensor = new Tensor(type, Encoding.DENSE, length, payload);
+    Tensor tensor = new Tensor(type, Encoding.DENSE, length, false, payload);
     if (type == DataType.FLOAT32) {
       payload.asFloatBuffer().put(source);
       return tensor;
@@ -78,7 +88,7 @@ public final class Tensor {
     int length = source.remaining();
     ByteBuffer payload = allocate(Math.toIntExact(Int8Blocks.payloadBytes(length)));
     Int8Blocks.write(source, payload);
-    return new Tensor(DataType.FLOAT32, Encoding.INT8, length, payload);
+    return new Tensor(DataType.FLOAT32, Encoding.INT8, length, false, payload);
   }
 
   /**
@@ -90,7 +100,7 @@ public final class Tensor {
     Objects.checkIndex(kept, length + 1);
     ByteBuffer payload = allocate(Math.multiplyExact(kept, TopElements.ENTRY_BYTES));
     TopElements.write(source, kept, payload);
-    return new Tensor(DataType.FLOAT32, Encoding.TOP_K, length, payload);
+    return new Tensor(DataType.FLOAT32, Encoding.TOP_K, length, false, payload);
   }
 
   /** A float32 tensor of these values. */
@@ -186,25 +196,15 @@ public final class Tensor {
   }
 
   private boolean isFinite(int from, int to) {
-    Chunk chunk = Chunk.ofThread();
-    for (int first = from; first < to; first += Chunk.ELEMENTS) {
-      if (!chunk.isFinite(type, bytes, first, Math.min(Chunk.ELEMENTS, to - first))) {
-        return false;
-      }
-    }
-    return true;
+    return Chunk.ofThread().areFinite(type, bytes, from, to);
   }
 
   private boolean isLastFinite() {
-    Chunk chunk = Chunk.ofThread();
-    read(chunk, length - 1, 1);
-    return Float.isFinite(chunk.elements()[0]);
+    read(Chunk.ofThread(), length - 1, 1);
+    return Float.isFinite(Chunk.ofThread().elements()[0]);
   }
 
-  /**
-   * True for one of the same type and encoding with the same bits; so NaN may equal NaN, 0 is not
-   * -0.
-   */
+  /** True for the same type, encoding and bits: NaN may equal NaN, 0 is not -0. */
   @Override
   public boolean equals(Object other) {
     return other instanceof Tensor tensor

@@ -19,7 +19,13 @@ public final class AllReduceBenchmark implements Benchmark {
   private static final int DIRECT_MOST = MIB;
   private static final int MOST_ROUNDS = 500;
 
+  private final String only;
   private int turns;
+
+  /** Measures the cases whose name holds this text, such as {@code 1 MiB x 2}. */
+  public AllReduceBenchmark(String only) {
+    this.only = only;
+  }
 
   @Override
   public String name() {
@@ -31,7 +37,8 @@ public final class AllReduceBenchmark implements Benchmark {
     try (AllReduceNodes nodes = new AllReduceNodes()) {
       for (int workers : new int[] {2, 4}) {
         for (int bytes : BYTES) {
-          if (!quick || bytes <= QUICK_MOST) {
+          boolean wanted = only.isEmpty() ? !quick || bytes <= QUICK_MOST : named(bytes, workers);
+          if (wanted) {
             measure(report, nodes, workers, bytes, quick);
           }
         }
@@ -46,7 +53,7 @@ public final class AllReduceBenchmark implements Benchmark {
   private void measure(
       BenchmarkReport report, AllReduceNodes nodes, int workers, int bytes, boolean quick)
       throws Exception {
-    String name = "%s x %d, ".formatted(size(bytes), workers);
+    String name = name(bytes, workers) + ", ";
     boolean small = bytes <= DIRECT_MOST;
     Contest contest = new Contest();
     contest.enter("raw TCP", () -> nodes.raw(sum(false, workers, bytes, quick)));
@@ -71,6 +78,14 @@ public final class AllReduceBenchmark implements Benchmark {
     int rounds = (int) Math.max(5, Math.min(MOST_ROUNDS, perTurn / bytes / workers));
     String job = "allreduce-%d-%d-%d".formatted(bytes, workers, turns++);
     return new AllReduceCase(job, direct, bytes / Float.BYTES, workers, rounds, 2 + rounds / 4);
+  }
+
+  private boolean named(int bytes, int workers) {
+    return name(bytes, workers).contains(only);
+  }
+
+  private static String name(int bytes, int workers) {
+    return "%s x %d".formatted(size(bytes), workers);
   }
 
   private static Repetitions bandwidth(int bytes, Repetitions millis) {

@@ -10,6 +10,13 @@ public final class ExchangeBenchmark implements Benchmark {
 
   private static final List<Integer> SIZES = List.of(2_000, 270_000, 2_500_000, 25_000_000);
 
+  private final String only;
+
+  /** Measures the cases whose name holds this text, such as {@code 270,000 x 1}. */
+  public ExchangeBenchmark(String only) {
+    this.only = only;
+  }
+
   @Override
   public String name() {
     return "exchange";
@@ -21,7 +28,9 @@ public final class ExchangeBenchmark implements Benchmark {
         ExchangeNodes embedded = ExchangeNodes.embedded(ChildJvm.productOptions("4g"))) {
       for (int workers : quick ? List.of(1, 2) : List.of(1, 2, 4, 8)) {
         for (int parameters : SIZES) {
-          new ExchangeContest(processes, embedded, parameters, workers).run(report, quick);
+          if ("%,d x %d".formatted(parameters, workers).contains(only)) {
+            new ExchangeContest(processes, embedded, parameters, workers).run(report, quick);
+          }
         }
       }
     }

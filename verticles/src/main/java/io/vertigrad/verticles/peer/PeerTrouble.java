@@ -1,5 +1,7 @@
 package io.vertigrad.verticles.peer;
 
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.UnansweredException;
@@ -7,6 +9,13 @@ import io.vertigrad.verticles.strategy.decentral.Tag;
 
 /** What one worker says of others that it cannot work with. */
 record PeerTrouble(PeerLine line, Identity self, long layout) {
+
+  /** A frame that was broken on its way, or is none that peers send. */
+  Malformed ofAnotherKind(Frame found) {
+    return found instanceof Malformed malformed
+        ? malformed
+        : new Malformed("kind", 0, String.valueOf(found), "a peer's frame");
+  }
 
   Refusal foreign(PeerLine.Opened frame) {
     return new Refusal(

@@ -1,7 +1,6 @@
 package io.vertigrad.verticles.peer;
 
 import io.vertigrad.codecs.Frame;
-import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.verticles.exchange.Doorbell;
 import io.vertigrad.verticles.exchange.Identity;
@@ -11,15 +10,20 @@ import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
 import io.vertigrad.verticles.strategy.decentral.PeerGroup;
 import io.vertigrad.verticles.strategy.decentral.PeerInbox;
+import io.vertigrad.verticles.strategy.decentral.PeerInbox.Fate;
 import io.vertigrad.verticles.strategy.decentral.Peers;
 import io.vertigrad.verticles.strategy.decentral.Tag;
 import io.vertigrad.verticles.timeline.Track;
 import io.vertigrad.verticles.transport.Transport;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
@@ -30,7 +34,6 @@ import java.util.function.LongSupplier;
  */
 public final class WorkerPeers implements Peers {
 
-  private static final int SPINS = 100;
   private static final long LOOK_NANOS = 50_000_000;
   private static final long NOTED_NANOS = 50_000;
 
@@ -49,6 +52,7 @@ public final class WorkerPeers implements Peers {
   private final Traffic traffic = new Traffic();
   private volatile Membership newest = Membership.NONE;
   private Membership adopted = Membership.NONE;
+  private volatile Delivery delivery;
   private Future<Transport.Listening> listening;
 
   /**
@@ -81,7 +85,7 @@ public final class WorkerPeers implements Peers {
 
   /** Starts listening; completes when others can send. */
   public Future<Void> open() {
-    listening = Transport.listen(vertx, address(self.rank(), self.incarnation()), this::hear);
+    listening = Transport.borrow(vertx, address(self.rank(), self.incarnation()), this::hear);
     return listening.mapEmpty();
   }
 
@@ -150,35 +154,54 @@ public final class WorkerPeers implements Peers {
 
   @Override
   public Tensor receive(int rank, Tag tag) {
-    long asked = track.now();
-    Tensor received = await(rank, tag);
-    long ended = track.now();
-    if (ended - asked > NOTED_NANOS) {
-      track.span("wait for " + line.name(rank), asked, ended, tag.round());
-    }
-    return received;
+    List<Tensor> received = new ArrayList<>(1);
+    receive(rank, List.of(tag), (came, tensor) -> received.add(tensor.kept()));
+    return received.get(0);
   }
 
-  private Tensor await(int rank, Tag tag) {
-    long begun = patience.getAsLong();
-    for (int tries = 0; ; tries++) {
-      if (stop.getAsBoolean() || newest.epoch() > adopted.epoch()) {
-        throw new GroupChangedException("membership epoch " + newest.epoch());
+  @Override
+  public void receive(int rank, Collection<Tag> tags, BiConsumer<Tag, Tensor> taker) {
+    if (tags.isEmpty()) {
+      return;
+    }
+    long asked = track.now();
+    delivery = new Delivery(tags, taker);
+    try {
+      for (Tag here : inbox.expect(rank, tags)) {
+        delivery.take(here, inbox.take(rank, here).orElseThrow());
       }
-      Optional<Tensor> message = poll(rank, tag);
-      if (message.isPresent()) {
-        return message.get();
-      }
-      if (patience.getAsLong() - begun > job.exchange().deadlineMillis() * 1_000_000) {
+      await(rank, delivery);
+    } finally {
+      delivery.end();
+      inbox.expectNothing();
+    }
+    long ended = track.now();
+    if (ended - asked > NOTED_NANOS) {
+      track.span("wait for " + line.name(rank), asked, ended, tags.iterator().next().round());
+    }
+  }
+
+  private void await(int rank, Delivery open) {
+    long heard = patience.getAsLong();
+    int missing = open.missing();
+    while (!isOver(open)) {
+      bell.await(open::isOver, LOOK_NANOS);
+      long limitMillis = job.exchange().deadlineMillis();
+      if (open.missing() < missing) {
+        missing = open.missing();
+        heard = patience.getAsLong();
+      } else if (patience.getAsLong() - heard > limitMillis * 1_000_000) {
         throw trouble.unanswered(
-            rank, incarnation(rank), tag, adopted.epoch(), job.exchange().deadlineMillis());
-      }
-      if (tries < SPINS) {
-        Thread.onSpinWait();
-      } else {
-        bell.await(() -> inbox.has(rank, tag), LOOK_NANOS);
+            rank, incarnation(rank), open.next(), adopted.epoch(), limitMillis);
       }
     }
+  }
+
+  private boolean isOver(Delivery open) {
+    if (stop.getAsBoolean() || newest.epoch() > adopted.epoch()) {
+      throw new GroupChangedException("membership epoch " + newest.epoch());
+    }
+    return open.isOver();
   }
 
   @Override
@@ -195,24 +218,19 @@ public final class WorkerPeers implements Peers {
   private Future<Frame> hear(Frame message) {
     Optional<PeerLine.Opened> opened = line.open(message);
     if (opened.isEmpty()) {
-      return Future.succeededFuture(
-          message instanceof Malformed malformed
-              ? malformed
-              : new Malformed("kind", 0, String.valueOf(message), "a peer's frame"));
+      return Future.succeededFuture(trouble.ofAnotherKind(message));
     }
     PeerLine.Opened frame = opened.get();
     if (frame.id().job() != self.job() || frame.layout() != layout) {
       return Future.succeededFuture(trouble.foreign(frame));
     }
-    boolean wanted =
-        inbox.accept(
-            frame.id().worker(),
-            frame.id().epoch(),
-            frame.tag(),
-            frame.tensor(),
-            System.nanoTime());
-    if (wanted) {
-      traffic.received(frame.id().worker(), frame.tensor());
+    int from = frame.id().worker();
+    Fate fate =
+        inbox.accept(from, frame.id().epoch(), frame.tag(), frame.tensor(), System.nanoTime());
+    if (fate != Fate.UNWANTED) {
+      traffic.received(from, frame.tensor());
+    }
+    if (fate == Fate.KEPT || fate == Fate.EXPECTED && delivery.take(frame.tag(), frame.tensor())) {
       wake();
     }
     return Future.succeededFuture();

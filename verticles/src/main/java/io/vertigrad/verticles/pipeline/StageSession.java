@@ -124,6 +124,12 @@ final class StageSession implements GroupWork.Session {
 
   @Override
   public LoopProgress progress() {
+    long moved = neighbours.movedNanos();
+    long waited = neighbours.waitedNanos();
+    tally.moved(moved - movedNanos, group.traffic());
+    tally.waited(waited - waitedNanos);
+    movedNanos = moved;
+    waitedNanos = waited;
     return tally.snapshot();
   }
 
@@ -171,24 +177,11 @@ final class StageSession implements GroupWork.Session {
     average(step, work);
     long averaged = setting.nanoClock().getAsLong();
     setting.track().span("update", begun, averaged, step);
-    count(step, work, averaged - begun);
-    versions.reached(version());
-  }
-
-  /** Samples count in the last stage, which knows their loss. */
-  private void count(long step, StageStep work, long averagedNanos) {
-    long moved = neighbours.movedNanos();
-    long waited = neighbours.waitedNanos();
     tally.computed(setting.sizes().epoch(step), work.computedNanos());
-    tally.waited(waited - waitedNanos);
-    tally.swapped(
-        replica.model().hasLoss() ? setting.sizes().of(step) : 0,
-        work.loss(),
-        version(),
-        moved - movedNanos + averagedNanos,
-        group.traffic());
-    movedNanos = moved;
-    waitedNanos = waited;
+    tally.moved(averaged - begun, group.traffic());
+    int counted = replica.model().hasLoss() ? setting.sizes().of(step) : 0;
+    tally.stepped(counted, work.loss(), version());
+    versions.reached(version());
   }
 
   /** All of a step's actions; parameters stay as they are. */

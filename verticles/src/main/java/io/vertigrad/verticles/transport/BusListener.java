@@ -37,10 +37,10 @@ final class BusListener implements Listening {
   }
 
   static Future<Listening> open(
-      Vertx vertx, String address, Function<Frame, Future<Frame>> answers) {
+      Vertx vertx, String address, Function<Frame, Future<Frame>> answers, boolean lends) {
     Function<Frame, Future<Frame>> guarded = frame -> answer(address, answers, frame);
     return Streams.of(vertx)
-        .map(streams -> StreamServer.open(streams, address, guarded).map(Optional::of))
+        .map(streams -> StreamServer.open(streams, address, guarded, lends).map(Optional::of))
         .orElseGet(() -> Future.succeededFuture(Optional.empty()))
         .map(streams -> new BusListener(vertx, address, guarded, streams))
         .compose(listener -> listener.consumer.completion().map(listener));

@@ -7,7 +7,9 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameBytes;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.FrameLimits;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.buffer.BufferInternal;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -17,8 +19,9 @@ import java.nio.charset.StandardCharsets;
  * number of its request; of {@link Kind#OPEN} it is the format.
  *
  * @param body a frame, or UTF-8 text; empty for the others and for an answer without frame
+ * @param lent the body is written again once whoever is given this has returned
  */
-record Envelope(Kind kind, long number, byte[] body) {
+record Envelope(Kind kind, long number, ByteBuffer body, boolean lent) {
 
   static final int HEADER_BYTES = 16;
 
@@ -90,13 +93,15 @@ record Envelope(Kind kind, long number, byte[] body) {
 
   /** The body as text. */
   String text() {
-    return new String(body, StandardCharsets.UTF_8);
+    return StandardCharsets.UTF_8.decode(body.duplicate()).toString();
   }
 
   /** The body as a frame, which may stay a view of it; null where there is none. */
   Frame frame() {
-    return body.length == 0
-        ? null
-        : FrameCodecs.decode(0, BufferInternal.buffer(Unpooled.wrappedBuffer(body)));
+    if (!body.hasRemaining()) {
+      return null;
+    }
+    Buffer wire = BufferInternal.buffer(Unpooled.wrappedBuffer(body));
+    return lent ? FrameCodecs.decodeLent(wire) : FrameCodecs.decode(wire);
   }
 }

@@ -27,9 +27,11 @@ final class Line {
 
   /**
    * Hands on every message; {@code fault} is told once what cannot be read, and nothing follows.
+   *
+   * @param lends see {@link EnvelopeReader}
    */
-  void listen(Consumer<Envelope> messages, Consumer<String> fault, Runnable heard) {
-    EnvelopeReader reader = new EnvelopeReader(messages, fault);
+  void listen(Consumer<Envelope> messages, Consumer<String> fault, Runnable heard, boolean lends) {
+    EnvelopeReader reader = new EnvelopeReader(messages, fault, lends);
     socket.messageHandler(
         piece -> {
           try {

@@ -49,7 +49,7 @@ final class Stream implements Transport {
     this.address = address;
     this.socket = socket;
     line = new Line(socket);
-    line.listen(this::hear, this::refuse, () -> heardNanos = System.nanoTime());
+    line.listen(this::hear, this::refuse, () -> heardNanos = System.nanoTime(), false);
     socket.exceptionHandler(broken -> LOG.debug("stream to {}: {}", address, broken.toString()));
     socket.closeHandler(
         end -> {

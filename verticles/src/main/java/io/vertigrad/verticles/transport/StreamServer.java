@@ -19,9 +19,12 @@ final class StreamServer {
   private final Streams streams;
   private final String address;
   private final Function<Frame, Future<Frame>> answers;
+  private final boolean lends;
   private final NetServer server;
 
-  private StreamServer(Streams streams, String address, Function<Frame, Future<Frame>> answers) {
+  private StreamServer(
+      Streams streams, String address, Function<Frame, Future<Frame>> answers, boolean lends) {
+    this.lends = lends;
     this.vertx = streams.vertx();
     this.streams = streams;
     this.address = address;
@@ -35,8 +38,8 @@ final class StreamServer {
 
   /** Opens a port; fails when there is none. */
   static Future<StreamServer> open(
-      Streams streams, String address, Function<Frame, Future<Frame>> answers) {
-    StreamServer opening = new StreamServer(streams, address, answers);
+      Streams streams, String address, Function<Frame, Future<Frame>> answers, boolean lends) {
+    StreamServer opening = new StreamServer(streams, address, answers, lends);
     return opening
         .server
         .listen()
@@ -58,7 +61,7 @@ final class StreamServer {
   }
 
   private void accept(NetSocket socket) {
-    StreamSession session = StreamSession.serve(socket, address, answers);
+    StreamSession session = StreamSession.serve(socket, address, answers, lends);
     vertx.setTimer(OPENING_MILLIS, late -> session.expectOpened());
   }
 }

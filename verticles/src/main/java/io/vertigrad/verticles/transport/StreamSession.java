@@ -32,11 +32,11 @@ final class StreamSession {
 
   /** Serves a new connection until it closes. */
   static StreamSession serve(
-      NetSocket socket, String address, Function<Frame, Future<Frame>> answers) {
+      NetSocket socket, String address, Function<Frame, Future<Frame>> answers, boolean lends) {
     StreamSession session = new StreamSession(socket, address, answers);
     socket.setWriteQueueMaxSize(MOST_QUEUED_BYTES);
     socket.exceptionHandler(broken -> LOG.debug("stream {}: {}", session, broken.toString()));
-    session.line.listen(session::hear, session::refuse, () -> {});
+    session.line.listen(session::hear, session::refuse, () -> {}, lends);
     return session;
   }
 

@@ -37,7 +37,16 @@ public interface Transport {
    */
   static Future<Listening> listen(
       Vertx vertx, String address, Function<Frame, Future<Frame>> answers) {
-    return BusListener.open(vertx, address, answers);
+    return BusListener.open(vertx, address, answers, false);
+  }
+
+  /**
+   * Likewise, for one who is done with a frame's tensor when {@code answers} returns, or
+   * {@linkplain io.vertigrad.codecs.Tensor#kept keeps} it: its memory may only be lent until then.
+   */
+  static Future<Listening> borrow(
+      Vertx vertx, String address, Function<Frame, Future<Frame>> answers) {
+    return BusListener.open(vertx, address, answers, true);
   }
 
   /**

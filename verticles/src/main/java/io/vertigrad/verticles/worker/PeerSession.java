@@ -180,8 +180,8 @@ final class PeerSession implements GroupWork.Session {
     long swapping = begun - ready + ended - computed;
     boolean left = strategy.timing().skipped() > skipped;
     tally.computed(batch.epoch(), computed - begun);
-    tally.swapped(
-        left ? 0 : batch.count(), loss, replica.vector().updates(), swapping, peers.traffic());
+    tally.stepped(left ? 0 : batch.count(), loss, version());
+    tally.moved(swapping, peers.traffic());
     watchDivergence(left, loss);
     show();
   }

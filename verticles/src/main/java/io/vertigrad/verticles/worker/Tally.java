@@ -57,13 +57,20 @@ public final class Tally {
    *
    * @param applied samples behind the gradient, 0 if it was left out or is another's to count
    * @param loss their mean; means nothing without samples
-   * @param all traffic of the whole session
    */
-  public void swapped(int applied, double loss, long newest, long nanos, Traffic all) {
+  public void stepped(int applied, double loss, long newest) {
     step++;
     samples += applied;
     lossSum += applied == 0 ? 0 : loss * applied;
     version = newest;
+  }
+
+  /**
+   * Time spent on tensors of others.
+   *
+   * @param all traffic of the whole session
+   */
+  public void moved(long nanos, Traffic all) {
     exchangingNanos += nanos;
     traffic = all;
   }

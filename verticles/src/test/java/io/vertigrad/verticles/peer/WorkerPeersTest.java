@@ -28,6 +28,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -125,6 +126,26 @@ class WorkerPeersTest {
             + " phase 1, piece 2 of membership epoch 1. See that worker's log, or raise"
             + " exchange.deadlineMillis",
         late.getMessage());
+  }
+
+  @Test
+  void shouldHandOverWhatComesAndNameTheFirstThatDoesNot() {
+    await(right.open());
+    group(1, right, 0, 1);
+    List<Tag> tags = IntStream.range(0, 4).mapToObj(i -> new Tag(3, 1, i)).toList();
+    List<Tag> taken = new CopyOnWriteArrayList<>();
+    for (int piece : new int[] {0, 2, 3, 2}) {
+      right.send(0, tags.get(piece), ONE);
+    }
+
+    UnansweredException late =
+        assertThrows(
+            UnansweredException.class,
+            () -> left.receive(1, tags, (tag, tensor) -> taken.add(tag)));
+
+    assertTrue(late.getMessage().contains("piece 1 of membership epoch 1"), late.getMessage());
+    assertEquals(Set.of(tags.get(0), tags.get(2), tags.get(3)), Set.copyOf(taken));
+    assertEquals(3, taken.size());
   }
 
   @Test

@@ -1,7 +1,7 @@
 package io.vertigrad.verticles.transport;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.netty.buffer.ByteBuf;
@@ -20,12 +20,11 @@ import org.junit.jupiter.api.Test;
 
 class EnvelopeReaderTest {
 
-  private static final Frame FRAME =
-      new PeerPartition(new ExchangeId(1, 2, 3, 4, 5, 6), 7, 0, Tensor.ofFloats(1, 2, 3));
+  private static final Frame FRAME = frame(1, 2, 3);
 
   private final List<Envelope> messages = new ArrayList<>();
   private final List<String> faults = new ArrayList<>();
-  private final EnvelopeReader reader = new EnvelopeReader(messages::add, faults::add);
+  private final EnvelopeReader reader = new EnvelopeReader(messages::add, faults::add, false);
 
   @Test
   void shouldWriteTheDocumentedBytes() {
@@ -46,7 +45,7 @@ class EnvelopeReaderTest {
     byte[] stream = stream();
     for (int cut = 0; cut <= stream.length; cut++) {
       messages.clear();
-      EnvelopeReader fresh = new EnvelopeReader(messages::add, faults::add);
+      EnvelopeReader fresh = new EnvelopeReader(messages::add, faults::add, false);
       fresh.read(Unpooled.wrappedBuffer(stream, 0, cut));
       fresh.read(Unpooled.wrappedBuffer(stream, cut, stream.length - cut));
 
@@ -65,6 +64,29 @@ class EnvelopeReaderTest {
   }
 
   @Test
+  void shouldLendOneBodyAfterTheOther() {
+    List<Tensor> lent = new ArrayList<>();
+    List<Tensor> kept = new ArrayList<>();
+    EnvelopeReader lending =
+        new EnvelopeReader(
+            message -> {
+              Tensor tensor = ((PeerPartition) message.frame()).tensor();
+              lent.add(tensor);
+              kept.add(tensor.kept());
+            },
+            faults::add,
+            true);
+
+    lending.read(Envelope.of(Kind.REQUEST, 1, frame(1, 2, 3), memory()));
+    lending.read(Envelope.of(Kind.REQUEST, 2, frame(4, 5), memory()));
+    lending.read(Envelope.of(Kind.REQUEST, 3, frame(6, 7, 8), memory()));
+
+    assertEquals(
+        List.of(Tensor.ofFloats(1, 2, 3), Tensor.ofFloats(4, 5), Tensor.ofFloats(6, 7, 8)), kept);
+    assertEquals(kept.get(2), lent.get(0), "the memory of the first is the third's");
+  }
+
+  @Test
   void shouldRefuseALengthBeforeItAllocates() {
     reader.read(Unpooled.wrappedBuffer(header(Integer.MAX_VALUE, Kind.ANSWER.ordinal())));
 
@@ -74,7 +96,7 @@ class EnvelopeReaderTest {
   @Test
   void shouldRefuseANegativeLengthAndAnUnknownKind() {
     reader.read(Unpooled.wrappedBuffer(header(-1, Kind.PING.ordinal())));
-    new EnvelopeReader(messages::add, faults::add)
+    new EnvelopeReader(messages::add, faults::add, false)
         .read(Unpooled.wrappedBuffer(header(0, Kind.PONG.ordinal() + 1)));
 
     assertEquals(
@@ -104,7 +126,8 @@ class EnvelopeReaderTest {
                 message.text();
                 message.frame();
               },
-              faults::add)
+              faults::add,
+              false)
           .read(Unpooled.wrappedBuffer(stream));
     }
   }
@@ -117,7 +140,11 @@ class EnvelopeReaderTest {
     assertEquals(FRAME, messages.get(1).frame());
     assertEquals(Kind.ANSWER, messages.get(2).kind());
     assertNull(messages.get(2).frame());
-    assertArrayEquals(new byte[0], messages.get(2).body());
+    assertFalse(messages.get(2).body().hasRemaining());
+  }
+
+  private static Frame frame(float... elements) {
+    return new PeerPartition(new ExchangeId(1, 2, 3, 4, 5, 6), 7, 0, Tensor.ofFloats(elements));
   }
 
   private static byte[] stream() {

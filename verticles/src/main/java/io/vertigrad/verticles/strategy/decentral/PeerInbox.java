@@ -1,8 +1,11 @@
 package io.vertigrad.verticles.strategy.decentral;
 
 import io.vertigrad.codecs.Tensor;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -18,6 +21,7 @@ import java.util.Set;
 public final class PeerInbox {
 
   private final Map<Key, Arrived> waiting = new HashMap<>();
+  private final Set<Key> expected = new HashSet<>();
   private final Map<Integer, Taken> taken = new HashMap<>();
   private int epoch;
   private long arrivedNanos;
@@ -28,18 +32,51 @@ public final class PeerInbox {
 
   private record Taken(long round, Set<Tag> tags) {}
 
-  /**
-   * Takes a message in.
-   *
-   * @return false when it is not wanted: of an older epoch, or here before
-   */
-  public synchronized boolean accept(
-      int from, int sentEpoch, Tag tag, Tensor tensor, long nowNanos) {
-    if (sentEpoch < epoch || sentEpoch == epoch && wasTaken(from, tag)) {
-      return false;
+  /** What became of a message. */
+  public enum Fate {
+    /** Of an older epoch, or here before. */
+    UNWANTED,
+    /** Waits to be taken. */
+    KEPT,
+    /** {@linkplain #expect Expected}, and now the caller's to hand over. */
+    EXPECTED
+  }
+
+  /** Takes a message in; of a lent tensor it keeps a copy. */
+  public synchronized Fate accept(int from, int sentEpoch, Tag tag, Tensor tensor, long nowNanos) {
+    Key key = new Key(from, sentEpoch, tag);
+    if (sentEpoch < epoch
+        || sentEpoch == epoch && wasTaken(from, tag)
+        || waiting.containsKey(key)) {
+      return Fate.UNWANTED;
     }
-    return waiting.putIfAbsent(new Key(from, sentEpoch, tag), new Arrived(tensor, nowNanos))
-        == null;
+    if (expected.remove(key)) {
+      noteTaken(from, tag, nowNanos);
+      return Fate.EXPECTED;
+    }
+    waiting.put(key, new Arrived(tensor.kept(), nowNanos));
+    return Fate.KEPT;
+  }
+
+  /**
+   * Has these messages of the adopted epoch given to whoever brings them; returns which are here.
+   */
+  public synchronized List<Tag> expect(int from, Collection<Tag> tags) {
+    List<Tag> here = new ArrayList<>();
+    for (Tag tag : tags) {
+      Key key = new Key(from, epoch, tag);
+      if (waiting.containsKey(key)) {
+        here.add(tag);
+      } else {
+        expected.add(key);
+      }
+    }
+    return here;
+  }
+
+  /** Keeps everything again. */
+  public synchronized void expectNothing() {
+    expected.clear();
   }
 
   /** Moves on to an epoch. */
@@ -55,13 +92,7 @@ public final class PeerInbox {
     if (arrived == null) {
       return Optional.empty();
     }
-    Taken before = taken.get(from);
-    if (before == null || before.round() < tag.round()) {
-      before = new Taken(tag.round(), new HashSet<>());
-      taken.put(from, before);
-    }
-    before.tags().add(tag);
-    arrivedNanos = Math.max(arrivedNanos, arrived.nanos());
+    noteTaken(from, tag, arrived.nanos());
     return Optional.of(arrived.tensor());
   }
 
@@ -78,6 +109,16 @@ public final class PeerInbox {
   /** Messages that nobody has asked for yet. */
   public synchronized int size() {
     return waiting.size();
+  }
+
+  private void noteTaken(int from, Tag tag, long nanos) {
+    Taken before = taken.get(from);
+    if (before == null || before.round() < tag.round()) {
+      before = new Taken(tag.round(), new HashSet<>());
+      taken.put(from, before);
+    }
+    before.tags().add(tag);
+    arrivedNanos = Math.max(arrivedNanos, nanos);
   }
 
   private boolean wasTaken(int from, Tag tag) {

@@ -1,7 +1,9 @@
 package io.vertigrad.verticles.strategy.decentral;
 
 import io.vertigrad.codecs.Tensor;
+import java.util.Collection;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 
 /**
  * One worker's line to the others of its group; belongs to the worker's thread.
@@ -32,6 +34,18 @@ public interface Peers {
    *     sent what
    */
   Tensor receive(int rank, Tag tag);
+
+  /**
+   * Waits for these messages of one worker and hands each over as it comes: one at a time, in any
+   * order, by any thread. The tensor is lent until {@code taker} returns, see {@link Tensor#kept}.
+   *
+   * @param tags in the order in which they are expected
+   * @throws GroupChangedException as {@link #receive(int, Tag)}, and likewise at the deadline;
+   *     {@code taker} is not called any more after that
+   */
+  default void receive(int rank, Collection<Tag> tags, BiConsumer<Tag, Tensor> taker) {
+    tags.forEach(tag -> taker.accept(tag, receive(rank, tag)));
+  }
 
   /** A message if it is there already. */
   Optional<Tensor> poll(int rank, Tag tag);

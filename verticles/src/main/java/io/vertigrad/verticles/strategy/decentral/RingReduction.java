@@ -2,6 +2,8 @@ package io.vertigrad.verticles.strategy.decentral;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * Sums a vector over all workers, which then hold the same bits: reduce-scatter and all-gather
@@ -10,9 +12,15 @@ import io.vertigrad.codecs.Tensor;
  * <p>The vector is cut into as many chunks as there are workers. A chunk's sum is formed along the
  * ring, always in the same order, and rounded once to the exchange type by the last worker, whose
  * tensor is what everyone takes. Each worker sends {@code 2 M (N - 1) / N} elements in {@code 2 (N
- * - 1)} phases; pieces of a chunk follow each other, so that phases overlap.
+ * - 1)} phases.
+ *
+ * <p>Phases overlap: each piece is added and passed on as it comes, and of its own chunk a worker
+ * sends a few pieces ahead of those that reach it, so that what is under way stays in the
+ * processor's cache however long the vector is.
  */
 final class RingReduction implements Reduction {
+
+  private static final int AHEAD = 4;
 
   private final Peers peers;
   private final PeerGroup group;
@@ -34,55 +42,69 @@ final class RingReduction implements Reduction {
   @Override
   public void sum(long round, float[] vector) {
     if (group.size() > 1) {
-      scatter(round, vector);
-      gather(round, vector);
+      for (int piece = 0; piece < AHEAD; piece++) {
+        sendOwn(round, piece, vector);
+      }
+      peers.receive(
+          group.left(), incoming(round, vector), (tag, tensor) -> take(tag, tensor, vector));
     }
   }
 
-  private void scatter(long round, float[] vector) {
-    int last = group.size() - 2;
-    Pieces first = chunk(vector, group.position());
-    for (int piece = 0; piece < first.count(); piece++) {
-      send(round, 0, piece, first.of(vector, piece, type));
-    }
-    for (int phase = 0; phase <= last; phase++) {
-      Pieces chunk = chunk(vector, group.position() - phase - 1);
-      for (int piece = 0; piece < chunk.count(); piece++) {
-        receive(round, phase, piece, chunk).addTo(vector, chunk.start(piece), 1);
-        Tensor sum = chunk.of(vector, piece, type);
-        if (phase == last && type != DataType.FLOAT32) {
-          sum.copyTo(vector, chunk.start(piece));
-        }
-        send(round, phase + 1, piece, sum);
+  private List<Tag> incoming(long round, float[] vector) {
+    List<Tag> tags = new ArrayList<>();
+    for (int phase = 0; phase < phases(); phase++) {
+      int count = coming(phase, vector).count();
+      for (int piece = 0; piece < count; piece++) {
+        tags.add(new Tag(round, phase, piece));
       }
     }
+    return tags;
   }
 
-  private void gather(long round, float[] vector) {
-    int first = group.size() - 1;
-    for (int phase = first; phase < phases(); phase++) {
-      Pieces chunk = chunk(vector, group.position() - (phase - first));
-      for (int piece = 0; piece < chunk.count(); piece++) {
-        Tensor sum = receive(round, phase, piece, chunk);
-        if (phase + 1 < phases()) {
-          send(round, phase + 1, piece, sum);
-        }
-        sum.copyTo(vector, chunk.start(piece));
+  private void take(Tag tag, Tensor tensor, float[] vector) {
+    Pieces chunk = coming(tag.phase(), vector);
+    Tensor piece = chunk.checked(tensor, tag.piece(), group.left());
+    if (tag.phase() < group.size() - 1) {
+      add(tag, piece, chunk, vector);
+    } else {
+      piece.copyTo(vector, chunk.start(tag.piece()));
+      if (tag.phase() < phases() - 1) {
+        passOn(tag, piece.kept());
       }
+    }
+    if (tag.phase() == 0) {
+      sendOwn(tag.round(), tag.piece() + AHEAD, vector);
     }
   }
 
-  private Pieces chunk(float[] vector, int index) {
+  private void add(Tag tag, Tensor piece, Pieces chunk, float[] vector) {
+    piece.addTo(vector, chunk.start(tag.piece()), 1);
+    Tensor sum = chunk.of(vector, tag.piece(), type);
+    boolean complete = tag.phase() == group.size() - 2;
+    if (complete && type != DataType.FLOAT32) {
+      sum.copyTo(vector, chunk.start(tag.piece()));
+    }
+    passOn(tag, sum);
+  }
+
+  private void sendOwn(long round, int piece, float[] vector) {
+    Pieces own = chunk(group.position(), vector);
+    if (piece < own.count()) {
+      peers.send(group.right(), new Tag(round, 0, piece), own.of(vector, piece, type));
+    }
+  }
+
+  private void passOn(Tag tag, Tensor tensor) {
+    peers.send(group.right(), new Tag(tag.round(), tag.phase() + 1, tag.piece()), tensor);
+  }
+
+  /** The chunk that reaches this worker in a phase. */
+  private Pieces coming(int phase, float[] vector) {
+    return chunk(group.position() - phase - 1, vector);
+  }
+
+  private Pieces chunk(int index, float[] vector) {
     int chunks = group.size();
     return Pieces.chunk(vector.length, Math.floorMod(index, chunks), chunks, most);
-  }
-
-  private void send(long round, int phase, int piece, Tensor tensor) {
-    peers.send(group.right(), new Tag(round, phase, piece), tensor);
-  }
-
-  private Tensor receive(long round, int phase, int piece, Pieces chunk) {
-    int from = group.left();
-    return chunk.checked(peers.receive(from, new Tag(round, phase, piece)), piece, from);
   }
 }

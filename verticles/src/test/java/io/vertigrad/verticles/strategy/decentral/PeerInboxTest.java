@@ -1,10 +1,10 @@
 package io.vertigrad.verticles.strategy.decentral;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.verticles.strategy.decentral.PeerInbox.Fate;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -17,8 +17,8 @@ class PeerInboxTest {
 
   @Test
   void shouldHandOutOnceWhenMessageCameTwice() {
-    assertTrue(inbox.accept(3, 0, new Tag(0, 0, 0), ONE, 10));
-    assertFalse(inbox.accept(3, 0, new Tag(0, 0, 0), ONE, 11));
+    assertEquals(Fate.KEPT, inbox.accept(3, 0, new Tag(0, 0, 0), ONE, 10));
+    assertEquals(Fate.UNWANTED, inbox.accept(3, 0, new Tag(0, 0, 0), ONE, 11));
 
     assertEquals(Optional.of(ONE), inbox.take(3, new Tag(0, 0, 0)));
     assertEquals(Optional.empty(), inbox.take(3, new Tag(0, 0, 0)));
@@ -31,13 +31,13 @@ class PeerInboxTest {
     inbox.accept(3, 0, new Tag(4, 1, 0), TWO, 0);
     inbox.take(3, new Tag(4, 0, 0));
 
-    assertFalse(inbox.accept(3, 0, new Tag(4, 0, 0), ONE, 0));
+    assertEquals(Fate.UNWANTED, inbox.accept(3, 0, new Tag(4, 0, 0), ONE, 0));
     inbox.take(3, new Tag(4, 1, 0));
     inbox.accept(3, 0, new Tag(5, 0, 0), ONE, 0);
     inbox.take(3, new Tag(5, 0, 0));
 
-    assertFalse(inbox.accept(3, 0, new Tag(4, 1, 0), TWO, 0));
-    assertTrue(inbox.accept(2, 0, new Tag(4, 1, 0), TWO, 0), "another worker's");
+    assertEquals(Fate.UNWANTED, inbox.accept(3, 0, new Tag(4, 1, 0), TWO, 0));
+    assertEquals(Fate.KEPT, inbox.accept(2, 0, new Tag(4, 1, 0), TWO, 0), "another worker's");
     assertEquals(1, inbox.size());
   }
 
@@ -50,7 +50,33 @@ class PeerInboxTest {
     inbox.adopt(1);
 
     assertEquals(Optional.of(TWO), inbox.take(1, new Tag(0, 0, 0)));
-    assertFalse(inbox.accept(1, 0, new Tag(8, 0, 0), ONE, 0));
+    assertEquals(Fate.UNWANTED, inbox.accept(1, 0, new Tag(8, 0, 0), ONE, 0));
     assertEquals(0, inbox.size());
+  }
+
+  @Test
+  void shouldLeaveWhatIsExpectedToWhoeverBringsItOnce() {
+    Tag here = new Tag(2, 0, 0);
+    Tag coming = new Tag(2, 0, 1);
+    inbox.accept(1, 0, here, ONE, 5);
+
+    assertEquals(List.of(here), inbox.expect(1, List.of(here, coming)));
+    assertEquals(Fate.EXPECTED, inbox.accept(1, 0, coming, TWO, 8));
+
+    assertEquals(Fate.UNWANTED, inbox.accept(1, 0, coming, TWO, 9));
+    assertEquals(8, inbox.arrivedNanos());
+    assertEquals(1, inbox.size());
+  }
+
+  @Test
+  void shouldKeepOthersMessagesAndThoseOfOtherEpochsWhileOneIsExpected() {
+    Tag tag = new Tag(2, 0, 0);
+    inbox.expect(1, List.of(tag));
+
+    assertEquals(Fate.KEPT, inbox.accept(2, 0, tag, ONE, 0));
+    assertEquals(Fate.KEPT, inbox.accept(1, 1, tag, ONE, 0));
+    inbox.expectNothing();
+
+    assertEquals(Fate.KEPT, inbox.accept(1, 0, tag, ONE, 0));
   }
 }
