@@ -67,7 +67,7 @@ final class DashboardTest {
 
   @Test
   void shouldShowCurvesThatMoveAndTurnAKilledWorkerRed() throws Exception {
-    train("--processes", "--set", "exchange.evictMillis=2000");
+    train("--processes", "--set", "cluster.restarts=0");
     browser.await("both workers", () -> points() > 10 && has("worker 0", "up"));
     int before = points();
     browser.await("curves that move", () -> points() > before + 5);
@@ -78,9 +78,9 @@ final class DashboardTest {
     assertEquals(
         "rgb(200, 64, 26)",
         browser.run(
-            "return getComputedStyle(document.querySelector('.node[data-condition=lost] .body'))"
-                + ".fill"));
-    browser.await("its end", () -> browser.text("#events").contains("left: silent for"));
+            "return getComputedStyle("
+                + "document.querySelector('.node[data-condition=lost] .body')).fill"));
+    browser.await("its end", () -> browser.text("#events").contains("left: its process"));
     browser.await("words about it", () -> browser.text("#verdict").contains("Lost: worker"));
     browser.screenshot("killed-worker", 1280);
     assertEquals(List.of(), browser.complaints());
