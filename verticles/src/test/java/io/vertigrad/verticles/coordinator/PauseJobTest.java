@@ -32,17 +32,20 @@ final class PauseJobTest extends PointsJob {
   private static final Duration PAUSE = Duration.ofMillis(2 * LIMIT_MILLIS);
   private static final Duration TWO_REPORTS = Duration.ofMillis(500);
 
+  /** Several reports long however fast the strategy is, so that a pause comes before the end. */
+  private static final long STEPS = 12_000;
+
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce"})
   void shouldEndWithTheBitsOfARunThatWasNotPaused(String strategy) {
     CoordinatorVerticle other = new CoordinatorVerticle();
-    String id = start(other, strategy, 3_000);
+    String id = start(other, strategy, STEPS);
     JsonObject through = await(other.result());
     await(other.stop("once more"));
     await(vertx.undeploy(id));
     events.clear();
 
-    start(coordinator, strategy, 3_000);
+    start(coordinator, strategy, STEPS);
     pause();
     await(vertx.timer(PAUSE.toMillis(), TimeUnit.MILLISECONDS));
     resume();
