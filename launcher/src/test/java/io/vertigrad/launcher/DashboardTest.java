@@ -4,13 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.launcher.cluster.PortProbe;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.ReplayVerticle;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -177,7 +177,7 @@ final class DashboardTest {
 
   @Test
   void shouldSayThatTheConnectionIsLostAndComeBack() throws Exception {
-    int port = freePort();
+    int port = PortProbe.free();
     browser.open(replay(RunStory.of("a pid 1", "x"), port));
     browser.await("the page", () -> browser.text("#line").equals("replay"));
 
@@ -234,12 +234,6 @@ final class DashboardTest {
         Dashboard.start(vertx, JobConfig.read("story", job), new ReplayVerticle(file)),
         20,
         "the replay");
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    }
   }
 
   private void slide(String frame) {

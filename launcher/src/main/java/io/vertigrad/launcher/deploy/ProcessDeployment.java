@@ -31,7 +31,7 @@ public final class ProcessDeployment implements Deployment {
   private static final long STOP_SECONDS = 5;
 
   /** Ctrl-C reaches this process and its children at once; whoever came too late ends well. */
-  private static final Set<Integer> IN_GOOD_ORDER = Set.of(ExitStatus.OK, 130);
+  private static final Set<Integer> IN_GOOD_ORDER = Set.of(ExitStatus.OK, ExitStatus.INTERRUPTED);
 
   private final Vertx vertx;
   private final Crew crew;

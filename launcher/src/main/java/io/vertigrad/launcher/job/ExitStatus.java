@@ -12,5 +12,8 @@ public final class ExitStatus {
   /** The command line, the job file or the data are wrong; nothing was trained. */
   public static final int BAD_INPUT = 2;
 
+  /** Ctrl-C: members left in good order. */
+  public static final int INTERRUPTED = 130;
+
   private ExitStatus() {}
 }

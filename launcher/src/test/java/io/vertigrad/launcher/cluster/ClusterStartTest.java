@@ -13,8 +13,6 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.http.ClientAuth;
-import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -87,7 +85,7 @@ class ClusterStartTest {
 
   @Test
   void shouldNameTheAddressWhenNothingAnswersThere() throws Exception {
-    int port = freePort();
+    int port = PortProbe.free();
 
     Future<Vertx> start =
         new ClusterStart("test", config("127.0.0.1", List.of("127.0.0.1:" + port), false)).start();
@@ -220,12 +218,6 @@ class ClusterStartTest {
 
   private static String refusal(ClusterConfig config) {
     return assertThrows(InputException.class, () -> new ClusterStart("test", config)).getMessage();
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    }
   }
 
   private static <T> T await(Future<T> future) throws Exception {

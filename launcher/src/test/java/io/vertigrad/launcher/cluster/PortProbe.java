@@ -16,13 +16,21 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.concurrent.TimeUnit;
 
-/** What a stranger finds at a node's ports. */
-final class PortProbe {
+/** Ports: one that is free, and what a stranger finds at a node's. */
+public final class PortProbe {
 
   private PortProbe() {}
+
+  /** A port that nobody listens to, a moment ago. */
+  public static int free() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
 
   static int busPort(ClusterStart start) {
     return ((io.vertx.spi.cluster.hazelcast.HazelcastClusterManager) start.manager())

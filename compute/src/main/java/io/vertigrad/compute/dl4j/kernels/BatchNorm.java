@@ -142,9 +142,6 @@ final class BatchNorm extends BatchNormalization {
   }
 
   private float[] values(String key) {
-    INDArray array = getParam(key);
-    float[] values = new float[(int) array.length()];
-    NativeFloats.of(array).get(values);
-    return values;
+    return NativeFloats.values(getParam(key));
   }
 }

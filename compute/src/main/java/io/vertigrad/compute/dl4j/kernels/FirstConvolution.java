@@ -95,9 +95,6 @@ final class FirstConvolution extends ConvolutionLayer {
   }
 
   private float[] values(String key) {
-    INDArray array = getParam(key);
-    float[] values = new float[(int) array.length()];
-    NativeFloats.of(array).get(values);
-    return values;
+    return NativeFloats.values(getParam(key));
   }
 }

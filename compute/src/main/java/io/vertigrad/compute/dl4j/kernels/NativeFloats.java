@@ -40,6 +40,13 @@ public final class NativeFloats {
     return bytes(array).asFloatBuffer();
   }
 
+  /** A copy of the elements, in the same order. */
+  static float[] values(INDArray array) {
+    float[] values = new float[(int) array.length()];
+    of(array).get(values);
+    return values;
+  }
+
   /** The same memory as the raw bits of its floats. */
   static IntBuffer bits(INDArray array) {
     return bytes(array).asIntBuffer();

@@ -58,8 +58,7 @@ final class TurnedConvolution {
               .addOutputs(dx.get(some), part)
               .addIntegerArguments(arguments(w, padding))
               .build());
-      float[] values = values(part);
-      Loops.add(sums, values, sums.length);
+      Loops.add(sums, NativeFloats.values(part), sums.length);
     }
     NativeFloats.of(dw).put(turned(sums, (int) w.size(1), (int) w.size(0)));
   }
@@ -77,7 +76,7 @@ final class TurnedConvolution {
     INDArray turned =
         Nd4j.createUninitialized(
             DataType.FLOAT, new long[] {w.size(1), w.size(0), w.size(2), w.size(3)}, 'c');
-    NativeFloats.of(turned).put(turned(values(w), (int) w.size(0), (int) w.size(1)));
+    NativeFloats.of(turned).put(turned(NativeFloats.values(w), (int) w.size(0), (int) w.size(1)));
     return turned;
   }
 
@@ -91,11 +90,5 @@ final class TurnedConvolution {
       to[place * taps + taps - 1 - i % taps] = from[i];
     }
     return to;
-  }
-
-  private static float[] values(INDArray array) {
-    float[] values = new float[(int) array.length()];
-    NativeFloats.of(array).get(values);
-    return values;
   }
 }

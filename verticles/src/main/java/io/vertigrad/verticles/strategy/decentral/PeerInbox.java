@@ -96,11 +96,6 @@ public final class PeerInbox {
     return Optional.of(arrived.tensor());
   }
 
-  /** True when a message of the adopted epoch is here. */
-  public synchronized boolean has(int from, Tag tag) {
-    return waiting.containsKey(new Key(from, epoch, tag));
-  }
-
   /** When the latest of the messages handed out had come. */
   public synchronized long arrivedNanos() {
     return arrivedNanos;

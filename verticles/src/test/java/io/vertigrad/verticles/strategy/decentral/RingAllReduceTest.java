@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -227,15 +226,7 @@ class RingAllReduceTest {
     training.length = 23;
     training.trainable = 20;
     training.pieceElements = 3;
-    training.gradient =
-        (rank, step, x) -> {
-          Random random = new Random(31L * rank + step);
-          float[] g = new float[x.length];
-          for (int i = 0; i < g.length; i++) {
-            g[i] = (float) random.nextGaussian();
-          }
-          return g;
-        };
+    training.gradient = SimulatedTraining::gaussian;
     return training;
   }
 

@@ -9,6 +9,7 @@ import io.vertigrad.verticles.strategy.StrategyProvider;
 import io.vertigrad.verticles.strategy.decentral.SimulatedWorkers.Worker;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
+import java.util.Random;
 import java.util.TreeMap;
 
 /** Trains {@code f_i(x) = 1/2 |x - target_i|^2} on every simulated worker. */
@@ -114,6 +115,16 @@ final class SimulatedTraining {
 
   static float target(int rank, int element) {
     return rank - 0.5f * element;
+  }
+
+  /** A gradient that depends on rank and step alone. */
+  static float[] gaussian(int rank, long step, float[] x) {
+    Random random = new Random(31L * rank + step);
+    float[] g = new float[x.length];
+    for (int i = 0; i < g.length; i++) {
+      g[i] = (float) random.nextGaussian();
+    }
+    return g;
   }
 
   private void step(Worker worker, Replica replica, PeerStrategy strategy) {

@@ -3,7 +3,6 @@ package io.vertigrad.verticles.strategy.decentral;
 import io.vertigrad.codecs.Tensor;
 import java.util.List;
 import java.util.Optional;
-import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -19,20 +18,10 @@ final class SimulatedWorkers {
 
   private final Random random;
   private final Weather weather;
-  private final PriorityQueue<Event> events = new PriorityQueue<>();
+  private final VirtualTime time = new VirtualTime();
   private final TreeMap<Integer, Worker> workers = new TreeMap<>();
-  private long now;
-  private long sequence;
   private long messages;
   private long bytes;
-
-  private record Event(long nanos, long order, Runnable action) implements Comparable<Event> {
-    @Override
-    public int compareTo(Event other) {
-      int byTime = Long.compare(nanos, other.nanos);
-      return byTime != 0 ? byTime : Long.compare(order, other.order);
-    }
-  }
 
   SimulatedWorkers(long seed, Weather weather) {
     this.random = new Random(seed);
@@ -54,7 +43,7 @@ final class SimulatedWorkers {
             ranks.forEach(
                 rank ->
                     at(
-                        now + weather.delayNanos(random),
+                        now() + weather.delayNanos(random),
                         () -> workers.get(rank).hear(epoch, ranks))));
   }
 
@@ -64,11 +53,11 @@ final class SimulatedWorkers {
   }
 
   void at(long nanos, Runnable action) {
-    events.add(new Event(nanos, sequence++, action));
+    time.at(nanos, action);
   }
 
   long now() {
-    return now;
+    return time.now();
   }
 
   long messages() {
@@ -87,13 +76,9 @@ final class SimulatedWorkers {
         List<Worker> ready = workers.values().stream().filter(Worker::runnable).toList();
         if (!ready.isEmpty()) {
           ready.get(random.nextInt(ready.size())).thread.resume();
-        } else if (events.isEmpty()) {
+        } else if (!time.advance()) {
           workers.values().forEach(Worker::rethrow);
           throw new AssertionError("everyone waits: " + workers.values());
-        } else {
-          Event event = events.remove();
-          now = Math.max(now, event.nanos());
-          event.action().run();
         }
       }
       workers.values().forEach(Worker::rethrow);
@@ -111,15 +96,15 @@ final class SimulatedWorkers {
     messages++;
     bytes += tensor.payloadBytes();
     if (random.nextDouble() < weather.loss()) {
-      at(now + Weather.RETRY_NANOS, () -> retry(from, to, epoch, tag, tensor));
+      at(now() + Weather.RETRY_NANOS, () -> retry(from, to, epoch, tag, tensor));
       return;
     }
     at(
-        now + weather.delayNanos(random),
+        now() + weather.delayNanos(random),
         () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
     if (random.nextDouble() < weather.duplicates()) {
       at(
-          now + weather.delayNanos(random) * 7,
+          now() + weather.delayNanos(random) * 7,
           () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
     }
   }
@@ -153,7 +138,7 @@ final class SimulatedWorkers {
 
     /** Lets virtual time pass. */
     void compute(long nanos) {
-      wakeNanos = now + nanos;
+      wakeNanos = now() + nanos;
       at(wakeNanos, () -> {});
       pause();
       wakeNanos = -1;
@@ -187,7 +172,7 @@ final class SimulatedWorkers {
 
     @Override
     public Tensor receive(int from, Tag tag) {
-      long limit = now + DEADLINE_NANOS;
+      long limit = now() + DEADLINE_NANOS;
       while (true) {
         if (newest.epoch() > group.epoch()) {
           throw new GroupChangedException("epoch " + newest.epoch());
@@ -196,7 +181,7 @@ final class SimulatedWorkers {
         if (message.isPresent()) {
           return message.get();
         }
-        if (now >= limit) {
+        if (now() >= limit) {
           throw new AssertionError(rank + " has nothing from " + from + " for " + tag);
         }
         wanted = new Wanted(from, tag);
@@ -222,7 +207,7 @@ final class SimulatedWorkers {
     }
 
     private boolean runnable() {
-      return !thread.done() && !dead && woken && (wakeNanos < 0 || now >= wakeNanos);
+      return !thread.done() && !dead && woken && (wakeNanos < 0 || now() >= wakeNanos);
     }
 
     private void hear(int epoch, List<Integer> ranks) {
@@ -234,7 +219,7 @@ final class SimulatedWorkers {
 
     private void deliver(int from, int epoch, Tag tag, Tensor tensor) {
       if (!dead) {
-        inbox.accept(from, epoch, tag, tensor, now);
+        inbox.accept(from, epoch, tag, tensor, now());
         woken |= wanted != null && wanted.from() == from && wanted.tag().equals(tag);
       }
     }
