@@ -5,9 +5,13 @@ import io.vertx.core.Future;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Blocks the command's own thread until a future is there, with a limit. */
 final class Await {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Await.class);
 
   private Await() {}
 
@@ -30,6 +34,19 @@ final class Await {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new JobFailedException(what + " was interrupted", e);
+    }
+  }
+
+  /**
+   * Waits for a farewell that nobody depends on: the process ends next, and what did not come in
+   * time or failed is only warned of. Hazelcast may wait a minute for a member that left at the
+   * same moment.
+   */
+  static void farewell(Future<?> future, long limitSeconds, String what) {
+    try {
+      result(future, limitSeconds, what);
+    } catch (RuntimeException e) {
+      LOG.warn("{}; this process ends without it", e.getMessage());
     }
   }
 }

@@ -79,7 +79,7 @@ final class Participation implements AutoCloseable {
   private void leave() {
     if (closed.compareAndSet(false, true)) {
       watch.close();
-      Await.result(vertx.close(), STOP_SECONDS, "leaving the cluster");
+      Await.farewell(vertx.close(), STOP_SECONDS, "leaving the cluster");
     }
   }
 }

@@ -202,11 +202,7 @@ final class TrainingRun {
     Future<Void> stopped =
         left.eventually(() -> deployment == null ? Future.succeededFuture() : deployment.stop())
             .eventually(closing::close);
-    try {
-      Await.result(stopped, STOP_SECONDS, "stopping");
-    } catch (JobFailedException e) {
-      LOG.warn("not everything stopped in time", e);
-    }
+    Await.farewell(stopped, STOP_SECONDS, "stopping");
     timeline.close();
     monitor.close();
     display.close();

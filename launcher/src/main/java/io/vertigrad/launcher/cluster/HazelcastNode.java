@@ -24,6 +24,7 @@ final class HazelcastNode {
           Map.entry(LOGGING, "slf4j"),
           Map.entry("hazelcast.phone.home.enabled", "false"),
           Map.entry("hazelcast.shutdownhook.enabled", "false"),
+          Map.entry("hazelcast.graceful.shutdown.max.wait", "5"),
           Map.entry("hazelcast.socket.bind.any", "false"),
           Map.entry("hazelcast.prefer.ipv4.stack", "true"),
           Map.entry("hazelcast.wait.seconds.before.join", "0"),
