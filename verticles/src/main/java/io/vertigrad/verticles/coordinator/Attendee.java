@@ -100,6 +100,11 @@ final class Attendee {
     return step == null ? OptionalLong.empty() : OptionalLong.of(step);
   }
 
+  /** Test samples it said went through it; 0 for who does not test while it trains. */
+  long tested() {
+    return status.getLong("tested", 0L);
+  }
+
   /** True when it was part of a published membership. */
   boolean published() {
     return published;

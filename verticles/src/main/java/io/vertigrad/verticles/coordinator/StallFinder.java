@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Notices that a worker makes no step for longer than a limit, and says who is missing: whom the
  * servers wait for, and who is silent or absent. Told again once per limit while that goes on. Time
- * in which it did not look itself counts for nothing.
+ * in which it did not look itself counts for nothing, nor that in which stages test.
  */
 final class StallFinder {
 
@@ -29,7 +29,7 @@ final class StallFinder {
   private boolean told;
   private long toldMillis;
 
-  private record Still(long step, long sinceMillis) {}
+  private record Still(long step, long tested, long sinceMillis) {}
 
   StallFinder(RosterConfig config, Attendance attendance, Progress progress, RosterNews news) {
     this.config = config;
@@ -57,18 +57,22 @@ final class StallFinder {
   private long longestStill(long nowMillis) {
     List<Attendee> working = attendance.of(Role.WORKER).stream().filter(this::works).toList();
     still.keySet().retainAll(working.stream().map(Attendee::admission).toList());
+    long tested = working.stream().mapToLong(Attendee::tested).sum();
     return working.stream()
-        .mapToLong(worker -> nowMillis - since(worker, nowMillis))
+        .mapToLong(worker -> nowMillis - since(worker, tested, nowMillis))
         .max()
         .orElse(0);
   }
 
-  /** When its step was first heard of. */
-  private long since(Attendee worker, long nowMillis) {
+  /** When its step was first heard of, or the newest test sample of anybody. */
+  private long since(Attendee worker, long tested, long nowMillis) {
     long step = worker.step().orElseThrow();
-    Still now = new Still(step, nowMillis);
+    Still now = new Still(step, tested, nowMillis);
     return still
-        .merge(worker.admission(), now, (old, fresh) -> old.step() == step ? old : fresh)
+        .merge(
+            worker.admission(),
+            now,
+            (old, fresh) -> old.step() == step && old.tested() == tested ? old : fresh)
         .sinceMillis();
   }
 

@@ -6,6 +6,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
 import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Vertx;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -20,6 +21,7 @@ import java.util.function.Supplier;
  * @param trainingSamples size of the training set
  * @param testSet opens it
  * @param events is told what the stages find out together
+ * @param tested counts the test samples that went through the stage
  * @param lastVersion step after which the job ends
  * @param patience monotonic nanoseconds that limit how long it waits for others
  * @param track notes what the stage does
@@ -34,6 +36,7 @@ record StageSetting(
     long trainingSamples,
     Supplier<Dataset> testSet,
     Consumer<TrainingEvent> events,
+    AtomicLong tested,
     long lastVersion,
     LongSupplier nanoClock,
     LongSupplier patience,

@@ -7,6 +7,7 @@ import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.compute.pipeline.StageModel;
 import java.nio.FloatBuffer;
 import java.util.Iterator;
+import java.util.function.LongConsumer;
 
 /**
  * One stage's part of a test: batches forward through all stages in inference mode, so that neither
@@ -24,18 +25,22 @@ final class StageTest {
   private final Neighbours neighbours;
   private final int batch;
   private final int firstIndex;
+  private final LongConsumer through;
 
   /**
    * A test of a stage.
    *
    * @param batch most samples of a test batch
    * @param firstIndex what the first batch of a step is numbered; its micro-batches come before
+   * @param through is told how many samples went through, batch by batch
    */
-  StageTest(StageModel model, Neighbours neighbours, int batch, int firstIndex) {
+  StageTest(
+      StageModel model, Neighbours neighbours, int batch, int firstIndex, LongConsumer through) {
     this.model = model;
     this.neighbours = neighbours;
     this.batch = batch;
     this.firstIndex = firstIndex;
+    this.through = through;
   }
 
   /**
@@ -63,6 +68,7 @@ final class StageTest {
         }
         neighbours.send(Direction.FORWARD, step, index + i, output);
       }
+      through.accept(count);
     }
     for (int i = Math.max(0, batches - AHEAD); i < batches && !model.hasLoss(); i++) {
       awaitTaken(step, index + i);

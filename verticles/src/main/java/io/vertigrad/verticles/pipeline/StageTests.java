@@ -36,7 +36,9 @@ final class StageTests {
     this.setting = setting;
     this.model = model;
     int microBatches = setting.job().pipeline().orElseThrow().microBatches();
-    this.test = new StageTest(model, neighbours, batch(setting.job()), microBatches);
+    this.test =
+        new StageTest(
+            model, neighbours, batch(setting.job()), microBatches, setting.tested()::addAndGet);
   }
 
   /** Blocks while this version is tested, if it is one that is. */

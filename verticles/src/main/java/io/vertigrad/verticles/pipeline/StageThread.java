@@ -13,6 +13,7 @@ import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
 import io.vertigrad.verticles.worker.WorkerMember;
 import io.vertigrad.verticles.worker.WorkerThread;
 import io.vertx.core.Vertx;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /** The one thread that builds a stage, computes it and closes it. */
@@ -50,6 +51,7 @@ final class StageThread extends WorkerThread {
             data.size(),
             () -> DatasetProvider.open(job.data(), Split.TEST, loader),
             events,
+            new AtomicLong(),
             strategy.lastVersion(job.steps(), job.workers().count()),
             System::nanoTime,
             member.clock(),

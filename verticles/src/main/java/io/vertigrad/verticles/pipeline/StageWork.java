@@ -55,6 +55,11 @@ final class StageWork extends GroupWork<StageSession> {
   }
 
   @Override
+  public long tested() {
+    return setting.tested().get();
+  }
+
+  @Override
   protected StageSession prepare(Identity identity, StepGate gate, BooleanSupplier stop) {
     Thread.currentThread()
         .setName(

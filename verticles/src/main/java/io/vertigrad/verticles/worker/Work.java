@@ -23,6 +23,11 @@ public interface Work {
     return 0;
   }
 
+  /** Test samples that went through, where who trains also tests; 0 elsewhere. */
+  default long tested() {
+    return 0;
+  }
+
   /** What else there is to tell, with every report of progress. */
   default List<TrainingEvent> news() {
     return List.of();

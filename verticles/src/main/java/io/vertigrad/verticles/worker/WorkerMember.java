@@ -125,12 +125,13 @@ public final class WorkerMember implements MemberHandler, Enrolment {
     }
   }
 
-  void report(LoopProgress progress, long samplesOfAll, String event) {
+  void report(LoopProgress progress, long samplesOfAll, long tested, String event) {
     coordinator.report(
         new JsonObject()
             .put("version", progress.version())
             .put("samples", samplesOfAll)
             .put("step", progress.step())
+            .put("tested", tested)
             .put("event", event));
   }
 

@@ -69,6 +69,12 @@ public class WorkerThread {
     return running == null ? 0 : running.samplesOfAll();
   }
 
+  /** Test samples that went through, if this one tests; any thread. */
+  final long tested() {
+    Work running = work;
+    return running == null ? 0 : running.tested();
+  }
+
   /** What else there is to tell; any thread. */
   final List<TrainingEvent> news() {
     Work running = work;

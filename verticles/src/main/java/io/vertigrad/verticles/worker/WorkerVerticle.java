@@ -83,7 +83,7 @@ public class WorkerVerticle extends VerticleBase {
 
   private void report(String event) {
     LoopProgress now = thread.progress();
-    member.report(now, thread.samplesOfAll(), event);
+    member.report(now, thread.samplesOfAll(), thread.tested(), event);
     if (now.step() == reported.step() && now.incarnation() == reported.incarnation()) {
       return;
     }

@@ -85,6 +85,21 @@ final class StallFinderTest {
     assertTrue(stalls().isEmpty(), () -> stalls().toString());
   }
 
+  @Test
+  void shouldWaitPatientlyWhileStagesTestAndTellWhenTheTestHangs() {
+    stage.started(1, 2);
+    stage.repeats(FIRST, at(5));
+    for (long tested = 0; tested < 5; tested++) {
+      stage.repeats(SECOND, at(5).put("tested", tested));
+      stage.pass(14_000);
+    }
+    assertTrue(stalls().isEmpty(), () -> stalls().toString());
+
+    stage.pass(1_200);
+
+    assertEquals(1, stalls().size());
+  }
+
   private static JsonObject at(long step) {
     return new JsonObject().put("step", step).put("version", step).put("event", "trains");
   }

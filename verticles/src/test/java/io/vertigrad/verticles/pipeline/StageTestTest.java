@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /** Two stages that double and add test a set of ten samples, without a bus. */
@@ -37,6 +38,7 @@ class StageTestTest {
 
   private final Mailboxes boxes = new Mailboxes();
   private final List<Tag> sent = new ArrayList<>();
+  private final AtomicLong went = new AtomicLong();
 
   @Test
   void shouldCountEverySampleOnceInTheLastStage() throws Exception {
@@ -48,6 +50,7 @@ class StageTestTest {
 
     assertEquals(new Score(10, 2 * 45, 10), last);
     assertSame(Score.NONE, first.get(5, TimeUnit.SECONDS));
+    assertEquals(2 * 10, went.get());
   }
 
   @Test
@@ -73,7 +76,8 @@ class StageTestTest {
           }
         };
 
-    new StageTest(new Doubling(0), line(0, peers), 1, MICRO_BATCHES).run(STEP, 20, samples);
+    new StageTest(new Doubling(0), line(0, peers), 1, MICRO_BATCHES, count -> {})
+        .run(STEP, 20, samples);
 
     assertEquals(List.of(1, 2, 3, 4, 4, 4, 4, 4, 4, 4), ahead);
     assertEquals(StageLine.tag(STEP, Direction.FORWARD, MICRO_BATCHES + 20, 0), sent.get(0));
@@ -81,7 +85,8 @@ class StageTestTest {
 
   private StageTest test(int stage, Mailboxes through) {
     Peers peers = through.of(new PeerGroup(1, List.of(0, 1), stage));
-    return new StageTest(new Doubling(stage), line(stage, peers), 3, MICRO_BATCHES);
+    return new StageTest(
+        new Doubling(stage), line(stage, peers), 3, MICRO_BATCHES, went::addAndGet);
   }
 
   private static Neighbours line(int stage, Peers peers) {
