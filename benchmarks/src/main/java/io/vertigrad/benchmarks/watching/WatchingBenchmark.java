@@ -41,7 +41,7 @@ public final class WatchingBenchmark implements Benchmark {
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
     for (String model : List.of("convnet", "mlp")) {
-      measure(report, model, quick ? 3 : 2, quick ? 2 : 100);
+      measure(report, model, quick ? 3 : 2, quick ? 2 : 60);
     }
     report.remark(
         "%d sockets that read and one that does not, in a process of their own, %s."
