@@ -44,7 +44,8 @@ public final class ConvergenceBenchmark implements Benchmark {
     report.remark(
         "%,d samples in rounds of %d shared by the workers; an asynchronous run takes as many steps"
                 .formatted(rounds * ConvergenceCase.BATCH, ConvergenceCase.BATCH)
-            + " as workers in each. ConvNet, SGD 0.1; one repetition for each seed from 0 on.");
+            + " as workers in each, at a rate divided by them. ConvNet, SGD 0.1; one repetition for"
+            + " each seed from 0 on.");
     report.remark("Consensus: sqrt(sum_i |x_i - mean|^2 / N), 0 where there is one model.");
   }
 

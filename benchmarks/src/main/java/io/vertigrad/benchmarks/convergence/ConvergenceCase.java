@@ -15,6 +15,9 @@ record ConvergenceCase(String strategy, int workers, int rounds, String folder) 
   static final int BATCH = 128;
   static final int TESTS = 8;
 
+  /** Of a step with the whole batch. */
+  static final double LEARNING_RATE = 0.1;
+
   /** The job file, which tests the model eight times on the way. */
   JsonObject job(long seed) {
     JsonObject data = new JsonObject().put("name", folder.isEmpty() ? "digits" : "mnist");
@@ -27,10 +30,15 @@ record ConvergenceCase(String strategy, int workers, int rounds, String folder) 
         .put("steps", rounds)
         .put("data", data)
         .put("model", new JsonObject().put("name", "convnet"))
-        .put("optimizer", new JsonObject().put("name", "sgd").put("learningRate", 0.1))
+        .put("optimizer", new JsonObject().put("name", "sgd").put("learningRate", learningRate()))
         .put("strategy", new JsonObject().put("name", strategy))
         .put("workers", new JsonObject().put("count", workers).put("batch", BATCH / workers))
         .put("evaluator", new JsonObject().put("every", rounds / TESTS).put("samples", 2_000));
+  }
+
+  /** Divided where a round is as many updates as workers, so that a round moves as far in all. */
+  private double learningRate() {
+    return strategy.equals("async") ? LEARNING_RATE / workers : LEARNING_RATE;
   }
 
   @Override
