@@ -12,6 +12,7 @@ import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.spi.cluster.ClusterManager;
 import io.vertx.spi.cluster.hazelcast.HazelcastClusterManager;
+import java.util.Optional;
 
 /**
  * Starts a node of the cluster: loopback unless told otherwise, explicit members, no multicast.
@@ -95,6 +96,16 @@ public final class ClusterStart {
   public String joinAddress() {
     HazelcastInstance node = manager.getHazelcastInstance();
     return config.host() + ":" + node.getCluster().getLocalMember().getAddress().getPort();
+  }
+
+  /** A line for people when the port is not the configured one; only after {@link #start()}. */
+  public Optional<String> otherPort() {
+    int port = JoinAddress.parse(joinAddress()).port();
+    return port == config.port()
+        ? Optional.empty()
+        : Optional.of(
+            "port %d (cluster.port) is taken: this cluster is joined at %s, not at that port"
+                .formatted(config.port(), joinAddress()));
   }
 
   /** Members may let a node in and drop it again while it still joins; then it is alone. */
