@@ -9,6 +9,7 @@ import io.vertigrad.benchmarks.jmh.JmhBenchmark;
 import io.vertigrad.benchmarks.pipeline.PipelineBenchmark;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
+import io.vertigrad.benchmarks.report.UnknownCaseException;
 import io.vertigrad.benchmarks.scale.ScaleBenchmark;
 import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
 import io.vertigrad.benchmarks.watching.WatchingBenchmark;
@@ -46,7 +47,12 @@ final class BenchmarkMain {
     Path directory = Path.of(System.getProperty("vertigrad.benchmarks.out", "benchmarks/target"));
     for (Benchmark benchmark : chosen(names)) {
       BenchmarkReport report = new BenchmarkReport(benchmark.name(), quick);
-      benchmark.run(report, quick);
+      try {
+        benchmark.run(report, quick);
+      } catch (UnknownCaseException e) {
+        System.err.println("benchmarks/run: " + benchmark.name() + ": " + e.getMessage());
+        System.exit(2);
+      }
       report.print(System.out);
       System.out.println("written to " + report.write(directory));
     }

@@ -153,6 +153,7 @@ final class TrainingRun {
     ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
     vertx = Await.result(start.start(), START_SECONDS, "starting the cluster");
     joinAddress = start.joinAddress();
+    start.otherPort().ifPresent(monitor::say);
   }
 
   private Future<JsonObject> ended() {

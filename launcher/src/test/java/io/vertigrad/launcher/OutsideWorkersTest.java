@@ -58,8 +58,8 @@ class OutsideWorkersTest {
 
     assertEquals(1, ended.exit(), ended.out());
     assertTrue(
-        ended.err().startsWith("vertigrad: the job did not start within 4 s: missing worker 0;"),
-        ended.err());
+        ended.err().matches("(?s)vertigrad: the job did not start within 4 s: [^;]* worker 0.*"),
+        "a slow machine may have others missing too: " + ended.err());
   }
 
   @Test

@@ -18,7 +18,7 @@ import org.awaitility.Awaitility;
 /** A job whose roles have a JVM each, with what it has recorded so far. */
 record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
 
-  private static final Duration LIMIT = Duration.ofSeconds(120);
+  private static final Duration LIMIT = Duration.ofSeconds(240);
 
   /** Starts one of several seconds. */
   static ProcessRun start(Path folder, String job, String... settings) {
@@ -32,9 +32,13 @@ record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
     return new ProcessRun(folder, CompletableFuture.supplyAsync(() -> CommandRun.of(all)));
   }
 
-  /** Waits for the condition, or for the run's end. */
+  /**
+   * Waits for the condition, or for the run's end; a thread of a Hazelcast that was closed before
+   * may still complain that it was.
+   */
   void await(Callable<Boolean> condition) {
     Awaitility.await()
+        .dontCatchUncaughtExceptions()
         .atMost(LIMIT)
         .pollInterval(Duration.ofMillis(50))
         .until(() -> command.isDone() || condition.call());

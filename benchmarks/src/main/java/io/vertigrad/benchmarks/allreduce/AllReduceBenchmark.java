@@ -5,16 +5,18 @@ import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.BenchmarkRow;
 import io.vertigrad.benchmarks.report.Contest;
 import io.vertigrad.benchmarks.report.Repetitions;
+import io.vertigrad.benchmarks.report.UnknownCaseException;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** Milliseconds of one sum over 2 and 4 workers, over raw TCP in the same run. */
 public final class AllReduceBenchmark implements Benchmark {
 
   private static final int KIB = 1 << 10;
   private static final int MIB = 1 << 20;
-  private static final int[] BYTES = {
-    16 * KIB, 64 * KIB, 256 * KIB, MIB, 16 * MIB, 64 * MIB, 100 * MIB
-  };
+  private static final List<Integer> BYTES =
+      List.of(16 * KIB, 64 * KIB, 256 * KIB, MIB, 16 * MIB, 64 * MIB, 100 * MIB);
   private static final int QUICK_MOST = 16 * MIB;
   private static final int DIRECT_MOST = MIB;
   private static final int MOST_ROUNDS = 500;
@@ -34,14 +36,11 @@ public final class AllReduceBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
+    List<Case> chosen =
+        UnknownCaseException.named(only, cases(quick && only.isEmpty()), Case::name);
     try (AllReduceNodes nodes = new AllReduceNodes()) {
-      for (int workers : new int[] {2, 4}) {
-        for (int bytes : BYTES) {
-          boolean wanted = only.isEmpty() ? !quick || bytes <= QUICK_MOST : named(bytes, workers);
-          if (wanted) {
-            measure(report, nodes, workers, bytes, quick);
-          }
-        }
+      for (Case one : chosen) {
+        measure(report, nodes, one, quick);
       }
     }
     report.remark(
@@ -50,10 +49,18 @@ public final class AllReduceBenchmark implements Benchmark {
         "Raw TCP: the ring's bytes, both ways at once, one spinning thread, nothing added up.");
   }
 
-  private void measure(
-      BenchmarkReport report, AllReduceNodes nodes, int workers, int bytes, boolean quick)
+  private static List<Case> cases(boolean small) {
+    return Stream.of(2, 4)
+        .flatMap(workers -> BYTES.stream().map(bytes -> new Case(bytes, workers)))
+        .filter(one -> !small || one.bytes() <= QUICK_MOST)
+        .toList();
+  }
+
+  private void measure(BenchmarkReport report, AllReduceNodes nodes, Case one, boolean quick)
       throws Exception {
-    String name = name(bytes, workers) + ", ";
+    int bytes = one.bytes();
+    int workers = one.workers();
+    String name = one.name() + ", ";
     boolean small = bytes <= DIRECT_MOST;
     Contest contest = new Contest();
     contest.enter("raw TCP", () -> nodes.raw(sum(false, workers, bytes, quick)));
@@ -80,14 +87,6 @@ public final class AllReduceBenchmark implements Benchmark {
     return new AllReduceCase(job, direct, bytes / Float.BYTES, workers, rounds, 2 + rounds / 4);
   }
 
-  private boolean named(int bytes, int workers) {
-    return name(bytes, workers).contains(only);
-  }
-
-  private static String name(int bytes, int workers) {
-    return "%s x %d".formatted(size(bytes), workers);
-  }
-
   private static Repetitions bandwidth(int bytes, Repetitions millis) {
     double[] values = millis.values().clone();
     for (int i = 0; i < values.length; i++) {
@@ -96,7 +95,11 @@ public final class AllReduceBenchmark implements Benchmark {
     return new Repetitions(values);
   }
 
-  private static String size(int bytes) {
-    return bytes < MIB ? bytes / KIB + " KiB" : bytes / MIB + " MiB";
+  private record Case(int bytes, int workers) {
+
+    String name() {
+      String size = bytes < MIB ? bytes / KIB + " KiB" : bytes / MIB + " MiB";
+      return "%s x %d".formatted(size, workers);
+    }
   }
 }

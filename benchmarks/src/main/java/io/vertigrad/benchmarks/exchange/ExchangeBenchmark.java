@@ -3,6 +3,7 @@ package io.vertigrad.benchmarks.exchange;
 import io.vertigrad.benchmarks.process.ChildJvm;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
+import io.vertigrad.benchmarks.report.UnknownCaseException;
 import java.util.List;
 
 /** Parameters per second through the product's exchange, over raw TCP in the same run. */
@@ -24,19 +25,31 @@ public final class ExchangeBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
+    List<Case> chosen = UnknownCaseException.named(only, cases(quick), Case::name);
     try (ExchangeNodes processes = ExchangeNodes.processes(ChildJvm.productOptions("1g"));
         ExchangeNodes embedded = ExchangeNodes.embedded(ChildJvm.productOptions("4g"))) {
-      for (int workers : quick ? List.of(1, 2) : List.of(1, 2, 4, 8)) {
-        for (int parameters : SIZES) {
-          if ("%,d x %d".formatted(parameters, workers).contains(only)) {
-            new ExchangeContest(processes, embedded, parameters, workers).run(report, quick);
-          }
-        }
+      for (Case one : chosen) {
+        new ExchangeContest(processes, embedded, one.parameters(), one.workers())
+            .run(report, quick);
       }
     }
     report.remark(
         "M/s: million parameters sent and received per second by all workers together; round: one"
             + " worker's gradient out and parameters back.");
     report.remark("Raw TCP: blocking sockets, half duplex, the same bytes and the same barrier.");
+  }
+
+  private static List<Case> cases(boolean quick) {
+    return (quick ? List.of(1, 2) : List.of(1, 2, 4, 8))
+        .stream()
+            .flatMap(workers -> SIZES.stream().map(parameters -> new Case(parameters, workers)))
+            .toList();
+  }
+
+  private record Case(int parameters, int workers) {
+
+    String name() {
+      return "%,d x %d".formatted(parameters, workers);
+    }
   }
 }

@@ -2,6 +2,7 @@ package io.vertigrad.launcher.cluster;
 
 import com.hazelcast.core.HazelcastInstance;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.coordinator.JoinException;
 import io.vertigrad.verticles.dashboard.BusTraffic;
 import io.vertigrad.verticles.job.ClusterConfig;
 import io.vertigrad.verticles.transport.Streams;
@@ -11,6 +12,7 @@ import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.spi.cluster.ClusterManager;
 import io.vertx.spi.cluster.hazelcast.HazelcastClusterManager;
+import java.util.Optional;
 
 /**
  * Starts a node of the cluster: loopback unless told otherwise, explicit members, no multicast.
@@ -53,13 +55,17 @@ public final class ClusterStart {
   /**
    * Opens the ports and joins the members.
    *
-   * @return fails with an {@link InputException} when a member to join does not answer
+   * <p>A node that is to join never founds a cluster of its own, where nobody would hear it.
+   *
+   * @return fails with an {@link InputException} when no member to join answers or no port is free,
+   *     with a {@link JoinException} when one answers and does not let this node in
    */
   public Future<Vertx> start() {
     VertxOptions options = new VertxOptions();
     configure(options);
     try {
-      JoinAddress.firstAnswering(config);
+      JoinAddress.firstAnswering(config)
+          .ifPresent(member -> HazelcastNode.require(manager.getConfig(), member));
     } catch (InputException e) {
       return Future.failedFuture(e);
     }
@@ -70,8 +76,9 @@ public final class ClusterStart {
             .withMetrics(BusTraffic.counting());
     return builder
         .buildClustered()
-        .onSuccess(vertx -> Streams.open(vertx, options.getEventBusOptions()))
-        .recover(error -> Future.failedFuture(refused(error)));
+        .recover(error -> Future.failedFuture(refused(error)))
+        .compose(this::withOthers)
+        .onSuccess(vertx -> Streams.open(vertx, options.getEventBusOptions()));
   }
 
   /** Sets the event bus's address and its TLS, for whoever builds Vert.x himself. */
@@ -91,7 +98,36 @@ public final class ClusterStart {
     return config.host() + ":" + node.getCluster().getLocalMember().getAddress().getPort();
   }
 
-  private InputException refused(Throwable error) {
+  /** A line for people when the port is not the configured one; only after {@link #start()}. */
+  public Optional<String> otherPort() {
+    int port = JoinAddress.parse(joinAddress()).port();
+    return port == config.port()
+        ? Optional.empty()
+        : Optional.of(
+            "port %d (cluster.port) is taken: this cluster is joined at %s, not at that port"
+                .formatted(config.port(), joinAddress()));
+  }
+
+  /** Members may let a node in and drop it again while it still joins; then it is alone. */
+  private Future<Vertx> withOthers(Vertx vertx) {
+    if (config.members().isEmpty() || manager.getNodes().size() > 1) {
+      return Future.succeededFuture(vertx);
+    }
+    JoinException alone = notLetIn("was dropped while it joined");
+    return vertx.close().transform(closed -> Future.failedFuture(alone));
+  }
+
+  private JoinException notLetIn(String what) {
+    return new JoinException(
+        "this node %s cluster %s at %s: a member of it sleeps, or that machine is too busy; start it"
+                .formatted(what, name, String.join(", ", config.members()))
+            + " again");
+  }
+
+  private RuntimeException refused(Throwable error) {
+    if (error instanceof IllegalStateException && !config.members().isEmpty()) {
+      return notLetIn("was not let in within %d s".formatted(HazelcastNode.JOIN_SECONDS));
+    }
     return new InputException(
         "cluster %s could not start at %s, port %d and up: %s; set cluster.host and cluster.port"
             .formatted(name, config.host(), config.port(), error.getMessage()),

@@ -16,8 +16,17 @@ final class HazelcastNode {
   /** Ports tried above the first, so that several nodes share a machine. */
   static final int PORTS = 100;
 
+  /** How long a node asks to be let in. */
+  static final int JOIN_SECONDS = 30;
+
   /** Read once more from the system, before there is any configuration. */
   private static final String LOGGING = "hazelcast.logging.type";
+
+  /**
+   * How long a newcomer waits for a connection to everyone. It sends no heartbeats before, so that
+   * with Hazelcast's default, 120 s, one member that sleeps would have every newcomer evicted.
+   */
+  private static final String CONNECT_SECONDS = "3";
 
   private static final Map<String, String> PROPERTIES =
       Map.ofEntries(
@@ -29,7 +38,8 @@ final class HazelcastNode {
           Map.entry("hazelcast.prefer.ipv4.stack", "true"),
           Map.entry("hazelcast.wait.seconds.before.join", "0"),
           Map.entry("hazelcast.tcp.join.port.try.count", "1"),
-          Map.entry("hazelcast.max.join.seconds", "30"),
+          Map.entry("hazelcast.max.join.seconds", Integer.toString(JOIN_SECONDS)),
+          Map.entry("hazelcast.connect.all.wait.seconds", CONNECT_SECONDS),
           Map.entry("hazelcast.heartbeat.interval.seconds", "1"),
           Map.entry("hazelcast.max.no.heartbeat.seconds", "10"),
           Map.entry("hazelcast.partition.count", "31"),
@@ -52,6 +62,13 @@ final class HazelcastNode {
     network(config.getNetworkConfig(), cluster);
     vertxMaps(config);
     return config;
+  }
+
+  /**
+   * Joins this member's cluster or none: never founds another, whatever does not answer in time.
+   */
+  static void require(Config config, JoinAddress member) {
+    config.getNetworkConfig().getJoin().getTcpIpConfig().setRequiredMember(member.toString());
   }
 
   private static void network(NetworkConfig network, ClusterConfig cluster) {

@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.UnknownHostException;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -35,14 +36,20 @@ public record JoinAddress(String host, int port) {
         checked(text, text.substring(0, colon)), port(text, text.substring(colon + 1)));
   }
 
-  /** Refuses a cluster none of whose members can be reached, before Hazelcast founds its own. */
-  static void firstAnswering(ClusterConfig config) {
+  /**
+   * The first member to join that can be reached; empty when there is none to join.
+   *
+   * @throws InputException when none of them can
+   */
+  static Optional<JoinAddress> firstAnswering(ClusterConfig config) {
     List<JoinAddress> members = config.members().stream().map(JoinAddress::parse).toList();
-    if (!members.isEmpty() && members.stream().noneMatch(JoinAddress::answers)) {
+    Optional<JoinAddress> first = members.stream().filter(JoinAddress::answers).findFirst();
+    if (!members.isEmpty() && first.isEmpty()) {
       throw new InputException(
           "nothing answers at %s; start the job there first, with ./vertigrad train --listen FILE"
               .formatted(String.join(", ", config.members())));
     }
+    return first;
   }
 
   /** Asks twice a second until something answers there; false when nothing did in this time. */

@@ -7,7 +7,10 @@ import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.json.JsonObject;
 
-/** Tells a node when the job it takes part in is over, or its coordinator gone. */
+/**
+ * Tells a node when the job it takes part in is over, its coordinator gone, or its own cluster not
+ * the coordinator's any more.
+ */
 public final class JobWatch {
 
   private static final long ASK_MILLIS = 1_000;
@@ -16,20 +19,22 @@ public final class JobWatch {
   private final Vertx vertx;
   private final JobConfig job;
   private final long askMillis;
+  private final ClusterView cluster;
   private final Promise<Void> over = Promise.promise();
   private long lastAnswerNanos = System.nanoTime();
   private String state = "unknown";
   private long timer;
 
   public JobWatch(Vertx vertx, JobConfig job) {
-    this(vertx, job, ASK_MILLIS);
+    this(vertx, job, ASK_MILLIS, ClusterView.of(vertx));
   }
 
   /** Asks the coordinator every {@code askMillis}. */
-  JobWatch(Vertx vertx, JobConfig job, long askMillis) {
+  JobWatch(Vertx vertx, JobConfig job, long askMillis, ClusterView cluster) {
     this.vertx = vertx;
     this.job = job;
     this.askMillis = askMillis;
+    this.cluster = cluster;
   }
 
   /** Starts watching; completes when the coordinator's word can be heard. */
@@ -63,6 +68,10 @@ public final class JobWatch {
   }
 
   private void ask() {
+    cluster.fault().ifPresent(this::end);
+    if (over.future().isComplete()) {
+      return;
+    }
     DeliveryOptions limit = new DeliveryOptions().setSendTimeout(askMillis);
     vertx
         .eventBus()
@@ -75,6 +84,7 @@ public final class JobWatch {
   private void answered(JsonObject answer) {
     lastAnswerNanos = System.nanoTime();
     state = answer.getString(STATE, state);
+    cluster.expect(answer.getString("node"));
     if (state.equals("stopped") || state.equals("failed")) {
       end(
           state.equals("failed")

@@ -51,7 +51,10 @@ final class EventText {
     }
     if (event instanceof StallFound stall) {
       return Optional.of(
-          format("no step for %.1f s: missing %s", stall.stillMillis() / 1e3, stall.missing())
+          (stall.stillMillis() == 0
+                  ? "training waits: missing " + stall.missing()
+                  : format(
+                      "no step for %.1f s: missing %s", stall.stillMillis() / 1e3, stall.missing()))
               + (stall.waits().isEmpty() ? "" : "; " + stall.waits()));
     }
     if (event instanceof JobPaused) {

@@ -116,13 +116,19 @@ class ClusterStartTest {
   void shouldDeliverAcrossNodesWhenOneJoinsTheOther() throws Exception {
     ClusterStart first = new ClusterStart("test", config("127.0.0.1", List.of(), false));
     Vertx one = started(first);
-    Vertx two =
-        started(new ClusterStart("test", config("127.0.0.1", List.of(first.joinAddress()), false)));
+    ClusterStart second =
+        new ClusterStart("test", config("127.0.0.1", List.of(first.joinAddress()), false));
+    Vertx two = started(second);
     await(one.eventBus().<String>consumer("echo", m -> m.reply(m.body())).completion());
 
     Object answer = await(two.eventBus().<String>request("echo", "hello")).body();
 
     assertEquals("hello", answer);
+    int port = JoinAddress.parse(second.joinAddress()).port();
+    assertEquals(
+        "port 16701 (cluster.port) is taken: this cluster is joined at 127.0.0.1:%d, not at that port"
+            .formatted(port),
+        second.otherPort().orElseThrow());
     assertFalse(
         PortProbe.hangsUp(PortProbe.busPort(first)), "without TLS the bus listens to anyone");
     assertFalse(

@@ -35,7 +35,7 @@ class JobWatchTest {
               asked.incrementAndGet();
               message.reply(new JsonObject().put("state", "running"));
             });
-    watch = new JobWatch(vertx, job, ASK_MILLIS);
+    watch = new JobWatch(vertx, job, ASK_MILLIS, ClusterView.of(vertx));
     watch.listen().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
     Awaitility.await().until(() -> asked.get() > 2);
   }

@@ -85,6 +85,11 @@ final class Attendance {
     return of(Role.SERVER).stream().filter(Attendee::ready).toList();
   }
 
+  /** How many workers can take part. */
+  long readyWorkers() {
+    return of(Role.WORKER).stream().filter(Attendee::ready).count();
+  }
+
   /** Workers that were part of no published membership yet. */
   List<Attendee> newWorkers() {
     return of(Role.WORKER).stream().filter(worker -> !worker.published()).toList();

@@ -8,6 +8,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.json.JsonObject;
 import java.util.concurrent.TimeUnit;
 
@@ -89,8 +90,17 @@ public final class CoordinatorVerticle extends VerticleBase {
   private Future<Void> serve(String address) {
     FrontDesk desk = new FrontDesk(roster);
     MessageConsumer<JsonObject> consumer =
-        vertx.eventBus().consumer(address, message -> message.reply(desk.answer(message.body())));
+        vertx
+            .eventBus()
+            .consumer(address, message -> message.reply(named(desk.answer(message.body()))));
     return consumer.completion();
+  }
+
+  /** Members look whether their cluster still has the node that answers them. */
+  private JsonObject named(JsonObject answer) {
+    return vertx.isClustered()
+        ? answer.put("node", ((VertxInternal) vertx).clusterManager().getNodeId())
+        : answer;
   }
 
   private Future<Void> refuseRival(String address) {

@@ -36,7 +36,8 @@ final class Patience {
   /** True when the job can start: all servers and workers, and the evaluator or a short wait. */
   boolean quorate(long now) {
     boolean complete =
-        attendance.readyServers().size() == config.servers() && readyWorkers() >= config.workers();
+        attendance.readyServers().size() == config.servers()
+            && attendance.readyWorkers() >= config.workers();
     boolean waited = evaluator.exceeded(complete, now);
     return complete && (waited || attendance.count(Role.EVALUATOR) >= config.evaluators());
   }
@@ -66,7 +67,7 @@ final class Patience {
     if (shards.exceeded(shardLost, now)) {
       return Optional.of(shardMissing());
     }
-    boolean tooFew = running && !anyFinished && readyWorkers() < config.minimumWorkers();
+    boolean tooFew = running && !anyFinished && attendance.readyWorkers() < config.minimumWorkers();
     if (workers.exceeded(tooFew, now)) {
       return Optional.of(workersMissing());
     }
@@ -107,10 +108,6 @@ final class Patience {
             .map("no worker is left, all have failed; the first was "::concat);
   }
 
-  private long readyWorkers() {
-    return attendance.of(Role.WORKER).stream().filter(Attendee::ready).count();
-  }
-
   private String notStarted() {
     List<String> missing = new ArrayList<>();
     missing.add(attendance.missing(Role.SERVER, config.servers()));
@@ -140,6 +137,9 @@ final class Patience {
   private String workersMissing() {
     return "%d of at least %d workers for %s (workers.minimum): %s"
         .formatted(
-            readyWorkers(), config.minimumWorkers(), workers.seconds(), attendance.departures());
+            attendance.readyWorkers(),
+            config.minimumWorkers(),
+            workers.seconds(),
+            attendance.departures());
   }
 }

@@ -5,7 +5,7 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * Pauses of a job: when it is paused no worker begins another step.
+ * Pauses of a job: when it is paused, or has too few workers, no worker begins another step.
  *
  * <p>Where workers wait for each other in a round, one may have begun it before it heard of the
  * pause. Each says, with its answer, to which version its last step leads; everyone then goes on up
@@ -23,6 +23,8 @@ final class Pauses {
   private Pause pause = Pause.NONE;
   private long firstNumber;
   private long sinceMillis;
+  private boolean asked;
+  private boolean few;
 
   Pauses(
       boolean stepsTogether,
@@ -50,8 +52,8 @@ final class Pauses {
       return false;
     }
     sinceMillis = clockMillis.getAsLong();
-    hold(0);
-    firstNumber = pause.number();
+    asked = true;
+    holdBack();
     news.paused();
     return true;
   }
@@ -61,10 +63,21 @@ final class Pauses {
     if (!course.resume()) {
       return false;
     }
-    hold(Long.MAX_VALUE);
+    asked = false;
+    letGo();
     changes.want();
     news.resumed(clockMillis.getAsLong() - sinceMillis);
     return true;
+  }
+
+  /** Too few workers are there, or enough again; the job runs on, and so does the wait for more. */
+  void few(boolean now) {
+    few = now;
+    if (now) {
+      holdBack();
+    } else {
+      letGo();
+    }
   }
 
   /**
@@ -77,6 +90,19 @@ final class Pauses {
     boolean current = pause.holds() && number >= firstNumber;
     if (stepsTogether && current && begun > pause.holdFrom()) {
       hold(begun);
+    }
+  }
+
+  private void holdBack() {
+    if (!pause.holds()) {
+      hold(0);
+      firstNumber = pause.number();
+    }
+  }
+
+  private void letGo() {
+    if (!asked && !few) {
+      hold(Long.MAX_VALUE);
     }
   }
 

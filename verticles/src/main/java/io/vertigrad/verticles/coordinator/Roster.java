@@ -32,6 +32,7 @@ final class Roster {
   private final RosterNews news;
   private final Course course;
   private final Pauses pauses;
+  private final Shortage shortage;
 
   /**
    * A roster with nobody on it.
@@ -58,6 +59,7 @@ final class Roster {
     watch = new Watch(config, attendance, news, clockMillis.getAsLong());
     stalls = new StallFinder(config, attendance, progress, news);
     pauses = new Pauses(config.stepsTogether(), course, changes, news, clockMillis, decisions);
+    shortage = new Shortage(config, attendance, progress, course, pauses, news);
   }
 
   RosterState state() {
@@ -190,7 +192,7 @@ final class Roster {
     watch.overdue(now).forEach(silent -> remove(silent, silent.silence(now)));
     patience.unresponsive(now).forEach(server -> remove(server, "it answered no proposal"));
     settle();
-    stalls.look(course.running() && !course.paused(), now);
+    stalls.look(course.running() && !course.paused() && !shortage.lasts(), now);
     patience.exhausted(state(), progress.anyFinished(), now).ifPresent(course::failed);
     if (patience.letGo(state(), now)) {
       stop("nobody asked for more after the end");
@@ -225,6 +227,7 @@ final class Roster {
     if (course.running() && changes.due()) {
       patience.hopeless(progress.version()).ifPresentOrElse(course::failed, this::propose);
     }
+    shortage.look();
   }
 
   private void propose() {

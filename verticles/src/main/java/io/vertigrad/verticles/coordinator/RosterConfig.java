@@ -16,6 +16,7 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
  * @param workers so many to start with
  * @param places most workers at once: with a sampler that shares the data out, one per share
  * @param minimumWorkers with fewer the job waits for more
+ * @param waitsForMore with fewer, those left begin no step either
  * @param evaluators 0 or 1
  * @param waitMillis how long it waits for members, at the start and when too few are left
  * @param evaluatorWaitMillis how long a start waits for the evaluator alone
@@ -35,6 +36,7 @@ record RosterConfig(
     int workers,
     int places,
     int minimumWorkers,
+    boolean waitsForMore,
     int evaluators,
     long waitMillis,
     long evaluatorWaitMillis,
@@ -57,6 +59,7 @@ record RosterConfig(
         job.workers().count(),
         job.workers().places(),
         job.workers().minimum(),
+        job.pipeline().isEmpty(),
         job.evaluators(),
         1_000L * job.workers().waitSeconds(),
         EVALUATOR_WAIT_MILLIS,

@@ -52,6 +52,22 @@ public record WorkersConfig(
     return sampler.equals("distributed") ? count : MOST;
   }
 
+  /**
+   * Samples of an epoch that one of several replicas of the model sees.
+   *
+   * @throws IllegalArgumentException when every batch of them is smaller and left out
+   */
+  public long share(long samples, int replicas) {
+    long share = sampler.equals("none") ? samples : (samples + replicas - 1) / replicas;
+    if (dropLast && share < batch) {
+      throw new IllegalArgumentException(
+          ("workers.batch is %d and workers.dropLast is true, but one's share of an epoch has %d"
+                  + " samples: nothing is left; use smaller batches")
+              .formatted(batch, share));
+    }
+    return share;
+  }
+
   /** The batch of one replica of the model, or its even share of that of all. */
   private static int batch(Settings section, int replicas) {
     int all = section.integer("totalBatch", 0, 0, 1 << 20);

@@ -35,7 +35,8 @@ public sealed interface TrainingEvent {
    * Some worker made no step for longer than the limit; told again once per limit.
    *
    * @param version highest that any member has reached
-   * @param stillMillis the longest that a worker has made no step
+   * @param stillMillis the longest that a worker has made no step; 0 when the job itself holds
+   *     workers back because too few are there
    * @param missing whom the servers wait for, and who is absent or silent
    * @param waits which partition of which shard waits for which step; empty without servers
    * @param lastHeard what each member said last, and when, of the first 16

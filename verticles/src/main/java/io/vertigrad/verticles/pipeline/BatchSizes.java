@@ -16,19 +16,9 @@ record BatchSizes(long share, int batch) {
    * @throws IllegalArgumentException when every batch of an epoch is smaller and left out
    */
   static BatchSizes of(long samples, int replicas, WorkersConfig workers) {
-    boolean shared = !workers.sampler().equals("none");
-    long share = shared ? (samples + replicas - 1) / replicas : samples;
+    long share = workers.share(samples, replicas);
     int batch = workers.batch();
-    if (!workers.dropLast()) {
-      return new BatchSizes(share, batch);
-    }
-    if (share < batch) {
-      throw new IllegalArgumentException(
-          ("workers.batch is %d and workers.dropLast is true, but an epoch of a replica has %d"
-                  + " samples: nothing is left; use smaller batches")
-              .formatted(batch, share));
-    }
-    return new BatchSizes(share - share % batch, batch);
+    return new BatchSizes(workers.dropLast() ? share - share % batch : share, batch);
   }
 
   /** Samples of the batch of a step. */

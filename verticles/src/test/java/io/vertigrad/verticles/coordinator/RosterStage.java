@@ -41,6 +41,7 @@ final class RosterStage {
         workers,
         places,
         2,
+        true,
         0,
         60_000,
         5_000,

@@ -206,6 +206,7 @@ final class RosterTest {
         c.workers(),
         c.places(),
         1,
+        c.waitsForMore(),
         1,
         c.waitMillis(),
         c.evaluatorWaitMillis(),

@@ -44,7 +44,7 @@ class BatchSizesTest {
             IllegalArgumentException.class,
             () -> BatchSizes.of(33, 2, workers(32, "distributed", true)));
 
-    assertTrue(e.getMessage().contains("an epoch of a replica has 17 samples"), e.getMessage());
+    assertTrue(e.getMessage().contains("one's share of an epoch has 17 samples"), e.getMessage());
   }
 
   @Test

@@ -13,7 +13,8 @@ const WORDS = {
   memberJoined: (e, run) => `${run.called(e)} joined${again(e)} from ${e.node}`,
   memberSuspected: (e, run) => `${run.called(e)} has been silent for ${figure(e.silentMillis / 1000)} s`,
   stallFound: (e) =>
-    `no step for ${figure(e.stillMillis / 1000)} s, missing: ${e.missing}` +
+    `${e.stillMillis === 0 ? 'training waits' : `no step for ${figure(e.stillMillis / 1000)} s`}, ` +
+    `missing: ${e.missing}` +
     `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
   memberLeft: (e, run) => `${run.called(e)} left: ${e.reason}`,
   processRestarted: (e) => `${e.reason}; started again (restart ${e.restart} of at most ${e.limit})`,

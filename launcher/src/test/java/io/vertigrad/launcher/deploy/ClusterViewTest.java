@@ -1,0 +1,73 @@
+package io.vertigrad.launcher.deploy;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class ClusterViewTest {
+
+  private List<String> nodes = List.of("me", "coordinator");
+  private final ClusterView view = new ClusterView(() -> nodes);
+
+  @Test
+  void shouldFindNothingWrongWhileTheCoordinatorIsNotKnown() {
+    nodes = List.of("me");
+
+    assertEquals(Optional.empty(), looks(10));
+  }
+
+  @Test
+  void shouldSendBackWhoeverIsInAnotherClusterForGood() {
+    view.expect("coordinator");
+    assertEquals(Optional.empty(), looks(10));
+
+    nodes = List.of("me");
+    assertEquals(Optional.empty(), looks(ClusterView.LOOKS - 1));
+
+    assertEquals(
+        "this process is in a cluster of 1 without the coordinator: it slept, or was cut off, until"
+            + " the others let it go",
+        assertInstanceOf(CoordinatorLostException.class, looks(1).orElseThrow()).getMessage());
+  }
+
+  @Test
+  void shouldPutUpWithAViewThatLagsBehind() {
+    view.expect("coordinator");
+    nodes = List.of("me");
+    looks(ClusterView.LOOKS - 1);
+    nodes = List.of("me", "coordinator");
+    looks(1);
+    nodes = List.of("me");
+
+    assertEquals(Optional.empty(), looks(ClusterView.LOOKS - 1));
+  }
+
+  @Test
+  void shouldEndTheProcessWhoseClusterWasShutDown() {
+    ClusterView shut =
+        new ClusterView(
+            () -> {
+              throw new IllegalStateException("Hazelcast instance is not active!");
+            });
+
+    JobFailedException fault = shut.fault().orElseThrow();
+
+    assertFalse(fault instanceof CoordinatorLostException, "it must not try again in here");
+    assertEquals(
+        "the cluster was shut down under this process (Hazelcast instance is not active!); start"
+            + " it again",
+        fault.getMessage());
+  }
+
+  private Optional<JobFailedException> looks(int times) {
+    Optional<JobFailedException> last = Optional.empty();
+    for (int i = 0; i < times; i++) {
+      last = view.fault();
+    }
+    return last;
+  }
+}
