@@ -75,8 +75,8 @@ final class NodeCommand implements Callable<Integer> {
     JobConfig config = read();
     Role role = role(config);
     while (true) {
-      try (Participation participation = Participation.join(config)) {
-        return participation.play(role) ? ExitStatus.OK : ExitStatus.JOB_FAILED;
+      try (Participation participation = Participation.join(config, role)) {
+        return participation.play() ? ExitStatus.OK : ExitStatus.JOB_FAILED;
       } catch (CoordinatorLostException lost) {
         awaitReturn(lost);
       } catch (JoinException refused) {

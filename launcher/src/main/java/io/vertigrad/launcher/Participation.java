@@ -20,34 +20,36 @@ final class Participation implements AutoCloseable {
   private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
 
   private final JobConfig job;
+  private final Role role;
   private final Vertx vertx;
   private final JobWatch watch;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final Thread hook = new Thread(this::leave, "stop-node");
 
-  private Participation(JobConfig job, Vertx vertx) {
+  private Participation(JobConfig job, Role role, Vertx vertx) {
     this.job = job;
+    this.role = role;
     this.vertx = vertx;
-    this.watch = new JobWatch(vertx, job);
+    this.watch = new JobWatch(vertx, job, role);
   }
 
-  /** Joins the job's cluster. */
-  static Participation join(JobConfig job) {
+  /** Joins the job's cluster, to play a role. */
+  static Participation join(JobConfig job, Role role) {
     ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
     Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
-    Participation participation = new Participation(job, vertx);
+    Participation participation = new Participation(job, role, vertx);
     Runtime.getRuntime().addShutdownHook(participation.hook);
     return participation;
   }
 
   /**
-   * Plays a role until the job is over.
+   * Plays the role until the job is over.
    *
    * @return false when a signal ended it before
    * @throws io.vertigrad.launcher.deploy.CoordinatorLostException when the coordinator falls silent
    * @throws io.vertigrad.launcher.deploy.JobFailedException when the job fails
    */
-  boolean play(Role role) {
+  boolean play() {
     try {
       FrameCodecs.register(vertx.eventBus());
       Await.result(watch.listen(), START_SECONDS, "the event bus");

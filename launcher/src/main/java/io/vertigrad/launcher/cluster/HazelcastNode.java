@@ -23,8 +23,8 @@ final class HazelcastNode {
   private static final String LOGGING = "hazelcast.logging.type";
 
   /**
-   * How long a newcomer waits for a connection to everyone. It sends no heartbeats before, so that
-   * with Hazelcast's default, 120 s, one member that sleeps would have every newcomer evicted.
+   * How long a newcomer waits for a connection to everyone: one of them may sleep, and Hazelcast's
+   * own limit is longer than others wait for the newcomer's heartbeats.
    */
   private static final String CONNECT_SECONDS = "3";
 

@@ -1,5 +1,7 @@
 package io.vertigrad.launcher.deploy;
 
+import io.vertigrad.verticles.coordinator.Role;
+import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.VertxInternal;
 import java.util.List;
@@ -11,7 +13,8 @@ import java.util.function.Supplier;
  *
  * <p>A process that sleeps for longer than Hazelcast waits is dropped by the others and wakes up in
  * a cluster of its own. Its connections are still open, so it can send; but nobody finds it, and it
- * finds nobody who came since.
+ * finds nobody who came since. So it leaves and joins again, unless it alone has what the job would
+ * lose with it.
  */
 final class ClusterView {
 
@@ -19,6 +22,7 @@ final class ClusterView {
   static final int LOOKS = 3;
 
   private final Supplier<List<String>> nodes;
+  private final boolean stays;
   private String coordinator;
   private int missed;
 
@@ -26,15 +30,22 @@ final class ClusterView {
    * A view before its first look.
    *
    * @param nodes names of the cluster's nodes; throws when the cluster was shut down
+   * @param stays true for whoever goes on without the coordinator's node
    */
-  ClusterView(Supplier<List<String>> nodes) {
+  ClusterView(Supplier<List<String>> nodes, boolean stays) {
     this.nodes = nodes;
+    this.stays = stays;
   }
 
-  /** Of the cluster that this Vert.x is in; of one without a cluster nothing is ever wrong. */
-  static ClusterView of(Vertx vertx) {
+  /**
+   * Of the cluster that this Vert.x is in; of one without a cluster nothing is ever wrong. A server
+   * and a stage stay: their parameters are newer than any checkpoint.
+   */
+  static ClusterView of(Vertx vertx, JobConfig job, Role role) {
+    boolean stays = role == Role.SERVER || (role == Role.WORKER && job.pipeline().isPresent());
     return new ClusterView(
-        vertx.isClustered() ? () -> ((VertxInternal) vertx).clusterManager().getNodes() : List::of);
+        vertx.isClustered() ? () -> ((VertxInternal) vertx).clusterManager().getNodes() : List::of,
+        stays);
   }
 
   /** The coordinator's node is called so; null when it did not say. */
@@ -54,7 +65,8 @@ final class ClusterView {
                   .formatted(e.getMessage()),
               e));
     }
-    missed = coordinator == null || found.contains(coordinator) ? 0 : missed + 1;
+    boolean fine = stays || coordinator == null || found.contains(coordinator);
+    missed = fine ? 0 : missed + 1;
     return missed < LOOKS ? Optional.empty() : Optional.of(split(found.size()));
   }
 

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.deploy;
 
+import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -25,8 +26,9 @@ public final class JobWatch {
   private String state = "unknown";
   private long timer;
 
-  public JobWatch(Vertx vertx, JobConfig job) {
-    this(vertx, job, ASK_MILLIS, ClusterView.of(vertx));
+  /** For a node that plays this role. */
+  public JobWatch(Vertx vertx, JobConfig job, Role role) {
+    this(vertx, job, ASK_MILLIS, ClusterView.of(vertx, job, role));
   }
 
   /** Asks the coordinator every {@code askMillis}. */

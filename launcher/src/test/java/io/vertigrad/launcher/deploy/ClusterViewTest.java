@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class ClusterViewTest {
 
   private List<String> nodes = List.of("me", "coordinator");
-  private final ClusterView view = new ClusterView(() -> nodes);
+  private final ClusterView view = new ClusterView(() -> nodes, false);
 
   @Test
   void shouldFindNothingWrongWhileTheCoordinatorIsNotKnown() {
@@ -47,12 +47,23 @@ class ClusterViewTest {
   }
 
   @Test
+  void shouldLeaveAloneWhoeverHasWhatTheJobWouldLose() {
+    ClusterView server = new ClusterView(() -> List.of("me"), true);
+    server.expect("coordinator");
+
+    for (int i = 0; i < 10; i++) {
+      assertEquals(Optional.empty(), server.fault());
+    }
+  }
+
+  @Test
   void shouldEndTheProcessWhoseClusterWasShutDown() {
     ClusterView shut =
         new ClusterView(
             () -> {
               throw new IllegalStateException("Hazelcast instance is not active!");
-            });
+            },
+            true);
 
     JobFailedException fault = shut.fault().orElseThrow();
 

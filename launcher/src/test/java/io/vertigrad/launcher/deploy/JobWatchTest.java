@@ -3,6 +3,7 @@ package io.vertigrad.launcher.deploy;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -35,7 +36,7 @@ class JobWatchTest {
               asked.incrementAndGet();
               message.reply(new JsonObject().put("state", "running"));
             });
-    watch = new JobWatch(vertx, job, ASK_MILLIS, ClusterView.of(vertx));
+    watch = new JobWatch(vertx, job, ASK_MILLIS, ClusterView.of(vertx, job, Role.WORKER));
     watch.listen().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
     Awaitility.await().until(() -> asked.get() > 2);
   }
