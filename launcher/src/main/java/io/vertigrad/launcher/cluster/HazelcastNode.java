@@ -28,12 +28,20 @@ final class HazelcastNode {
    */
   private static final String CONNECT_SECONDS = "3";
 
+  /**
+   * How soon a cluster of those who slept, or were cut off, looks for the others and joins them
+   * again; Hazelcast's own is five minutes, in which no newcomer finds a server that slept.
+   */
+  private static final String MERGE_SECONDS = "5";
+
   private static final Map<String, String> PROPERTIES =
       Map.ofEntries(
           Map.entry(LOGGING, "slf4j"),
           Map.entry("hazelcast.phone.home.enabled", "false"),
           Map.entry("hazelcast.shutdownhook.enabled", "false"),
           Map.entry("hazelcast.graceful.shutdown.max.wait", "5"),
+          Map.entry("hazelcast.merge.first.run.delay.seconds", MERGE_SECONDS),
+          Map.entry("hazelcast.merge.next.run.delay.seconds", MERGE_SECONDS),
           Map.entry("hazelcast.socket.bind.any", "false"),
           Map.entry("hazelcast.prefer.ipv4.stack", "true"),
           Map.entry("hazelcast.wait.seconds.before.join", "0"),

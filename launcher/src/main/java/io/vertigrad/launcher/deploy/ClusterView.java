@@ -13,13 +13,13 @@ import java.util.function.Supplier;
  *
  * <p>A process that sleeps for longer than Hazelcast waits is dropped by the others and wakes up in
  * a cluster of its own. Its connections are still open, so it can send; but nobody finds it, and it
- * finds nobody who came since. So it leaves and joins again, unless it alone has what the job would
- * lose with it.
+ * finds nobody who came since. Hazelcast brings the two together again; where that takes too long,
+ * it leaves and joins anew, unless it alone has what the job would lose with it.
  */
 final class ClusterView {
 
-  /** The coordinator's node may be missing in so many looks less one: a view may lag behind. */
-  static final int LOOKS = 3;
+  /** In so many looks, one a second, the two clusters should have found each other again. */
+  static final int LOOKS = 30;
 
   private final Supplier<List<String>> nodes;
   private final boolean stays;
