@@ -126,13 +126,13 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   }
 
   void report(LoopProgress progress, long samplesOfAll, long tested, String event) {
-    coordinator.report(
+    JsonObject status =
         new JsonObject()
             .put("version", progress.version())
             .put("samples", samplesOfAll)
             .put("step", progress.step())
-            .put("tested", tested)
-            .put("event", event));
+            .put("event", event);
+    coordinator.report(tested == 0 ? status : status.put("tested", tested));
   }
 
   Future<Void> leave(String reason) {
