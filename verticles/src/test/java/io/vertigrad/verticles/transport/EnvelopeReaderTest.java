@@ -3,16 +3,20 @@ package io.vertigrad.verticles.transport;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.verticles.transport.Envelope.Kind;
+import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -31,6 +35,25 @@ class EnvelopeReaderTest {
     ByteBuf bytes = Envelope.of(Kind.FAILURE, 0x0102030405060708L, "no", memory());
 
     assertEquals("02000000" + "03000000" + "0807060504030201" + "6e6f", ByteBufUtil.hexDump(bytes));
+  }
+
+  @Test
+  void shouldWriteTheSameBytesWhereverTheTensorLies() {
+    Tensor outside =
+        new TensorMemory().copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {1, 2, 3}));
+    PeerPartition heap = (PeerPartition) FRAME;
+
+    ByteBuf bytes =
+        Envelope.of(
+            Kind.REQUEST,
+            7,
+            new PeerPartition(heap.id(), heap.layout(), heap.phase(), outside),
+            memory());
+
+    assertTrue(bytes.isDirect(), "a socket writes it without another copy");
+    assertEquals(
+        ByteBufUtil.hexDump(Envelope.of(Kind.REQUEST, 7, FRAME, memory())),
+        ByteBufUtil.hexDump(bytes));
   }
 
   @Test
