@@ -190,13 +190,12 @@ public final class Tensor {
   /** True when no element is NaN or infinite. */
   public boolean isFinite() {
     int words = payloadBytes() / Integer.BYTES;
-    Chunk chunk = Chunk.ofThread();
     return switch (encoding) {
       case DENSE ->
-          chunk.areFinite(type, bytes, 0, words)
+          Chunk.areFinite(type, bytes, 0, words)
               && (payloadBytes() % Integer.BYTES == 0 || isLastFinite());
-      case INT8 -> chunk.areFinite(type, bytes, 0, (int) Int8Blocks.blocks(length));
-      case TOP_K -> chunk.areFinite(type, bytes, words / 2, words);
+      case INT8 -> Chunk.areFinite(type, bytes, 0, (int) Int8Blocks.blocks(length));
+      case TOP_K -> Chunk.areFinite(type, bytes, words / 2, words);
     };
   }
 
@@ -228,7 +227,7 @@ public final class Tensor {
     int shown = Math.min(SHOWN_ELEMENTS, length);
     Chunk chunk = Chunk.ofThread();
     read(chunk, 0, shown);
-    String name = encoding == Encoding.DENSE ? type.name() : encoding.name();
+    Object name = encoding == Encoding.DENSE ? type : encoding;
     StringJoiner text = new StringJoiner(", ", "%s[%d] {".formatted(name, length), "}");
     for (int i = 0; i < shown; i++) {
       text.add(Float.toString(chunk.elements()[i]));
