@@ -18,6 +18,7 @@ public final class TensorMemory {
   private static final int MOST_FREE = 16;
 
   private final Deque<ByteBuffer> free = new ArrayDeque<>();
+  private int longest;
 
   /**
    * As {@link Tensor#copyOf}; the tensor is lent until it is {@linkplain #giveBack given back}, see
@@ -36,10 +37,12 @@ public final class TensorMemory {
     }
   }
 
+  /** All pieces are as long as the longest tensor so far, so that each soon fits any of them. */
   private synchronized ByteBuffer take(int bytes) {
+    longest = Math.max(longest, bytes);
     ByteBuffer newest = free.poll();
     ByteBuffer memory =
-        newest != null && newest.capacity() >= bytes ? newest : ByteBuffer.allocateDirect(bytes);
+        newest != null && newest.capacity() >= bytes ? newest : ByteBuffer.allocateDirect(longest);
     return memory.order(ByteOrder.LITTLE_ENDIAN);
   }
 }

@@ -74,6 +74,17 @@ class TensorMemoryTest {
   }
 
   @Test
+  void shouldMakePiecesAsLongAsTheLongestTensorSoFar() {
+    tensor(1, 2, 3);
+    Tensor small = tensor(4);
+    memory.giveBack(small);
+
+    tensor(5, 6, 7);
+
+    assertEquals(Tensor.ofFloats(5), small, "the third took the second's memory");
+  }
+
+  @Test
   void shouldKeepNoMoreThanSixteenPieces() {
     Tensor[] tensors = new Tensor[17];
     for (int i = 0; i < tensors.length; i++) {

@@ -12,6 +12,7 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
@@ -110,6 +111,44 @@ class EnvelopeReaderTest {
   }
 
   @Test
+  void shouldReadTheSameMessagesHoweverMuchIsReadInPlace() {
+    byte[] stream = stream();
+    for (int most = 1; most <= stream.length; most++) {
+      messages.clear();
+      List<Frame> kept = new ArrayList<>();
+      EnvelopeReader lending =
+          new EnvelopeReader(message -> keep(message, kept), faults::add, true);
+      int places = 0;
+      for (int at = 0; at < stream.length; ) {
+        ByteBuf place = lending.place();
+        places += place == null ? 0 : 1;
+        ByteBuf piece = place == null ? Unpooled.buffer(most, most) : place;
+        int length = Math.min(Math.min(most, piece.writableBytes()), stream.length - at);
+        lending.read(piece.writeBytes(stream, at, length));
+        piece.release();
+        at += length;
+      }
+
+      assertEquals(List.of(Kind.PING, Kind.REQUEST, Kind.ANSWER), kinds());
+      assertEquals(List.of(FRAME), kept);
+      assertTrue(places > 0 || most > Envelope.HEADER_BYTES, "nothing was read in place");
+    }
+  }
+
+  @Test
+  void shouldOfferNoPlaceInBetweenBodiesOrForABodyThatIsKept() {
+    ByteBuf head = Envelope.of(Kind.REQUEST, 1, FRAME, memory()).writerIndex(20);
+    EnvelopeReader lending = new EnvelopeReader(messages::add, faults::add, true);
+
+    assertNull(lending.place());
+    lending.read(head.duplicate());
+    reader.read(head.duplicate());
+
+    assertNull(reader.place());
+    assertEquals(FrameCodecs.encode(FRAME).length() - 4, lending.place().writableBytes());
+  }
+
+  @Test
   void shouldRefuseALengthBeforeItAllocates() {
     reader.read(Unpooled.wrappedBuffer(header(Integer.MAX_VALUE, Kind.ANSWER.ordinal())));
 
@@ -153,6 +192,17 @@ class EnvelopeReaderTest {
               false)
           .read(Unpooled.wrappedBuffer(stream));
     }
+  }
+
+  private void keep(Envelope message, List<Frame> kept) {
+    messages.add(message);
+    if (message.frame() instanceof PeerPartition lent) {
+      kept.add(new PeerPartition(lent.id(), lent.layout(), lent.phase(), lent.tensor().kept()));
+    }
+  }
+
+  private List<Kind> kinds() {
+    return messages.stream().map(Envelope::kind).toList();
   }
 
   private void assertMessages() {
