@@ -75,9 +75,10 @@ final class Chunk {
   }
 
   /** True when no 32-bit word of a payload from {@code from} up to {@code to} is not finite. */
-  boolean areFinite(DataType type, ByteBuffer payload, int from, int to) {
+  static boolean areFinite(DataType type, ByteBuffer payload, int from, int to) {
+    Chunk chunk = ofThread();
     for (int first = from; first < to; first += ELEMENTS) {
-      if (!isFinite(type, payload, first, Math.min(ELEMENTS, to - first))) {
+      if (!chunk.isFinite(type, payload, first, Math.min(ELEMENTS, to - first))) {
         return false;
       }
     }

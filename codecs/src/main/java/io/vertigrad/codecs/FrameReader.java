@@ -108,7 +108,7 @@ final class FrameReader {
         intAtLeast(HeaderField.PARTITION, 0));
   }
 
-  /** The payload as a tensor: a view of the wire buffer where that is on the heap. */
+  /** The payload as a tensor: a view of the wire buffer where that is on the heap, or lent. */
   Tensor tensor() {
     DataType type = oneOf(HeaderField.DATA_TYPE, DataType.values());
     Encoding encoding = oneOf(HeaderField.ENCODING, Encoding.values());
@@ -196,7 +196,7 @@ final class FrameReader {
   private ByteBuffer takePayload() {
     ByteBuffer taken = payload.slice();
     skip(taken.remaining());
-    if (taken.hasArray()) {
+    if (taken.hasArray() || lent) {
       return taken;
     }
     return ByteBuffer.allocate(taken.remaining()).put(taken).flip();

@@ -28,7 +28,7 @@ public final class Tensor {
   /** Position 0, little-endian; never written and never handed out writable. */
   private final ByteBuffer bytes;
 
-  private Tensor(DataType type, Encoding encoding, int length, boolean lent, ByteBuffer bytes) {
+  Tensor(DataType type, Encoding encoding, int length, boolean lent, ByteBuffer bytes) {
     this.lent = lent;
     this.type = type;
     this.encoding = encoding;
@@ -64,20 +64,23 @@ public final class Tensor {
    * ties to even; above the largest float16, to infinity.
    */
   public static Tensor copyOf(DataType type, FloatBuffer source) {
-    int length = source.remaining();
-    ByteBuffer payload = allocate(Math.multiplyExact(length, type.bytes()));
-    Tensor tensor = new Tensor(type, Encoding.DENSE, length, false, payload);
+    ByteBuffer payload = allocate(Math.multiplyExact(source.remaining(), type.bytes()));
+    return new Tensor(type, Encoding.DENSE, source.remaining(), false, payload).fill(source);
+  }
+
+  /** Writes all elements of a dense tensor that nobody else knows yet. */
+  Tensor fill(FloatBuffer source) {
     if (type == DataType.FLOAT32) {
-      payload.asFloatBuffer().put(source);
-      return tensor;
+      bytes.asFloatBuffer().put(source);
+      return this;
     }
     Chunk chunk = Chunk.ofThread();
     for (int first = 0; first < length; first += Chunk.ELEMENTS) {
       int count = Math.min(Chunk.ELEMENTS, length - first);
       source.get(chunk.elements(), 0, count);
-      chunk.write(type, payload, first, count);
+      chunk.write(type, bytes, first, count);
     }
-    return tensor;
+    return this;
   }
 
   /**
@@ -167,7 +170,6 @@ public final class Tensor {
 
   /** {@code destination[offset + i] = this[i]}. */
   public void copyTo(float[] destination, int offset) {
-    Objects.checkFromIndexSize(offset, length(), destination.length);
     copyTo(FloatBuffer.wrap(destination, offset, length()));
   }
 
@@ -189,14 +191,12 @@ public final class Tensor {
   public boolean isFinite() {
     int words = payloadBytes() / Integer.BYTES;
     return switch (encoding) {
-      case DENSE -> isFinite(0, words) && (payloadBytes() % Integer.BYTES == 0 || isLastFinite());
-      case INT8 -> isFinite(0, (int) Int8Blocks.blocks(length));
-      case TOP_K -> isFinite(words / 2, words);
+      case DENSE ->
+          Chunk.areFinite(type, bytes, 0, words)
+              && (payloadBytes() % Integer.BYTES == 0 || isLastFinite());
+      case INT8 -> Chunk.areFinite(type, bytes, 0, (int) Int8Blocks.blocks(length));
+      case TOP_K -> Chunk.areFinite(type, bytes, words / 2, words);
     };
-  }
-
-  private boolean isFinite(int from, int to) {
-    return Chunk.ofThread().areFinite(type, bytes, from, to);
   }
 
   private boolean isLastFinite() {

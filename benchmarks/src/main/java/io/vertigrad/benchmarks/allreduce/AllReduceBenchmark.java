@@ -19,6 +19,7 @@ public final class AllReduceBenchmark implements Benchmark {
       List.of(16 * KIB, 64 * KIB, 256 * KIB, MIB, 16 * MIB, 64 * MIB, 100 * MIB);
   private static final int QUICK_MOST = 16 * MIB;
   private static final int DIRECT_MOST = MIB;
+  private static final int LEAST_ROUNDS = 15;
   private static final int MOST_ROUNDS = 500;
 
   private final String only;
@@ -46,6 +47,8 @@ public final class AllReduceBenchmark implements Benchmark {
     report.remark(
         "One sum of float32 vectors, the median round of rank 0; MB/s: the vector over that.");
     report.remark(
+        "Warm: counted once no row got 5 % faster from three turns to the next three, or after 24.");
+    report.remark(
         "Raw TCP: the ring's bytes, both ways at once, one spinning thread, nothing added up.");
   }
 
@@ -70,7 +73,7 @@ public final class AllReduceBenchmark implements Benchmark {
       contest.enter("direct, processes", () -> nodes.processes(sum(true, workers, bytes, quick)));
       contest.enter("direct, embedded", () -> nodes.embedded(sum(true, workers, bytes, quick)));
     }
-    Map<String, Repetitions> measured = contest.run(quick ? 2 : 7);
+    Map<String, Repetitions> measured = contest.runSettled(quick ? 3 : 7);
     BenchmarkRow raw = BenchmarkRow.of(name + "raw TCP", "ms", measured.get("raw TCP"));
     for (Map.Entry<String, Repetitions> entry : measured.entrySet()) {
       BenchmarkRow millis = BenchmarkRow.of(name + entry.getKey(), "ms", entry.getValue());
@@ -82,7 +85,7 @@ public final class AllReduceBenchmark implements Benchmark {
 
   private AllReduceCase sum(boolean direct, int workers, int bytes, boolean quick) {
     long perTurn = (quick ? 128L : 512L) * MIB;
-    int rounds = (int) Math.max(5, Math.min(MOST_ROUNDS, perTurn / bytes / workers));
+    int rounds = (int) Math.max(LEAST_ROUNDS, Math.min(MOST_ROUNDS, perTurn / bytes / workers));
     String job = "allreduce-%d-%d-%d".formatted(bytes, workers, turns++);
     return new AllReduceCase(job, direct, bytes / Float.BYTES, workers, rounds, 2 + rounds / 4);
   }

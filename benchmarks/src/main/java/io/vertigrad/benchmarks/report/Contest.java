@@ -29,6 +29,20 @@ public final class Contest {
     return run(1, repetitions);
   }
 
+  /** Runs contenders whose figure is a time, first until none of them gets faster any more. */
+  public Map<String, Repetitions> runSettled(int repetitions) throws Exception {
+    Map<String, Settling> settling = new LinkedHashMap<>();
+    contenders.keySet().forEach(name -> settling.put(name, new Settling()));
+    int warm = 0;
+    while (!settling.values().stream().allMatch(Settling::isSettled)) {
+      warm++;
+      for (Map.Entry<String, Contender> entry : contenders.entrySet()) {
+        settling.get(entry.getKey()).took(measure("warm-up " + warm, entry));
+      }
+    }
+    return run(0, repetitions);
+  }
+
   /** Runs all contenders without warming up, for those that start anew every time. */
   public Map<String, Repetitions> runCold(int repetitions) throws Exception {
     return run(0, repetitions);
@@ -39,8 +53,7 @@ public final class Contest {
     Map<String, List<Double>> measured = new LinkedHashMap<>();
     for (int turn = 0; turn < warm + repetitions; turn++) {
       for (Map.Entry<String, Contender> entry : contenders.entrySet()) {
-        double figure = entry.getValue().measure();
-        System.err.printf(Locale.ROOT, "turn %d, %s: %,.1f%n", turn + 1, entry.getKey(), figure);
+        double figure = measure("turn " + (turn + 1), entry);
         if (turn >= warm) {
           measured.computeIfAbsent(entry.getKey(), name -> new ArrayList<>()).add(figure);
         }
@@ -49,5 +62,11 @@ public final class Contest {
     Map<String, Repetitions> results = new LinkedHashMap<>();
     measured.forEach((name, values) -> results.put(name, Repetitions.of(values)));
     return results;
+  }
+
+  private static double measure(String turn, Map.Entry<String, Contender> entry) throws Exception {
+    double figure = entry.getValue().measure();
+    System.err.printf(Locale.ROOT, "%s, %s: %,.1f%n", turn, entry.getKey(), figure);
+    return figure;
   }
 }

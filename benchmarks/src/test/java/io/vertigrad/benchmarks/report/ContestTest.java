@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class ContestTest {
@@ -27,5 +29,28 @@ class ContestTest {
   private static double recorded(List<String> order, String name) {
     order.add(name);
     return order.size();
+  }
+
+  @Test
+  void shouldCountNothingBeforeEveryContenderHasSettled() throws Exception {
+    Iterator<Double> falling =
+        List.of(90.0, 80.0, 70.0, 50.0, 40.0, 30.0, 20.0, 20.0, 20.0, 20.0, 20.0, 19.0, 18.0)
+            .iterator();
+    Contest contest = new Contest().enter("flat", () -> 5).enter("falling", falling::next);
+
+    Map<String, Repetitions> measured = contest.runSettled(2);
+
+    assertArrayEquals(new double[] {19, 18}, measured.get("falling").values());
+    assertEquals(2, measured.get("flat").count());
+  }
+
+  @Test
+  void shouldStopWarmingUpWhenAContenderNeverSettles() throws Exception {
+    double[] time = {1};
+    Contest contest = new Contest().enter("ever faster", () -> time[0] *= 0.9);
+
+    double measured = contest.runSettled(1).get("ever faster").median();
+
+    assertEquals(Math.pow(0.9, 25), measured, 1e-12);
   }
 }

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.peer;
 
 import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.verticles.job.ExchangeConfig;
 import io.vertigrad.verticles.transport.Transport;
 import io.vertx.core.Vertx;
@@ -26,12 +27,19 @@ final class PeerOutbox {
   private final Transport transport;
   private final String address;
   private final ExchangeConfig config;
+  private final TensorMemory memory;
   private final Deque<Parcel> queue = new ArrayDeque<>();
   private long unacknowledged;
   private int epoch;
 
-  PeerOutbox(Vertx vertx, String address, ExchangeConfig config) {
+  /**
+   * A queue with nothing in it.
+   *
+   * @param memory of parcels' tensors that are lent
+   */
+  PeerOutbox(Vertx vertx, String address, ExchangeConfig config, TensorMemory memory) {
     this.vertx = vertx;
+    this.memory = memory;
     this.address = address;
     this.config = config;
     this.transport = Transport.of(vertx, config);
@@ -72,10 +80,10 @@ final class PeerOutbox {
         .onComplete(
             (reply, failure) -> {
               if (failure == null && reply == null) {
-                settle(parcel);
+                settle(parcel, waitMillis == SHORTEST_WAIT_MILLIS);
               } else if (failure == null && reply instanceof Refusal refusal) {
                 LOG.warn("{} refused a frame: {}", address, refusal.message());
-                settle(parcel);
+                settle(parcel, false);
               } else {
                 repeat(parcel, waitMillis);
               }
@@ -88,14 +96,18 @@ final class PeerOutbox {
       over = isOver(parcel);
     }
     if (over) {
-      settle(parcel);
+      settle(parcel, false);
     } else {
       long next = Math.min(2 * waitMillis, config.retryMillis());
       vertx.setTimer(waitMillis, id -> transmit(parcel, next));
     }
   }
 
-  private void settle(Parcel parcel) {
+  /** Memory is only reused when no second copy of the frame can be on its way. */
+  private void settle(Parcel parcel, boolean atOnce) {
+    if (atOnce && parcel.lent()) {
+      memory.giveBack(parcel.tensor());
+    }
     synchronized (this) {
       unacknowledged -= parcel.bytes();
     }

@@ -1,5 +1,6 @@
 package io.vertigrad.verticles.peer;
 
+import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.verticles.exchange.Doorbell;
@@ -17,12 +18,10 @@ import io.vertigrad.verticles.timeline.Track;
 import io.vertigrad.verticles.transport.Transport;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import java.util.ArrayList;
+import java.nio.FloatBuffer;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
@@ -48,7 +47,7 @@ public final class WorkerPeers implements Peers {
   private final PeerTrouble trouble;
   private final PeerInbox inbox = new PeerInbox();
   private final Doorbell bell = new Doorbell();
-  private final Map<String, PeerOutbox> outboxes = new ConcurrentHashMap<>();
+  private final PeerOutboxes outboxes;
   private final Traffic traffic = new Traffic();
   private volatile Membership newest = Membership.NONE;
   private Membership adopted = Membership.NONE;
@@ -80,18 +79,20 @@ public final class WorkerPeers implements Peers {
     this.patience = patience;
     this.track = track;
     this.stop = stop;
+    this.outboxes = new PeerOutboxes(vertx, job.exchange());
     this.trouble = new PeerTrouble(line, self, layout);
   }
 
   /** Starts listening; completes when others can send. */
   public Future<Void> open() {
-    listening = Transport.borrow(vertx, address(self.rank(), self.incarnation()), this::hear);
+    String address = line.address(job.addresses(), self.rank(), self.incarnation());
+    listening = Transport.borrow(vertx, address, this::hear);
     return listening.mapEmpty();
   }
 
   /** Stops listening, and lets go of what was not delivered. */
   public Future<Void> close() {
-    outboxes.values().forEach(outbox -> outbox.moveTo(Integer.MAX_VALUE));
+    outboxes.moveTo(Integer.MAX_VALUE);
     return listening.compose(Transport.Listening::close);
   }
 
@@ -110,8 +111,7 @@ public final class WorkerPeers implements Peers {
 
   /** True while the newest group is one that has this worker and was not adopted yet. */
   public boolean regrouped() {
-    Membership now = newest;
-    return now.epoch() > adopted.epoch() && now.hasWorker(self.rank(), self.incarnation());
+    return !current() && newest.hasWorker(self.rank(), self.incarnation());
   }
 
   /** True while no newer group than the adopted one was heard of. */
@@ -133,30 +133,35 @@ public final class WorkerPeers implements Peers {
   public PeerGroup adopt() {
     adopted = newest;
     inbox.adopt(adopted.epoch());
-    outboxes.values().forEach(outbox -> outbox.moveTo(adopted.epoch()));
-    return new PeerGroup(
-        adopted.epoch(),
-        adopted.workers().stream().map(Membership.Member::rank).toList(),
-        self.rank());
+    outboxes.moveTo(adopted.epoch());
+    List<Integer> ranks = adopted.workers().stream().map(Membership.Member::rank).toList();
+    return new PeerGroup(adopted.epoch(), ranks, self.rank());
   }
 
   @Override
   public void send(int rank, Tag tag, Tensor tensor) {
+    send(rank, tag, tensor, false);
+  }
+
+  @Override
+  public void send(int rank, Tag tag, DataType type, FloatBuffer values) {
+    send(rank, tag, outboxes.lend(type, values), true);
+  }
+
+  private void send(int rank, Tag tag, Tensor tensor, boolean lent) {
     Frame frame =
         line.frame(self.exchange(adopted.epoch(), tag.round(), tag.piece()), layout, tag, tensor);
-    Parcel parcel = new Parcel(frame, adopted.epoch(), tensor.payloadBytes());
     traffic.sent(rank, tensor);
-    outboxes
-        .computeIfAbsent(
-            address(rank, incarnation(rank)), to -> new PeerOutbox(vertx, to, job.exchange()))
-        .offer(parcel);
+    outboxes.offer(
+        line.address(job.addresses(), rank, incarnation(rank)),
+        new Parcel(frame, adopted.epoch(), tensor, lent));
   }
 
   @Override
   public Tensor receive(int rank, Tag tag) {
-    List<Tensor> received = new ArrayList<>(1);
-    receive(rank, List.of(tag), (came, tensor) -> received.add(tensor.kept()));
-    return received.get(0);
+    Tensor[] received = new Tensor[1];
+    receive(rank, List.of(tag), (came, tensor) -> received[0] = tensor.kept());
+    return received[0];
   }
 
   @Override
@@ -241,9 +246,5 @@ public final class WorkerPeers implements Peers {
         .worker(rank)
         .orElseThrow(() -> new IllegalArgumentException("no worker " + rank + " in " + adopted))
         .incarnation();
-  }
-
-  private String address(int rank, int incarnation) {
-    return line.address(job.addresses(), rank, incarnation);
   }
 }

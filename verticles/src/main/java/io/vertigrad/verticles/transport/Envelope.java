@@ -55,32 +55,41 @@ record Envelope(Kind kind, long number, ByteBuffer body, boolean lent) {
     }
   }
 
-  /** The bytes of a message with a frame, or with none where {@code frame} is null. */
+  /**
+   * The bytes of a message with a frame, or with none where {@code frame} is null; a tensor outside
+   * the heap is not copied.
+   */
   static ByteBuf of(Kind kind, long number, Frame frame, ByteBufAllocator memory) {
     if (frame == null) {
-      return header(kind, number, 0, memory);
+      return header(kind, number, 0, 0, memory);
     }
     FrameBytes bytes = FrameCodecs.encode(frame);
-    return header(kind, number, bytes.length(), memory)
-        .writeBytes(bytes.header())
-        .writeBytes(bytes.payload());
+    ByteBuffer payload = bytes.payload();
+    boolean asItLies = payload.isDirect();
+    int length = bytes.length();
+    int copied = asItLies ? bytes.header().remaining() : length;
+    ByteBuf head = header(kind, number, length, copied, memory).writeBytes(bytes.header());
+    return asItLies
+        ? memory.compositeBuffer(2).addComponents(true, head, Unpooled.wrappedBuffer(payload))
+        : head.writeBytes(payload);
   }
 
   /** The bytes of a message with a text, which is cut where it is too long. */
   static ByteBuf of(Kind kind, long number, String text, ByteBufAllocator memory) {
     byte[] body = text.getBytes(StandardCharsets.UTF_8);
     int length = Math.min(body.length, kind.maxBytes());
-    return header(kind, number, length, memory).writeBytes(body, 0, length);
+    return header(kind, number, length, length, memory).writeBytes(body, 0, length);
   }
 
   /** The bytes of a message without body. */
   static ByteBuf of(Kind kind, ByteBufAllocator memory) {
-    return header(kind, 0, 0, memory);
+    return header(kind, 0, 0, 0, memory);
   }
 
-  private static ByteBuf header(Kind kind, long number, int length, ByteBufAllocator memory) {
+  private static ByteBuf header(
+      Kind kind, long number, int length, int room, ByteBufAllocator memory) {
     return memory
-        .directBuffer(HEADER_BYTES + length)
+        .directBuffer(HEADER_BYTES + room)
         .writeIntLE(length)
         .writeIntLE(kind.ordinal())
         .writeLongLE(number);

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.transport;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.vertigrad.verticles.transport.Envelope.Kind;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -11,7 +12,8 @@ import java.util.function.Consumer;
  *
  * <p>A body gets an array of its own, of the length that its header names once that was checked, so
  * that a frame's tensor can stay a view of it; or, where bodies are lent, all of a stream share
- * one, which stays in the processor's cache. After a fault nothing more is read.
+ * memory outside the heap, which stays in the processor's cache and which a channel can read into.
+ * After a fault nothing more is read.
  */
 final class EnvelopeReader {
 
@@ -21,7 +23,8 @@ final class EnvelopeReader {
   private final ByteBuffer fields =
       ByteBuffer.allocate(Envelope.HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN);
   private Kind kind;
-  private byte[] shared = new byte[0];
+  private ByteBuffer shared = ByteBuffer.allocateDirect(0);
+  private ByteBuf inPlace;
   private ByteBuffer body;
   private boolean broken;
 
@@ -39,14 +42,35 @@ final class EnvelopeReader {
 
   /** Takes what came; it stays the caller's. */
   void read(ByteBuf piece) {
+    if (piece == inPlace) {
+      body.position(body.position() + piece.readableBytes());
+      piece.skipBytes(piece.readableBytes());
+      dealWith();
+    }
     while (piece.isReadable() && !broken) {
       take(piece, body == null ? fields : body);
       if (body == null && !fields.hasRemaining()) {
         openBody(fields.getInt(0), fields.getInt(Integer.BYTES));
       }
-      if (body != null && !body.hasRemaining()) {
-        deliver();
-      }
+      dealWith();
+    }
+  }
+
+  /**
+   * Memory for what is missing of a body that is lent, to be read into and then given to {@link
+   * #read}, before anything else is; null in between bodies.
+   */
+  ByteBuf place() {
+    if (!lends || body == null || broken) {
+      return null;
+    }
+    inPlace = Unpooled.wrappedBuffer(body.slice()).clear();
+    return inPlace;
+  }
+
+  private void dealWith() {
+    if (body != null && !body.hasRemaining()) {
+      deliver();
     }
   }
 
@@ -70,10 +94,10 @@ final class EnvelopeReader {
   }
 
   private ByteBuffer shared(int length) {
-    if (shared.length < length) {
-      shared = new byte[length];
+    if (shared.capacity() < length) {
+      shared = ByteBuffer.allocateDirect(length);
     }
-    return ByteBuffer.wrap(shared, 0, length);
+    return shared.duplicate().limit(length);
   }
 
   private void deliver() {

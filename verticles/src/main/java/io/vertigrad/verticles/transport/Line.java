@@ -32,6 +32,9 @@ final class Line {
    */
   void listen(Consumer<Envelope> messages, Consumer<String> fault, Runnable heard, boolean lends) {
     EnvelopeReader reader = new EnvelopeReader(messages, fault, lends);
+    if (lends && !socket.isSsl()) {
+      ReadsInPlace.on(socket.channelHandlerContext().channel(), reader::place);
+    }
     socket.messageHandler(
         piece -> {
           try {

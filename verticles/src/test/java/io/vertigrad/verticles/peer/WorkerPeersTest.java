@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
@@ -25,6 +26,7 @@ import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
+import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -115,6 +117,32 @@ class WorkerPeersTest {
     IntStream.range(0, 6).forEach(i -> assertEquals(ONE, right.receive(0, new Tag(0, 0, i))));
     assertEquals(Map.of(0, 6 * 8L), right.traffic().receivedFrom());
     assertEquals(Map.of(1, 6 * 8L), left.traffic().sentTo());
+  }
+
+  @Test
+  void shouldLeaveTheValuesFreeWhenTheyWereSent() {
+    float[] values = {1, 2};
+    left.send(1, TAG, DataType.FLOAT32, FloatBuffer.wrap(values));
+    values[0] = 9;
+    await(right.open());
+    group(1, right, 0, 1);
+
+    assertEquals(ONE, right.receive(0, TAG));
+  }
+
+  @Test
+  void shouldKeepWhatCameWhenItsMemoryIsSentAgain() {
+    await(right.open());
+    group(1, right, 0, 1);
+    for (int i = 0; i < 20; i++) {
+      int sent = i;
+      left.send(1, new Tag(0, 0, i), DataType.FLOAT32, FloatBuffer.wrap(new float[] {i}));
+      Awaitility.await().until(() -> right.traffic().bytesReceived() == 4 * (sent + 1));
+    }
+
+    for (int i = 0; i < 20; i++) {
+      assertEquals(Tensor.ofFloats(i), right.receive(0, new Tag(0, 0, i)));
+    }
   }
 
   @Test

@@ -3,16 +3,21 @@ package io.vertigrad.verticles.transport;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.verticles.transport.Envelope.Kind;
+import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -31,6 +36,25 @@ class EnvelopeReaderTest {
     ByteBuf bytes = Envelope.of(Kind.FAILURE, 0x0102030405060708L, "no", memory());
 
     assertEquals("02000000" + "03000000" + "0807060504030201" + "6e6f", ByteBufUtil.hexDump(bytes));
+  }
+
+  @Test
+  void shouldWriteTheSameBytesWhereverTheTensorLies() {
+    Tensor outside =
+        new TensorMemory().copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {1, 2, 3}));
+    PeerPartition heap = (PeerPartition) FRAME;
+
+    ByteBuf bytes =
+        Envelope.of(
+            Kind.REQUEST,
+            7,
+            new PeerPartition(heap.id(), heap.layout(), heap.phase(), outside),
+            memory());
+
+    assertTrue(bytes.isDirect(), "a socket writes it without another copy");
+    assertEquals(
+        ByteBufUtil.hexDump(Envelope.of(Kind.REQUEST, 7, FRAME, memory())),
+        ByteBufUtil.hexDump(bytes));
   }
 
   @Test
@@ -87,6 +111,44 @@ class EnvelopeReaderTest {
   }
 
   @Test
+  void shouldReadTheSameMessagesHoweverMuchIsReadInPlace() {
+    byte[] stream = stream();
+    for (int most = 1; most <= stream.length; most++) {
+      messages.clear();
+      List<Frame> kept = new ArrayList<>();
+      EnvelopeReader lending =
+          new EnvelopeReader(message -> keep(message, kept), faults::add, true);
+      int places = 0;
+      for (int at = 0; at < stream.length; ) {
+        ByteBuf place = lending.place();
+        places += place == null ? 0 : 1;
+        ByteBuf piece = place == null ? Unpooled.buffer(most, most) : place;
+        int length = Math.min(Math.min(most, piece.writableBytes()), stream.length - at);
+        lending.read(piece.writeBytes(stream, at, length));
+        piece.release();
+        at += length;
+      }
+
+      assertEquals(List.of(Kind.PING, Kind.REQUEST, Kind.ANSWER), kinds());
+      assertEquals(List.of(FRAME), kept);
+      assertTrue(places > 0 || most > Envelope.HEADER_BYTES, "nothing was read in place");
+    }
+  }
+
+  @Test
+  void shouldOfferNoPlaceInBetweenBodiesOrForABodyThatIsKept() {
+    ByteBuf head = Envelope.of(Kind.REQUEST, 1, FRAME, memory()).writerIndex(20);
+    EnvelopeReader lending = new EnvelopeReader(messages::add, faults::add, true);
+
+    assertNull(lending.place());
+    lending.read(head.duplicate());
+    reader.read(head.duplicate());
+
+    assertNull(reader.place());
+    assertEquals(FrameCodecs.encode(FRAME).length() - 4, lending.place().writableBytes());
+  }
+
+  @Test
   void shouldRefuseALengthBeforeItAllocates() {
     reader.read(Unpooled.wrappedBuffer(header(Integer.MAX_VALUE, Kind.ANSWER.ordinal())));
 
@@ -130,6 +192,17 @@ class EnvelopeReaderTest {
               false)
           .read(Unpooled.wrappedBuffer(stream));
     }
+  }
+
+  private void keep(Envelope message, List<Frame> kept) {
+    messages.add(message);
+    if (message.frame() instanceof PeerPartition lent) {
+      kept.add(new PeerPartition(lent.id(), lent.layout(), lent.phase(), lent.tensor().kept()));
+    }
+  }
+
+  private List<Kind> kinds() {
+    return messages.stream().map(Envelope::kind).toList();
   }
 
   private void assertMessages() {

@@ -1,6 +1,8 @@
 package io.vertigrad.verticles.strategy.decentral;
 
+import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import java.nio.FloatBuffer;
 import java.util.Collection;
 import java.util.Optional;
 import java.util.function.BiConsumer;
@@ -24,6 +26,11 @@ public interface Peers {
    * @param rank another worker of the group
    */
   void send(int rank, Tag tag, Tensor tensor);
+
+  /** Sends a copy of these values, which are the caller's again when this returns. */
+  default void send(int rank, Tag tag, DataType type, FloatBuffer values) {
+    send(rank, tag, Tensor.copyOf(type, values));
+  }
 
   /**
    * Waits for a message.

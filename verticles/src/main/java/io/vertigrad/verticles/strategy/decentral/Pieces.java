@@ -34,7 +34,12 @@ record Pieces(int first, int length, int most) {
 
   /** A copy of one piece. */
   Tensor of(float[] vector, int piece, DataType type) {
-    return Tensor.copyOf(type, FloatBuffer.wrap(vector, start(piece), size(piece)));
+    return Tensor.copyOf(type, in(vector, piece));
+  }
+
+  /** One piece itself. */
+  FloatBuffer in(float[] vector, int piece) {
+    return FloatBuffer.wrap(vector, start(piece), size(piece));
   }
 
   /** Refuses a tensor that is not this piece's size. */

@@ -69,7 +69,7 @@ final class RingReduction implements Reduction {
     } else {
       piece.copyTo(vector, chunk.start(tag.piece()));
       if (tag.phase() < phases() - 1) {
-        passOn(tag, piece.kept());
+        passOn(tag, chunk, vector);
       }
     }
     if (tag.phase() == 0) {
@@ -79,23 +79,24 @@ final class RingReduction implements Reduction {
 
   private void add(Tag tag, Tensor piece, Pieces chunk, float[] vector) {
     piece.addTo(vector, chunk.start(tag.piece()), 1);
-    Tensor sum = chunk.of(vector, tag.piece(), type);
     boolean complete = tag.phase() == group.size() - 2;
     if (complete && type != DataType.FLOAT32) {
-      sum.copyTo(vector, chunk.start(tag.piece()));
+      chunk.of(vector, tag.piece(), type).copyTo(vector, chunk.start(tag.piece()));
     }
-    passOn(tag, sum);
+    passOn(tag, chunk, vector);
   }
 
   private void sendOwn(long round, int piece, float[] vector) {
     Pieces own = chunk(group.position(), vector);
     if (piece < own.count()) {
-      peers.send(group.right(), new Tag(round, 0, piece), own.of(vector, piece, type));
+      peers.send(group.right(), new Tag(round, 0, piece), type, own.in(vector, piece));
     }
   }
 
-  private void passOn(Tag tag, Tensor tensor) {
-    peers.send(group.right(), new Tag(tag.round(), tag.phase() + 1, tag.piece()), tensor);
+  /** What was rounded before is not rounded again, so that its bits stay the same. */
+  private void passOn(Tag tag, Pieces chunk, float[] vector) {
+    Tag next = new Tag(tag.round(), tag.phase() + 1, tag.piece());
+    peers.send(group.right(), next, type, chunk.in(vector, tag.piece()));
   }
 
   /** The chunk that reaches this worker in a phase. */

@@ -1,0 +1,107 @@
+package io.vertigrad.codecs;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.FloatBuffer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class TensorMemoryTest {
+
+  private static final float[] VALUES = {1, -2.1f, 3.14159f, Float.NaN, 65_536, 1e-7f};
+
+  private final TensorMemory memory = new TensorMemory();
+
+  @ParameterizedTest
+  @EnumSource(DataType.class)
+  void shouldMakeTheSameBitsAsACopyOnTheHeap(DataType type) {
+    Tensor lent = memory.copyOf(type, FloatBuffer.wrap(VALUES));
+
+    assertEquals(Tensor.copyOf(type, FloatBuffer.wrap(VALUES)), lent);
+    assertTrue(lent.payload().isDirect());
+  }
+
+  @ParameterizedTest
+  @EnumSource(DataType.class)
+  void shouldTravelAsTheSameBytesAsACopyOnTheHeap(DataType type) {
+    Tensor heap = Tensor.copyOf(type, FloatBuffer.wrap(VALUES));
+    Tensor lent = memory.copyOf(type, FloatBuffer.wrap(VALUES));
+
+    assertArrayEquals(
+        Frames.encode(new PeerPartition(Frames.ID, 1, 2, heap)),
+        Frames.encode(new PeerPartition(Frames.ID, 1, 2, lent)));
+  }
+
+  @Test
+  void shouldWriteAgainWhatWasGivenBackLast() {
+    Tensor first = tensor(1, 2, 3, 4);
+    Tensor second = tensor(5, 6);
+    Tensor kept = first.kept();
+    memory.giveBack(second);
+    memory.giveBack(first);
+
+    Tensor third = tensor(7, 8, 9);
+
+    assertEquals(Tensor.ofFloats(7, 8, 9), third);
+    assertEquals(7, first.bytes().getFloat(), "the first one's memory");
+    assertEquals(Tensor.ofFloats(1, 2, 3, 4), kept);
+    assertEquals(Tensor.ofFloats(5, 6), second);
+  }
+
+  @Test
+  void shouldReuseAllOfAPieceOfMemoryAfterAShorterTensor() {
+    Tensor longest = tensor(1, 2, 3, 4);
+    memory.giveBack(longest);
+    memory.giveBack(tensor(5));
+
+    Tensor again = tensor(6, 7, 8, 9);
+
+    assertEquals(again, longest);
+  }
+
+  @Test
+  void shouldTakeFreshMemoryWhenWhatIsThereIsTooSmall() {
+    Tensor small = tensor(1);
+    memory.giveBack(small);
+
+    Tensor large = tensor(2, 3);
+
+    assertEquals(Tensor.ofFloats(2, 3), large);
+    assertEquals(Tensor.ofFloats(1), small);
+  }
+
+  @Test
+  void shouldMakePiecesAsLongAsTheLongestTensorSoFar() {
+    tensor(1, 2, 3);
+    Tensor small = tensor(4);
+    memory.giveBack(small);
+
+    tensor(5, 6, 7);
+
+    assertEquals(Tensor.ofFloats(5), small, "the third took the second's memory");
+  }
+
+  @Test
+  void shouldKeepNoMoreThanSixteenPieces() {
+    Tensor[] tensors = new Tensor[17];
+    for (int i = 0; i < tensors.length; i++) {
+      tensors[i] = tensor(i);
+    }
+    for (Tensor tensor : tensors) {
+      memory.giveBack(tensor);
+    }
+    for (int i = 0; i < tensors.length; i++) {
+      tensor(100);
+    }
+
+    assertEquals(Tensor.ofFloats(100), tensors[15]);
+    assertEquals(Tensor.ofFloats(16), tensors[16], "its memory was let go");
+  }
+
+  private Tensor tensor(float... values) {
+    return memory.copyOf(DataType.FLOAT32, FloatBuffer.wrap(values));
+  }
+}

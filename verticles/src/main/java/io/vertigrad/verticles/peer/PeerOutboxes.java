@@ -1,0 +1,41 @@
+package io.vertigrad.verticles.peer;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
+import io.vertigrad.verticles.job.ExchangeConfig;
+import io.vertx.core.Vertx;
+import java.nio.FloatBuffer;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** What one worker still has to bring to all others, by their addresses. Any thread. */
+final class PeerOutboxes {
+
+  private final Vertx vertx;
+  private final ExchangeConfig config;
+  private final TensorMemory memory = new TensorMemory();
+  private final Map<String, PeerOutbox> byAddress = new ConcurrentHashMap<>();
+
+  PeerOutboxes(Vertx vertx, ExchangeConfig config) {
+    this.vertx = vertx;
+    this.config = config;
+  }
+
+  /** A tensor for a parcel that is {@linkplain Parcel#lent lent}. */
+  Tensor lend(DataType type, FloatBuffer values) {
+    return memory.copyOf(type, values);
+  }
+
+  /** Sends now or when there is room. */
+  void offer(String address, Parcel parcel) {
+    byAddress
+        .computeIfAbsent(address, to -> new PeerOutbox(vertx, to, config, memory))
+        .offer(parcel);
+  }
+
+  /** Lets go of everything of earlier epochs. */
+  void moveTo(int epoch) {
+    byAddress.values().forEach(outbox -> outbox.moveTo(epoch));
+  }
+}
