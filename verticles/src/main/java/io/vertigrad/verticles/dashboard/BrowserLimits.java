@@ -22,6 +22,7 @@ final class BrowserLimits implements Handler<BridgeEvent> {
   private static final Logger LOG = LoggerFactory.getLogger(BrowserLimits.class);
 
   private final Map<SockJSSocket, BrowserSocket> sockets = new ConcurrentHashMap<>();
+  private final EncodedOnce encoded = new EncodedOnce();
 
   @Override
   public void handle(BridgeEvent event) {
@@ -55,7 +56,7 @@ final class BrowserLimits implements Handler<BridgeEvent> {
   /** The bridge would write without looking whether anybody reads. */
   private void deliver(SockJSSocket socket, BridgeEvent event) {
     BrowserSocket browser = sockets.get(socket);
-    if (browser != null && !browser.write(event.getRawMessage().toBuffer())) {
+    if (browser != null && !browser.write(encoded.of(event.getRawMessage()))) {
       close(socket, "it does not read");
     }
   }

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -65,6 +66,25 @@ final class BrowserLimitsTest {
     JsonObject reply = new JsonObject().put("request", "snapshot");
     assertEquals(reply, browser.heard().get(0).getJsonObject("body"));
     assertEquals(1, browser.heard().get(1).getJsonObject("body").getInteger("number"));
+  }
+
+  @Test
+  void shouldBringEveryDeltaWholeToEveryBrowser() throws Exception {
+    List<RawBrowser> browsers = List.of(open(), open(), open());
+    browsers.forEach(browser -> browser.listen(STORY.metrics()));
+    for (RawBrowser browser : browsers) {
+      until(() -> registered(browser));
+    }
+
+    for (int number = 1; number <= 20; number++) {
+      JsonObject delta = new JsonObject().put("kind", "delta").put("number", number);
+      vertx.eventBus().publish(STORY.metrics(), delta.put("timeMillis", 100 + number));
+    }
+
+    for (RawBrowser browser : browsers) {
+      until(() -> numbers(browser).size() == 20);
+      assertEquals(IntStream.rangeClosed(1, 20).boxed().toList(), numbers(browser));
+    }
   }
 
   @ParameterizedTest
@@ -184,6 +204,14 @@ final class BrowserLimitsTest {
   private boolean registered(RawBrowser browser) {
     vertx.eventBus().publish(STORY.metrics(), new JsonObject());
     return !browser.heard().isEmpty();
+  }
+
+  private static List<Integer> numbers(RawBrowser browser) {
+    return browser.heard().stream()
+        .map(message -> message.getJsonObject("body"))
+        .filter(body -> body.containsKey("number"))
+        .map(body -> body.getInteger("number"))
+        .toList();
   }
 
   private RawBrowser open() throws Exception {
