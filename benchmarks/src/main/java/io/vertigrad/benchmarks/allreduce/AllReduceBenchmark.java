@@ -3,9 +3,9 @@ package io.vertigrad.benchmarks.allreduce;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.BenchmarkRow;
+import io.vertigrad.benchmarks.report.Cases;
 import io.vertigrad.benchmarks.report.Contest;
 import io.vertigrad.benchmarks.report.Repetitions;
-import io.vertigrad.benchmarks.report.UnknownCaseException;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -37,8 +37,7 @@ public final class AllReduceBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
-    List<Case> chosen =
-        UnknownCaseException.named(only, cases(quick && only.isEmpty()), Case::name);
+    List<Case> chosen = Cases.named(only, cases(quick && only.isEmpty()), Case::name);
     try (AllReduceNodes nodes = new AllReduceNodes()) {
       for (Case one : chosen) {
         measure(report, nodes, one, quick);

@@ -3,7 +3,7 @@ package io.vertigrad.benchmarks.exchange;
 import io.vertigrad.benchmarks.process.ChildJvm;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
-import io.vertigrad.benchmarks.report.UnknownCaseException;
+import io.vertigrad.benchmarks.report.Cases;
 import java.util.List;
 
 /** Parameters per second through the product's exchange, over raw TCP in the same run. */
@@ -25,7 +25,7 @@ public final class ExchangeBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
-    List<Case> chosen = UnknownCaseException.named(only, cases(quick), Case::name);
+    List<Case> chosen = Cases.named(only, cases(quick), Case::name);
     try (ExchangeNodes processes = ExchangeNodes.processes(ChildJvm.productOptions("1g"));
         ExchangeNodes embedded = ExchangeNodes.embedded(ChildJvm.productOptions("4g"))) {
       for (Case one : chosen) {

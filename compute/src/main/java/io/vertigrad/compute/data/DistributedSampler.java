@@ -22,10 +22,15 @@ public record DistributedSampler(int samples, int workers, int rank, long seed) 
     }
   }
 
+  /** Samples of an epoch that each worker sees. */
+  public static long share(long samples, int workers) {
+    return (samples + workers - 1) / workers;
+  }
+
   @Override
   public int[] epoch(int epoch) {
     int[] permutation = new SplitMix64(seed, epoch).permutation(samples);
-    int[] share = new int[(int) (((long) samples + workers - 1) / workers)];
+    int[] share = new int[(int) share(samples, workers)];
     for (int i = 0; i < share.length; i++) {
       share[i] = permutation[(int) (((long) i * workers + rank) % samples)];
     }

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.job;
 
 import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.data.DistributedSampler;
 import java.util.Optional;
 
 /**
@@ -52,20 +53,24 @@ public record WorkersConfig(
     return sampler.equals("distributed") ? count : MOST;
   }
 
-  /**
-   * Samples of an epoch that one of several replicas of the model sees.
-   *
-   * @throws IllegalArgumentException when every batch of them is smaller and left out
-   */
+  /** Samples of an epoch that one of several replicas of the model sees. */
   public long share(long samples, int replicas) {
-    long share = sampler.equals("none") ? samples : (samples + replicas - 1) / replicas;
+    return sampler.equals("none") ? samples : DistributedSampler.share(samples, replicas);
+  }
+
+  /**
+   * Checks that a replica's epoch has a batch.
+   *
+   * @throws IllegalArgumentException when every batch of its share is smaller and left out
+   */
+  public void requireBatch(long samples, int replicas) {
+    long share = share(samples, replicas);
     if (dropLast && share < batch) {
       throw new IllegalArgumentException(
           ("workers.batch is %d and workers.dropLast is true, but one's share of an epoch has %d"
                   + " samples: nothing is left; use smaller batches")
               .formatted(batch, share));
     }
-    return share;
   }
 
   /** The batch of one replica of the model, or its even share of that of all. */

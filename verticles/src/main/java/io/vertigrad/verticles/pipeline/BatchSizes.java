@@ -16,6 +16,7 @@ record BatchSizes(long share, int batch) {
    * @throws IllegalArgumentException when every batch of an epoch is smaller and left out
    */
   static BatchSizes of(long samples, int replicas, WorkersConfig workers) {
+    workers.requireBatch(samples, replicas);
     long share = workers.share(samples, replicas);
     int batch = workers.batch();
     return new BatchSizes(workers.dropLast() ? share - share % batch : share, batch);

@@ -140,7 +140,7 @@ public class WorkerThread {
 
   /** The batches of one rank of several. */
   protected final BatchSource batches(Dataset data, int rank, int ranks) {
-    job.workers().share(data.size(), ranks);
+    job.workers().requireBatch(data.size(), ranks);
     return PrefetchingBatchSource.start(
         "worker " + rank,
         data,

@@ -6,27 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
-import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
-import io.vertigrad.codecs.Tensor;
-import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.UnansweredException;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.strategy.Membership;
-import io.vertigrad.verticles.strategy.Membership.Member;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
 import io.vertigrad.verticles.strategy.decentral.Tag;
 import io.vertigrad.verticles.timeline.Track;
-import io.vertx.core.Future;
-import io.vertx.core.Vertx;
-import io.vertx.core.json.JsonObject;
-import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -37,41 +26,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(20)
-class WorkerPeersTest {
-
-  private static final long LAYOUT = 42;
-  private static final Tensor ONE = Tensor.ofFloats(1, 2);
-  private static final Tag TAG = new Tag(3, 1, 2);
-
-  private final Vertx vertx = Vertx.vertx();
-  private final JobConfig job =
-      JobConfig.read(
-          "test",
-          new JsonObject(
-              """
-              {"job": "peers", "exchange": {"retryMillis": 50, "deadlineMillis": 400,
-               "suspectMillis": 100, "evictMillis": 300, "windowBytes": 16}}
-              """));
-  private final WorkerPeers left = peers(0);
-  private final WorkerPeers right = peers(1);
-
-  @BeforeEach
-  void open() {
-    FrameCodecs.register(vertx.eventBus());
-    await(left.open());
-    group(1, left, 0, 1);
-  }
-
-  @AfterEach
-  void close() {
-    await(vertx.close());
-  }
+class WorkerPeersTest extends TwoPeers {
 
   @Test
   void shouldBringAMessageWhenItsReceiverListensLater() {
@@ -117,32 +74,6 @@ class WorkerPeersTest {
     IntStream.range(0, 6).forEach(i -> assertEquals(ONE, right.receive(0, new Tag(0, 0, i))));
     assertEquals(Map.of(0, 6 * 8L), right.traffic().receivedFrom());
     assertEquals(Map.of(1, 6 * 8L), left.traffic().sentTo());
-  }
-
-  @Test
-  void shouldLeaveTheValuesFreeWhenTheyWereSent() {
-    float[] values = {1, 2};
-    left.send(1, TAG, DataType.FLOAT32, FloatBuffer.wrap(values));
-    values[0] = 9;
-    await(right.open());
-    group(1, right, 0, 1);
-
-    assertEquals(ONE, right.receive(0, TAG));
-  }
-
-  @Test
-  void shouldKeepWhatCameWhenItsMemoryIsSentAgain() {
-    await(right.open());
-    group(1, right, 0, 1);
-    for (int i = 0; i < 20; i++) {
-      int sent = i;
-      left.send(1, new Tag(0, 0, i), DataType.FLOAT32, FloatBuffer.wrap(new float[] {i}));
-      Awaitility.await().until(() -> right.traffic().bytesReceived() == 4 * (sent + 1));
-    }
-
-    for (int i = 0; i < 20; i++) {
-      assertEquals(Tensor.ofFloats(i), right.receive(0, new Tag(0, 0, i)));
-    }
   }
 
   @Test
@@ -238,33 +169,5 @@ class WorkerPeersTest {
 
   private Frame ask(Frame frame) {
     return await(vertx.eventBus().<Frame>request("vertigrad.peers.peer.0.0", frame)).body();
-  }
-
-  private WorkerPeers peers(int rank) {
-    return peers(rank, Track.OFF);
-  }
-
-  private WorkerPeers peers(int rank, Track track) {
-    Identity self = new Identity(job.addresses().jobHash(), rank, 0);
-    return new WorkerPeers(
-        vertx, job, LAYOUT, self, System::nanoTime, track, () -> false, new WorkerLine());
-  }
-
-  private static void group(int epoch, WorkerPeers peers, int... ranks) {
-    peers.membershipChanged(membership(epoch, ranks));
-    peers.adopt();
-  }
-
-  private static Membership membership(int epoch, int... ranks) {
-    List<Member> workers = IntStream.of(ranks).mapToObj(rank -> new Member(rank, 0, 0)).toList();
-    return new Membership(epoch, workers, List.of());
-  }
-
-  private static <T> T await(Future<T> future) {
-    try {
-      return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
-    }
   }
 }

@@ -93,7 +93,7 @@ final class RingReduction implements Reduction {
     }
   }
 
-  /** What was rounded before is not rounded again, so that its bits stay the same. */
+  /** Values that were rounded before round to themselves, so that their bits stay the same. */
   private void passOn(Tag tag, Pieces chunk, float[] vector) {
     Tag next = new Tag(tag.round(), tag.phase() + 1, tag.piece());
     peers.send(group.right(), next, type, chunk.in(vector, tag.piece()));

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
-class UnknownCaseExceptionTest {
+class CasesTest {
 
   private static final List<String> CASES = List.of("2,000 x 1", "2,000 x 2", "270,000 x 1");
 
@@ -25,6 +25,6 @@ class UnknownCaseExceptionTest {
   }
 
   private static List<String> named(String text) {
-    return UnknownCaseException.named(text, CASES, Function.identity());
+    return Cases.named(text, CASES, Function.identity());
   }
 }
