@@ -11,4 +11,10 @@ public sealed interface Frame
         Refusal,
         Malformed,
         PeerPartition,
-        StageTensor {}
+        StageTensor {
+
+  /** This frame, or a copy of it where its tensor is only {@linkplain Tensor#kept lent}. */
+  default Frame kept() {
+    return this;
+  }
+}

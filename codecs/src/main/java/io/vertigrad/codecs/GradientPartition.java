@@ -23,4 +23,11 @@ public record GradientPartition(
     FrameLimits.requireAtLeast("firstElement", firstElement, 0);
     FrameLimits.requireFits("gradient", gradient);
   }
+
+  @Override
+  public GradientPartition kept() {
+    return gradient.isLent()
+        ? new GradientPartition(id, layout, version, samples, firstElement, gradient.kept())
+        : this;
+  }
 }

@@ -36,6 +36,17 @@ public record ParameterPartition(
     FrameLimits.requireFits("parameters", parameters);
   }
 
+  @Override
+  public ParameterPartition kept() {
+    return parameters.isLent() ? with(parameters.kept()) : this;
+  }
+
+  /** The same answer with the same parameters in other memory. */
+  public ParameterPartition with(Tensor same) {
+    return new ParameterPartition(
+        id, layout, server, version, staleness, outcome, firstElement, same);
+  }
+
   /** What a strategy did with the gradient that this answers. */
   public enum Outcome implements Coded {
     /** There was no gradient: this answers a pull. */

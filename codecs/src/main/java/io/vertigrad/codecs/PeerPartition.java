@@ -18,4 +18,9 @@ public record PeerPartition(ExchangeId id, long layout, int phase, Tensor tensor
     FrameLimits.requireAtLeast("phase", phase, 0);
     FrameLimits.requireFits("tensor", tensor);
   }
+
+  @Override
+  public PeerPartition kept() {
+    return tensor.isLent() ? new PeerPartition(id, layout, phase, tensor.kept()) : this;
+  }
 }

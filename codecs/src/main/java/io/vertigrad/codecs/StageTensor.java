@@ -40,6 +40,13 @@ public record StageTensor(
     FrameLimits.requireFits("tensor", tensor);
   }
 
+  @Override
+  public StageTensor kept() {
+    return tensor.isLent()
+        ? new StageTensor(id, plan, direction, microBatch, firstElement, tensor.kept())
+        : this;
+  }
+
   /** The micro-batch and the direction as one number: twice the first, plus 1 on the way back. */
   public int phase() {
     return 2 * microBatch + direction.ordinal();

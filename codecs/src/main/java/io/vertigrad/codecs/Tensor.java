@@ -52,6 +52,11 @@ public final class Tensor {
     return new Tensor(type, encoding, length, lent, payload.slice().order(ByteOrder.LITTLE_ENDIAN));
   }
 
+  /** True when its memory is written again once its borrower is done with it. */
+  public boolean isLent() {
+    return lent;
+  }
+
   /** This tensor, or a copy of it where its memory is only lent. */
   public Tensor kept() {
     return lent

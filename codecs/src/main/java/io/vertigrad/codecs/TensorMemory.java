@@ -5,6 +5,7 @@ import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.function.Consumer;
 
 /**
  * Memory outside the heap that tensors on their way out are made in, again and again.
@@ -30,9 +31,27 @@ public final class TensorMemory {
         .fill(source);
   }
 
-  /** Lets a tensor's memory be written again: once, and nobody reads the tensor any more. */
+  /** A lent float32 tensor of what {@code elements} writes: all of them. */
+  public Tensor make(int length, Consumer<FloatBuffer> elements) {
+    int bytes = Math.multiplyExact(length, DataType.FLOAT32.bytes());
+    ByteBuffer payload = take(bytes).limit(bytes);
+    elements.accept(payload.asFloatBuffer());
+    return new Tensor(DataType.FLOAT32, Encoding.DENSE, length, true, payload);
+  }
+
+  /** A tensor like this one that is lent from here. */
+  public Tensor copyOf(Tensor tensor) {
+    ByteBuffer payload = take(tensor.payloadBytes()).limit(tensor.payloadBytes());
+    payload.put(tensor.payload()).flip();
+    return new Tensor(tensor.type(), tensor.encoding(), tensor.length(), true, payload);
+  }
+
+  /**
+   * Lets a lent tensor's memory be written again: once, and nobody reads the tensor any more. Any
+   * other is left alone.
+   */
   public synchronized void giveBack(Tensor tensor) {
-    if (free.size() < MOST_FREE) {
+    if (tensor.isLent() && free.size() < MOST_FREE) {
       free.push(tensor.payload().clear());
     }
   }

@@ -199,6 +199,10 @@ final class Flight {
     }
     settle(request);
     round.answered(partition, answer);
+    exchange.giveBack(answer);
+    if (request.sentOnce()) {
+      round.takeBack(request.frame());
+    }
   }
 
   private static boolean fits(Partition partition, ParameterPartition answer) {

@@ -2,10 +2,9 @@ package io.vertigrad.verticles.exchange;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.compute.Model;
 import io.vertigrad.verticles.job.Partition;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 
 /**
@@ -27,18 +26,15 @@ public final class ModelPartitions {
     this.type = type;
   }
 
-  /** A copy of the last gradient's partition, rounded to the exchange type. */
-  public Tensor gradient(Partition partition) {
-    if (type != DataType.FLOAT32) {
-      FloatBuffer values = scratch(partition.length());
-      model.readGradient(partition.first(), values);
-      return Tensor.copyOf(type, values.flip());
+  /** A copy of the last gradient's partition, rounded to the exchange type, lent by the memory. */
+  public Tensor gradient(Partition partition, TensorMemory memory) {
+    if (type == DataType.FLOAT32) {
+      return memory.make(
+          partition.length(), elements -> model.readGradient(partition.first(), elements));
     }
-    ByteBuffer bytes =
-        ByteBuffer.allocate(Math.multiplyExact(partition.length(), DataType.FLOAT32.bytes()))
-            .order(ByteOrder.LITTLE_ENDIAN);
-    model.readGradient(partition.first(), bytes.asFloatBuffer());
-    return Tensor.wrap(type, bytes);
+    FloatBuffer values = scratch(partition.length());
+    model.readGradient(partition.first(), values);
+    return memory.copyOf(type, values.flip());
   }
 
   /** Copies a partition's parameters into the model. */

@@ -54,6 +54,11 @@ final class PendingRequest {
     return sentTo;
   }
 
+  /** True unless it was repeated: then a copy may still be on its way when the answer comes. */
+  boolean sentOnce() {
+    return attempts == 1;
+  }
+
   long nextAttemptNanos() {
     return nextAttemptNanos;
   }

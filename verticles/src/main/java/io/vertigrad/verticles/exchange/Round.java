@@ -29,6 +29,9 @@ public interface Round {
   /** Takes the parameters, in whatever order they arrive; those of a later server come last. */
   void answered(Partition partition, ParameterPartition answer);
 
+  /** A request was answered, and nobody but the round itself can still read it. */
+  default void takeBack(Frame request) {}
+
   /** A gradient was refused as not finite; no parameters come for it. */
   default void dropped(Partition partition, Refusal why) {}
 

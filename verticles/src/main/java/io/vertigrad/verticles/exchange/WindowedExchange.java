@@ -2,6 +2,8 @@ package io.vertigrad.verticles.exchange;
 
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.verticles.job.ExchangeConfig;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.strategy.Membership;
@@ -29,6 +31,7 @@ public final class WindowedExchange implements PartitionExchange {
   private final ExchangeConfig config;
   private final LongSupplier patience;
   private final Mailbox<Reply> mailbox = new Mailbox<>();
+  private final TensorMemory answers = new TensorMemory();
   private final Map<Integer, Integer> served = new HashMap<>();
   private volatile Membership membership = Membership.NONE;
 
@@ -131,14 +134,26 @@ public final class WindowedExchange implements PartitionExchange {
 
   void send(PendingRequest request, int incarnation) {
     String address = addresses.shard(request.partition().shard(), incarnation);
-    transport
-        .request(address, request.frame(), limitMillis() + 1_000)
-        .onComplete(
-            (frame, failure) -> {
-              if (!request.settled()) {
-                mailbox.put(new Reply(request, frame, failure));
-              }
-            });
+    transport.request(
+        address,
+        request.frame(),
+        limitMillis() + 1_000,
+        (frame, failure) -> {
+          if (!request.settled()) {
+            mailbox.put(new Reply(request, borrowed(frame), failure));
+          }
+        });
+  }
+
+  /** An answer's parameters are needed no longer. */
+  void giveBack(ParameterPartition answer) {
+    answers.giveBack(answer.parameters());
+  }
+
+  private Frame borrowed(Frame frame) {
+    return frame instanceof ParameterPartition answer && answer.parameters().isLent()
+        ? answer.with(answers.copyOf(answer.parameters()))
+        : frame;
   }
 
   /** What came back for a request: a frame, or the bus's failure. */

@@ -28,6 +28,15 @@ public interface ExchangeStrategy {
   Future<Frame> exchange(GradientPartition update);
 
   /**
+   * True when it is done with an update's gradient as soon as {@link #exchange} returns, or
+   * {@linkplain GradientPartition#kept keeps} it: then it gets gradients whose memory is only lent
+   * until then, which saves a copy.
+   */
+  default boolean borrows() {
+    return false;
+  }
+
+  /**
    * True when an update is in the parameters as soon as {@link #exchange} returns, even if its
    * answer waits. Otherwise a refusal means that it is not, and the same update may come again.
    */

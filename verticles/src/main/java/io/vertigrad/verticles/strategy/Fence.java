@@ -67,6 +67,11 @@ public final class Fence implements ExchangeStrategy {
   }
 
   @Override
+  public boolean borrows() {
+    return true;
+  }
+
+  @Override
   public boolean appliesAtOnce() {
     return strategy.appliesAtOnce();
   }
@@ -120,7 +125,7 @@ public final class Fence implements ExchangeStrategy {
 
   private Future<Frame> handOn(GradientPartition update) {
     ExchangeId id = update.id();
-    Future<Frame> answer = strategy.exchange(update);
+    Future<Frame> answer = strategy.exchange(strategy.borrows() ? update : update.kept());
     if (!answer.isComplete()) {
       window.await(id, answer);
       if (strategy.appliesAtOnce()) {

@@ -32,7 +32,7 @@ public final class StrategyVerticle extends VerticleBase {
   @Override
   public Future<?> start() {
     timer = vertx.setPeriodic(TICK_MILLIS, id -> seat.tick(System.nanoTime()));
-    listening = Transport.listen(vertx, address, seat::handle);
+    listening = Transport.borrow(vertx, address, seat::handle);
     return listening;
   }
 

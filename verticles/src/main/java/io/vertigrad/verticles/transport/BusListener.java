@@ -62,7 +62,7 @@ final class BusListener implements Listening {
         .onComplete(
             (answer, defect) -> {
               if (defect == null) {
-                message.reply(answer);
+                message.reply(answer == null ? null : answer.kept());
               } else {
                 message.fail(DEFECT, defect.getMessage());
               }

@@ -1,7 +1,7 @@
 package io.vertigrad.verticles.transport;
 
 import io.vertigrad.codecs.Frame;
-import io.vertx.core.Future;
+import io.vertx.core.Completable;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.eventbus.Message;
@@ -16,8 +16,9 @@ public final class BusTransport implements Transport {
   }
 
   @Override
-  public Future<Frame> request(String address, Frame frame, long limitMillis) {
+  public void request(
+      String address, Frame frame, long limitMillis, Completable<Frame> answered) {
     DeliveryOptions delivery = new DeliveryOptions().setSendTimeout(limitMillis);
-    return bus.<Frame>request(address, frame, delivery).map(Message::body);
+    bus.<Frame>request(address, frame, delivery).map(Message::body).onComplete(answered);
   }
 }

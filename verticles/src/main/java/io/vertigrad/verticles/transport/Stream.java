@@ -2,8 +2,7 @@ package io.vertigrad.verticles.transport;
 
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.verticles.transport.Envelope.Kind;
-import io.vertx.core.Future;
-import io.vertx.core.Promise;
+import io.vertx.core.Completable;
 import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.eventbus.ReplyFailure;
 import io.vertx.core.net.NetSocket;
@@ -30,7 +29,7 @@ final class Stream implements Transport {
   private static final long IDLE_NANOS = 300 * SECOND;
   private static final long MILLI = 1_000_000;
 
-  private record Due(Promise<Frame> answer, long deadlineNanos) {}
+  private record Due(Completable<Frame> answered, long deadlineNanos) {}
 
   private final String address;
   private final NetSocket socket;
@@ -49,7 +48,7 @@ final class Stream implements Transport {
     this.address = address;
     this.socket = socket;
     line = new Line(socket);
-    line.listen(this::hear, this::refuse, () -> heardNanos = System.nanoTime(), false);
+    line.listen(this::hear, this::refuse, () -> heardNanos = System.nanoTime(), true);
     socket.exceptionHandler(broken -> LOG.debug("stream to {}: {}", address, broken.toString()));
     socket.closeHandler(
         end -> {
@@ -66,20 +65,18 @@ final class Stream implements Transport {
   }
 
   @Override
-  public Future<Frame> request(String to, Frame frame, long limitMillis) {
+  public void request(String to, Frame frame, long limitMillis, Completable<Frame> answered) {
     long now = System.nanoTime();
     if (due.isEmpty()) {
       heardNanos = now;
     }
     long number = numbers.incrementAndGet();
-    Promise<Frame> answer = Promise.promise();
-    due.put(number, new Due(answer, now + limitMillis * MILLI));
+    due.put(number, new Due(answered, now + limitMillis * MILLI));
     if (closed) {
       failAll();
     } else {
       line.write(Kind.REQUEST, number, frame);
     }
-    return answer.future();
   }
 
   /** Fails what is overdue; looks whether anybody is still there. */
@@ -110,7 +107,7 @@ final class Stream implements Transport {
   private void answered(Envelope message) {
     Due request = due.remove(message.number());
     if (request != null) {
-      request.answer().complete(message.frame());
+      request.answered().succeed(message.frame());
     }
   }
 
@@ -132,7 +129,7 @@ final class Stream implements Transport {
   private void fail(long number, ReplyFailure how, String why) {
     Due request = due.remove(number);
     if (request != null) {
-      request.answer().tryFail(new ReplyException(how, why));
+      request.answered().fail(new ReplyException(how, why));
     }
   }
 }

@@ -1,7 +1,7 @@
 package io.vertigrad.verticles.transport;
 
 import io.vertigrad.codecs.Frame;
-import io.vertx.core.Future;
+import io.vertx.core.Completable;
 import io.vertx.core.Vertx;
 
 /**
@@ -22,13 +22,16 @@ final class StreamTransport implements Transport {
   }
 
   @Override
-  public Future<Frame> request(String address, Frame frame, long limitMillis) {
+  public void request(
+      String address, Frame frame, long limitMillis, Completable<Frame> answered) {
     if (streams.isHere(address)) {
-      return bus.request(address, frame, limitMillis);
+      bus.request(address, frame, limitMillis, answered);
+      return;
     }
-    Future<Transport> way = streams.ways().to(address);
-    return way.succeeded()
-        ? way.result().request(address, frame, limitMillis)
-        : way.compose(found -> found.request(address, frame, limitMillis));
+    streams
+        .ways()
+        .to(address)
+        .onSuccess(way -> way.request(address, frame, limitMillis, answered))
+        .onFailure(answered::fail);
   }
 }

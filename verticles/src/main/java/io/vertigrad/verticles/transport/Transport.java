@@ -3,7 +3,9 @@ package io.vertigrad.verticles.transport;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.verticles.job.ExchangeConfig;
 import io.vertigrad.verticles.job.TransportKind;
+import io.vertx.core.Completable;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.util.Optional;
 import java.util.function.Function;
@@ -53,8 +55,21 @@ public interface Transport {
    * Sends a frame; it is encoded before this returns, except while its way is still being found.
    *
    * @param limitMillis how long to wait for the answer
-   * @return the answer, which may be null; fails with a {@link
-   *     io.vertx.core.eventbus.ReplyException} when nobody listens or answers in time
+   * @param answered called once, on any thread, with the answer, which may be null; or with a {@link
+   *     io.vertx.core.eventbus.ReplyException} when nobody listens or answers in time. It is done
+   *     with the answer's tensor when it returns, or {@linkplain Frame#kept keeps} it: the memory
+   *     may only be lent until then
    */
-  Future<Frame> request(String address, Frame frame, long limitMillis);
+  void request(String address, Frame frame, long limitMillis, Completable<Frame> answered);
+
+  /** Likewise; the answer is the caller's to keep. */
+  default Future<Frame> request(String address, Frame frame, long limitMillis) {
+    Promise<Frame> promise = Promise.promise();
+    request(
+        address,
+        frame,
+        limitMillis,
+        (answer, failure) -> promise.complete(answer == null ? null : answer.kept(), failure));
+    return promise.future();
+  }
 }

@@ -107,6 +107,11 @@ final class GradientRound implements Round {
   }
 
   @Override
+  public void takeBack(Frame request) {
+    replica.gradient().takeBack(((GradientPartition) request).gradient());
+  }
+
+  @Override
   public void dropped(Partition partition, Refusal why) {
     refusal = why;
   }

@@ -3,6 +3,7 @@ package io.vertigrad.verticles.worker;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ErrorFeedback;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.optimizer.GradientClip;
@@ -36,6 +37,7 @@ final class OutgoingGradient {
   private final float[] trainable;
   private final float[] scratch;
   private final ByteBuffer words;
+  private final TensorMemory memory = new TensorMemory();
   private final Optional<ErrorFeedback> feedback;
   private final Map<Partition, Tensor> compressed = new HashMap<>();
   private boolean broken;
@@ -77,11 +79,19 @@ final class OutgoingGradient {
     return first;
   }
 
-  /** A copy of one partition, the same however often it is asked for. */
+  /**
+   * A copy of one partition, with the same elements however often it is asked for; it may be
+   * {@linkplain #takeBack lent}.
+   */
   Tensor partition(Partition partition) {
     return isCompressed(partition) && !broken
         ? compressed.computeIfAbsent(partition, this::compress)
         : dense(partition);
+  }
+
+  /** Nobody reads this copy of a partition any more. */
+  void takeBack(Tensor copy) {
+    memory.giveBack(copy);
   }
 
   /** A partition was applied: what compression left out of it is owed from now on. */
@@ -97,8 +107,8 @@ final class OutgoingGradient {
 
   private Tensor dense(Partition partition) {
     return isClipped(partition)
-        ? Tensor.copyOf(type, FloatBuffer.wrap(trainable, partition.first(), partition.length()))
-        : partitions.gradient(partition);
+        ? memory.copyOf(type, FloatBuffer.wrap(trainable, partition.first(), partition.length()))
+        : partitions.gradient(partition, memory);
   }
 
   private boolean isCompressed(Partition partition) {

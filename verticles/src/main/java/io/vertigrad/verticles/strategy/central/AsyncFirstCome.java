@@ -44,6 +44,11 @@ final class AsyncFirstCome implements ExchangeStrategy {
   }
 
   @Override
+  public boolean borrows() {
+    return true;
+  }
+
+  @Override
   public boolean appliesAtOnce() {
     return true;
   }

@@ -87,8 +87,11 @@ public final class Barrier implements ExchangeStrategy {
   /** One round's gradients on their way to a step. */
   interface Round {
 
-    /** Takes a gradient. */
+    /** Takes a gradient, whose memory may be lent until {@link #keep}. */
     void hold(GradientPartition update);
+
+    /** Whatever is held from now on, lent memory is not. */
+    void keep();
 
     /** What can be done before the round closes, given the ranks that are expected. */
     default void advance(SortedSet<Integer> expected) {}
@@ -116,7 +119,13 @@ public final class Barrier implements ExchangeStrategy {
     waiting.put(id.worker(), worker);
     round.hold(update);
     advance();
+    round.keep();
     return worker.promise().future();
+  }
+
+  @Override
+  public boolean borrows() {
+    return true;
   }
 
   @Override

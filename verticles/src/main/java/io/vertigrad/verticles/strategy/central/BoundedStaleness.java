@@ -53,6 +53,11 @@ final class BoundedStaleness implements ExchangeStrategy {
   }
 
   @Override
+  public boolean borrows() {
+    return true;
+  }
+
+  @Override
   public boolean appliesAtOnce() {
     return true;
   }

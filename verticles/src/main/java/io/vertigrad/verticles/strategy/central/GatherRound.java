@@ -38,6 +38,11 @@ final class GatherRound implements Barrier.Round {
     held.put(update.id().worker(), update);
   }
 
+  @Override
+  public void keep() {
+    held.replaceAll((rank, update) -> update.kept());
+  }
+
   /** Sums what is held as far as every lower expected rank has been summed. */
   @Override
   public void advance(SortedSet<Integer> expected) {

@@ -18,8 +18,12 @@ final class KeptRound implements Barrier.Round {
 
   @Override
   public void hold(GradientPartition update) {
-    kept.put(update.id().worker(), update);
+    kept.put(update.id().worker(), update.kept());
   }
+
+  /** Nothing that is lent gets here. */
+  @Override
+  public void keep() {}
 
   @Override
   public void leave(int rank) {
