@@ -26,8 +26,11 @@ public record GradientPartition(
 
   @Override
   public GradientPartition kept() {
-    return gradient.isLent()
-        ? new GradientPartition(id, layout, version, samples, firstElement, gradient.kept())
-        : this;
+    return gradient.isLent() ? with(gradient.kept()) : this;
+  }
+
+  /** The same update with the same gradient in other memory. */
+  public GradientPartition with(Tensor same) {
+    return new GradientPartition(id, layout, version, samples, firstElement, same);
   }
 }

@@ -2,6 +2,7 @@ package io.vertigrad.codecs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
@@ -28,6 +29,21 @@ class FrameOwnershipTest {
     direct.setZero(0, direct.writerIndex()).release();
 
     assertEquals(Frames.GRADIENT, decoded);
+  }
+
+  @Test
+  void shouldKeepItsNumbersWhenItsMemoryWasOnlyLent() {
+    for (Frame frame : Frames.EVERY) {
+      ByteBuf memory = Unpooled.directBuffer().writeBytes(Frames.encode(frame));
+      Frame lent = FrameCodecs.decodeLent(BufferInternal.buffer(memory));
+
+      Frame kept = lent.kept();
+      memory.setZero(0, memory.writerIndex());
+
+      assertEquals(frame, kept);
+      assertSame(kept, kept.kept());
+      memory.release();
+    }
   }
 
   @Test

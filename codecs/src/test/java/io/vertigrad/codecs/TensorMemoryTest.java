@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.FloatBuffer;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -82,6 +83,34 @@ class TensorMemoryTest {
     tensor(5, 6, 7);
 
     assertEquals(Tensor.ofFloats(5), small, "the third took the second's memory");
+  }
+
+  @Test
+  void shouldLendWhatIsWrittenIntoItsMemory() {
+    Tensor made = memory.make(3, elements -> elements.put(VALUES, 0, 3));
+
+    assertEquals(Tensor.ofFloats(1, -2.1f, 3.14159f), made);
+    assertTrue(made.isLent() && made.payload().isDirect());
+  }
+
+  @Test
+  void shouldLendACopyInAnyEncoding() {
+    for (Tensor tensor : List.of(Frames.INT8.gradient(), Frames.PARAMETERS.parameters())) {
+      Tensor copy = memory.copyOf(tensor);
+
+      assertEquals(tensor, copy);
+      assertTrue(copy.isLent());
+    }
+  }
+
+  @Test
+  void shouldNotTakeBackWhatWasNeverLent() {
+    Tensor own = Tensor.ofFloats(1, 2, 3);
+    memory.giveBack(own);
+
+    tensor(4, 5, 6);
+
+    assertEquals(Tensor.ofFloats(1, 2, 3), own);
   }
 
   @Test

@@ -16,8 +16,7 @@ public final class BusTransport implements Transport {
   }
 
   @Override
-  public void request(
-      String address, Frame frame, long limitMillis, Completable<Frame> answered) {
+  public void request(String address, Frame frame, long limitMillis, Completable<Frame> answered) {
     DeliveryOptions delivery = new DeliveryOptions().setSendTimeout(limitMillis);
     bus.<Frame>request(address, frame, delivery).map(Message::body).onComplete(answered);
   }

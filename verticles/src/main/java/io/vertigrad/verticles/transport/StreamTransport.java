@@ -22,8 +22,7 @@ final class StreamTransport implements Transport {
   }
 
   @Override
-  public void request(
-      String address, Frame frame, long limitMillis, Completable<Frame> answered) {
+  public void request(String address, Frame frame, long limitMillis, Completable<Frame> answered) {
     if (streams.isHere(address)) {
       bus.request(address, frame, limitMillis, answered);
       return;

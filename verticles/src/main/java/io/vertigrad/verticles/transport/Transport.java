@@ -55,10 +55,10 @@ public interface Transport {
    * Sends a frame; it is encoded before this returns, except while its way is still being found.
    *
    * @param limitMillis how long to wait for the answer
-   * @param answered called once, on any thread, with the answer, which may be null; or with a {@link
-   *     io.vertx.core.eventbus.ReplyException} when nobody listens or answers in time. It is done
-   *     with the answer's tensor when it returns, or {@linkplain Frame#kept keeps} it: the memory
-   *     may only be lent until then
+   * @param answered called once, on any thread, with the answer, which may be null; or with a
+   *     {@link io.vertx.core.eventbus.ReplyException} when nobody listens or answers in time. It is
+   *     done with the answer's tensor when it returns, or {@linkplain Frame#kept keeps} it: the
+   *     memory may only be lent until then
    */
   void request(String address, Frame frame, long limitMillis, Completable<Frame> answered);
 

@@ -29,6 +29,9 @@ final class OutgoingGradient {
 
   private static final int MAGNITUDE_BITS = 0x7fffffff;
 
+  /** As many as fit into the first-level cache. */
+  private static final int LOOK_ELEMENTS = 8_192;
+
   private final Model model;
   private final ModelPartitions partitions;
   private final List<Partition> plan;
@@ -60,7 +63,7 @@ final class OutgoingGradient {
             : Optional.empty();
     this.trainable = new float[clipNorm > 0 ? model.layout().trainable() : 0];
     this.scratch = new float[this.plan.stream().mapToInt(Partition::length).max().orElse(0)];
-    this.words = ByteBuffer.allocate(scratch.length * Float.BYTES);
+    this.words = ByteBuffer.allocate(LOOK_ELEMENTS * Float.BYTES);
   }
 
   /**
@@ -140,9 +143,15 @@ final class OutgoingGradient {
 
   /** Over the bits as they would travel, which is several times as fast as over floats. */
   private boolean isFinite(Partition partition) {
-    ByteBuffer bits = words.clear().limit(partition.length() * Float.BYTES);
-    model.readGradient(partition.first(), bits.order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer());
-    return Tensor.wrap(DataType.FLOAT32, bits).isFinite();
+    int end = partition.first() + partition.length();
+    for (int first = partition.first(); first < end; first += LOOK_ELEMENTS) {
+      ByteBuffer bits = words.clear().limit(Math.min(LOOK_ELEMENTS, end - first) * Float.BYTES);
+      model.readGradient(first, bits.order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer());
+      if (!Tensor.wrap(DataType.FLOAT32, bits).isFinite()) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** The partition's elements, valid until the next call. */

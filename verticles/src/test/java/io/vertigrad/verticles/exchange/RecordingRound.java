@@ -16,6 +16,7 @@ final class RecordingRound implements Round {
 
   final List<ParameterPartition> answers = new ArrayList<>();
   final List<Integer> dropped = new ArrayList<>();
+  final List<Frame> takenBack = new ArrayList<>();
   volatile boolean abandoned;
 
   Outcome outcomeOf(int partition) {
@@ -45,6 +46,11 @@ final class RecordingRound implements Round {
   @Override
   public void answered(Partition partition, ParameterPartition answer) {
     answers.add(answer);
+  }
+
+  @Override
+  public void takeBack(Frame request) {
+    takenBack.add(request);
   }
 
   @Override

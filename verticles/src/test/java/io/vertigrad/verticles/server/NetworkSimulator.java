@@ -1,17 +1,25 @@
 package io.vertigrad.verticles.server;
 
+import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.verticles.server.checkpoint.ShardSnapshot;
 import io.vertigrad.verticles.strategy.DuplicateWindow;
 import io.vertigrad.verticles.strategy.Membership.Member;
+import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
+import java.nio.FloatBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -36,6 +44,7 @@ final class NetworkSimulator {
   private final Map<Integer, SimulatedWorker> alive = new TreeMap<>();
   private final List<SimulatedWorker> everyone = new ArrayList<>();
   private final List<ParameterPartition> answers = new ArrayList<>();
+  private final TensorMemory memory = new TensorMemory();
   private int disasters;
 
   NetworkSimulator(String strategy, int workers, int shardCount, Weather weather, long seed) {
@@ -118,8 +127,7 @@ final class NetworkSimulator {
     network.send(
         () -> {
           if (incarnations[index] == incarnation) {
-            shard(index)
-                .handle(frame)
+            lend(frame, lent -> shard(index).handle(lent))
                 .onSuccess(answer -> back(index, incarnation, answer, receiver));
           }
         });
@@ -159,6 +167,20 @@ final class NetworkSimulator {
       parameters[part] = job.parameters(shard(job.plan.partitions().get(part).shard()), part);
     }
     return parameters;
+  }
+
+  /** Its gradient is gone when the server returns, as where it was read from a socket. */
+  private Future<Frame> lend(Frame frame, Function<Frame, Future<Frame>> server) {
+    if (!(frame instanceof GradientPartition update)) {
+      return server.apply(frame);
+    }
+    Tensor lent = memory.copyOf(update.gradient());
+    Future<Frame> answer = server.apply(update.with(lent));
+    memory.giveBack(lent);
+    float[] gone = new float[lent.length()];
+    Arrays.fill(gone, Float.NaN);
+    memory.giveBack(memory.copyOf(DataType.FLOAT32, FloatBuffer.wrap(gone)));
+    return answer;
   }
 
   private void back(int index, int incarnation, Frame answer, Consumer<Frame> receiver) {

@@ -64,6 +64,24 @@ class StreamsTest {
   }
 
   @Test
+  void shouldLendAnAnswerOnlyToWhomAsksSo() {
+    listen(Future::succeededFuture);
+    Promise<Boolean> lent = Promise.promise();
+
+    stream()
+        .request(
+            ADDRESS,
+            FRAME,
+            LIMIT_MILLIS,
+            (answer, failure) -> lent.complete(((PeerPartition) answer).tensor().isLent()));
+    Frame first = await(stream().request(ADDRESS, FRAME, LIMIT_MILLIS));
+    await(stream().request(ADDRESS, frame(7, 8, 9), LIMIT_MILLIS));
+
+    assertTrue(await(lent.future()));
+    assertEquals(FRAME, first, "it should not have been written again");
+  }
+
+  @Test
   void shouldBringAnAnswerWithoutFrame() {
     listen(frame -> Future.succeededFuture());
 

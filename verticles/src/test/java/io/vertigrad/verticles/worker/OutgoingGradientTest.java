@@ -97,6 +97,37 @@ class OutgoingGradientTest {
   }
 
   @Test
+  void shouldFindTheLastElementOfManyWhenItIsNotFinite() {
+    float[] features = new float[20_000];
+    features[features.length - 1] = Float.NaN;
+    QuadraticModel large = new QuadraticModel(features.length, 0);
+    large.gradient(new Batch(features, new int[1], List.of(features.length), 0));
+    PartitionPlan one = PartitionPlan.of(large.layout(), features.length, 1);
+    TrainingPlan training = new TrainingPlan(1, one, DataType.FLOAT32, compression, 0, 1, false);
+
+    assertEquals(
+        Optional.of(one.partitions().get(0)),
+        new OutgoingGradient(large, new ModelPartitions(large, DataType.FLOAT32), training)
+            .computed());
+  }
+
+  @Test
+  void shouldWriteAPartitionsMemoryAgainOnlyWhenItWasTakenBack() {
+    OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 1);
+    Partition first = plan.partitions().get(0);
+    Tensor sent = gradient.partition(first);
+    model.gradient(new Batch(new float[] {-5, -5, -5, -5, -5, -5}, new int[1], List.of(6), 0));
+
+    Tensor next = gradient.partition(first);
+    assertArrayEquals(new float[] {1, 1, 1, 1}, elements(sent));
+    gradient.takeBack(sent);
+    gradient.partition(first);
+
+    assertArrayEquals(new float[] {5, 5, 5, 5}, elements(next));
+    assertArrayEquals(new float[] {5, 5, 5, 5}, elements(sent), "the third took its memory");
+  }
+
+  @Test
   void shouldLeaveStatisticsAloneWhenGradientsAreCompressed() {
     compression = new Compression(Kind.TOPK, 0.25);
     QuadraticModel normed = new QuadraticModel(4, 4);
