@@ -1,6 +1,7 @@
 package io.vertigrad.codecs;
 
 import java.nio.ByteBuffer;
+import java.nio.FloatBuffer;
 
 /**
  * A thread's reusable stretch of decoded elements, small enough to stay in the first-level cache.
@@ -61,6 +62,14 @@ final class Chunk {
         payload.asShortBuffer().put(first, halves, 0, count);
       }
       default -> throw new AssertionError(type);
+    }
+  }
+
+  /** {@code elements[i] += source[i]} for the next {@code count} elements of a source. */
+  void add(FloatBuffer source, int count) {
+    source.get(sums, 0, count);
+    for (int i = 0; i < count; i++) {
+      elements[i] += sums[i];
     }
   }
 

@@ -70,22 +70,18 @@ public final class Tensor {
    */
   public static Tensor copyOf(DataType type, FloatBuffer source) {
     ByteBuffer payload = allocate(Math.multiplyExact(source.remaining(), type.bytes()));
-    return new Tensor(type, Encoding.DENSE, source.remaining(), false, payload).fill(source);
+    DensePayload.copy(type, payload, source);
+    return wrap(type, payload);
   }
 
-  /** Writes all elements of a dense tensor that nobody else knows yet. */
-  Tensor fill(FloatBuffer source) {
-    if (type == DataType.FLOAT32) {
-      bytes.asFloatBuffer().put(source);
-      return this;
-    }
-    Chunk chunk = Chunk.ofThread();
-    for (int first = 0; first < length; first += Chunk.ELEMENTS) {
-      int count = Math.min(Chunk.ELEMENTS, length - first);
-      source.get(chunk.elements(), 0, count);
-      chunk.write(type, bytes, first, count);
-    }
-    return this;
+  /**
+   * The sums of what remains of {@code source}, which is consumed, and of a tensor as long, each
+   * formed in float32 and rounded as by {@link #copyOf}.
+   */
+  public static Tensor sumOf(DataType type, FloatBuffer source, Tensor other) {
+    ByteBuffer payload = allocate(Math.multiplyExact(other.length, type.bytes()));
+    DensePayload.sum(type, payload, source, other);
+    return wrap(type, payload);
   }
 
   /**
@@ -240,7 +236,7 @@ public final class Tensor {
     return (shown < length ? text.add("...") : text).toString();
   }
 
-  private void read(Chunk chunk, int first, int count) {
+  void read(Chunk chunk, int first, int count) {
     switch (encoding) {
       case DENSE -> chunk.read(type, bytes, first, count);
       case INT8 -> Int8Blocks.read(bytes, length, first, count, chunk.elements());

@@ -16,7 +16,8 @@ import java.util.function.Consumer;
  */
 public final class TensorMemory {
 
-  private static final int MOST_FREE = 16;
+  /** More than may be on its way at a time; fresh memory is what costs most here. */
+  private static final int MOST_FREE = 64;
 
   private final Deque<ByteBuffer> free = new ArrayDeque<>();
   private int longest;
@@ -26,22 +27,28 @@ public final class TensorMemory {
    * {@link Tensor#kept}.
    */
   public Tensor copyOf(DataType type, FloatBuffer source) {
-    int bytes = Math.multiplyExact(source.remaining(), type.bytes());
-    return new Tensor(type, Encoding.DENSE, source.remaining(), true, take(bytes).limit(bytes))
-        .fill(source);
+    ByteBuffer payload = take(type, source.remaining());
+    DensePayload.copy(type, payload, source);
+    return lent(type, payload);
+  }
+
+  /** Likewise as {@link Tensor#sumOf}. */
+  public Tensor sumOf(DataType type, FloatBuffer source, Tensor other) {
+    ByteBuffer payload = take(type, other.length());
+    DensePayload.sum(type, payload, source, other);
+    return lent(type, payload);
   }
 
   /** A lent float32 tensor of what {@code elements} writes: all of them. */
   public Tensor make(int length, Consumer<FloatBuffer> elements) {
-    int bytes = Math.multiplyExact(length, DataType.FLOAT32.bytes());
-    ByteBuffer payload = take(bytes).limit(bytes);
+    ByteBuffer payload = take(DataType.FLOAT32, length);
     elements.accept(payload.asFloatBuffer());
-    return new Tensor(DataType.FLOAT32, Encoding.DENSE, length, true, payload);
+    return lent(DataType.FLOAT32, payload);
   }
 
   /** A tensor like this one that is lent from here. */
   public Tensor copyOf(Tensor tensor) {
-    ByteBuffer payload = take(tensor.payloadBytes()).limit(tensor.payloadBytes());
+    ByteBuffer payload = take(tensor.payloadBytes());
     payload.put(tensor.payload()).flip();
     return new Tensor(tensor.type(), tensor.encoding(), tensor.length(), true, payload);
   }
@@ -56,12 +63,22 @@ public final class TensorMemory {
     }
   }
 
+  /** Of all of the memory, not of a slice: all of it comes back. */
+  private static Tensor lent(DataType type, ByteBuffer payload) {
+    int length = payload.remaining() / type.bytes();
+    return new Tensor(type, Encoding.DENSE, length, true, payload);
+  }
+
+  private ByteBuffer take(DataType type, int length) {
+    return take(Math.multiplyExact(length, type.bytes()));
+  }
+
   /** All pieces are as long as the longest tensor so far, so that each soon fits any of them. */
   private synchronized ByteBuffer take(int bytes) {
     longest = Math.max(longest, bytes);
     ByteBuffer newest = free.poll();
     ByteBuffer memory =
         newest != null && newest.capacity() >= bytes ? newest : ByteBuffer.allocateDirect(longest);
-    return memory.order(ByteOrder.LITTLE_ENDIAN);
+    return memory.limit(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 }

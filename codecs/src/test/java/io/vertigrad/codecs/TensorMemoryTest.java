@@ -103,6 +103,36 @@ class TensorMemoryTest {
     }
   }
 
+  @ParameterizedTest
+  @EnumSource(DataType.class)
+  void shouldLendTheSumsThatAddingAndThenCopyingGives(DataType type) {
+    for (Tensor other : List.of(Frames.INT8.gradient(), Tensor.ofFloats(0.1f, -7e4f, 3))) {
+      float[] own = {0.3f, 5, -1e-3f};
+      float[] added = own.clone();
+      other.addTo(added, 0, 1);
+
+      Tensor sum = memory.sumOf(type, FloatBuffer.wrap(own), other);
+
+      assertEquals(Tensor.copyOf(type, FloatBuffer.wrap(added)), sum);
+      assertEquals(sum, Tensor.sumOf(type, FloatBuffer.wrap(own), other));
+      assertTrue(sum.isLent());
+    }
+  }
+
+  @Test
+  void shouldLendSumsOfMoreElementsThanAChunkHolds() {
+    float[] own = new float[3 * Chunk.ELEMENTS + 5];
+    own[own.length - 1] = 2;
+    float[] other = own.clone();
+    other[Chunk.ELEMENTS] = 3;
+
+    Tensor sum =
+        memory.sumOf(DataType.FLOAT32, FloatBuffer.wrap(own), Tensor.ofFloats(other.clone()));
+
+    other[own.length - 1] = 4;
+    assertEquals(Tensor.ofFloats(other), sum);
+  }
+
   @Test
   void shouldNotTakeBackWhatWasNeverLent() {
     Tensor own = Tensor.ofFloats(1, 2, 3);
@@ -114,8 +144,8 @@ class TensorMemoryTest {
   }
 
   @Test
-  void shouldKeepNoMoreThanSixteenPieces() {
-    Tensor[] tensors = new Tensor[17];
+  void shouldKeepNoMoreThanSixtyFourPieces() {
+    Tensor[] tensors = new Tensor[65];
     for (int i = 0; i < tensors.length; i++) {
       tensors[i] = tensor(i);
     }
@@ -126,8 +156,8 @@ class TensorMemoryTest {
       tensor(100);
     }
 
-    assertEquals(Tensor.ofFloats(100), tensors[15]);
-    assertEquals(Tensor.ofFloats(16), tensors[16], "its memory was let go");
+    assertEquals(Tensor.ofFloats(100), tensors[63]);
+    assertEquals(Tensor.ofFloats(64), tensors[64], "its memory was let go");
   }
 
   private Tensor tensor(float... values) {

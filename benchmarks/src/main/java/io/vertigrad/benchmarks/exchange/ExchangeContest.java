@@ -23,7 +23,7 @@ final class ExchangeContest {
   private final ExchangeNodes embedded;
   private final int parameters;
   private final int workers;
-  private final Map<String, List<Double>> roundMillis = new LinkedHashMap<>();
+  private final Map<String, List<List<RoundTimes>>> roundMillis = new LinkedHashMap<>();
   private int turns;
 
   ExchangeContest(ExchangeNodes processes, ExchangeNodes embedded, int parameters, int workers) {
@@ -47,7 +47,11 @@ final class ExchangeContest {
       enter(contest, strategy, "embedded", quick, embedded::bus);
     }
     enter(contest, ASYNC, BARE_BUS, quick, processes::bare);
-    Map<String, Repetitions> measured = contest.run(quick ? 2 : 7);
+    int repetitions = quick ? 3 : 7;
+    Map<String, Repetitions> measured = contest.runSettledRates(repetitions);
+    roundMillis
+        .values()
+        .forEach(ofTurns -> ofTurns.subList(0, ofTurns.size() - repetitions).clear());
     for (String strategy : List.of("sync", ASYNC)) {
       BenchmarkRow raw = row(measured, name(strategy, "raw TCP"));
       report.add(raw);
@@ -71,10 +75,9 @@ final class ExchangeContest {
         name,
         () -> {
           ExchangeCase exchange = exchange(strategy, where.replace(' ', '-'), quick);
+          turns++;
           List<RoundTimes> times = place.run(exchange);
-          if (turns++ >= 6) {
-            times.forEach(one -> Arrays.stream(one.millis()).forEach(millisOf(name)::add));
-          }
+          roundMillis.computeIfAbsent(name, one -> new ArrayList<>()).add(times);
           return RoundTimes.roundsPerSecond(times) * parameters / 1e6;
         });
   }
@@ -87,15 +90,16 @@ final class ExchangeContest {
   }
 
   private void addRoundTrips(BenchmarkReport report, String name, String aim) {
-    Repetitions millis = Repetitions.of(millisOf(name));
+    Repetitions millis =
+        new Repetitions(
+            roundMillis.get(name).stream()
+                .flatMap(List::stream)
+                .flatMapToDouble(one -> Arrays.stream(one.millis()))
+                .toArray());
     report.add(BenchmarkRow.of(name + ", round p50", "ms", millis).withAim(aim));
     report.add(
         BenchmarkRow.of(
             name + ", round p99", "ms", new Repetitions(new double[] {millis.percentile(99)})));
-  }
-
-  private List<Double> millisOf(String name) {
-    return roundMillis.computeIfAbsent(name, one -> new ArrayList<>());
   }
 
   private String name(String strategy, String where) {

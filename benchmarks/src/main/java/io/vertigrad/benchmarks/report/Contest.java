@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.DoubleUnaryOperator;
 
 /** Contenders measured turn about, so that a machine that slows down slows all of them alike. */
 public final class Contest {
@@ -31,13 +32,24 @@ public final class Contest {
 
   /** Runs contenders whose figure is a time, first until none of them gets faster any more. */
   public Map<String, Repetitions> runSettled(int repetitions) throws Exception {
+    return runSettled(repetitions, time -> time);
+  }
+
+  /** Likewise where the figure is a rate. */
+  public Map<String, Repetitions> runSettledRates(int repetitions) throws Exception {
+    return runSettled(repetitions, rate -> 1 / rate);
+  }
+
+  private Map<String, Repetitions> runSettled(int repetitions, DoubleUnaryOperator time)
+      throws Exception {
     Map<String, Settling> settling = new LinkedHashMap<>();
     contenders.keySet().forEach(name -> settling.put(name, new Settling()));
     int warm = 0;
     while (!settling.values().stream().allMatch(Settling::isSettled)) {
       warm++;
       for (Map.Entry<String, Contender> entry : contenders.entrySet()) {
-        settling.get(entry.getKey()).took(measure("warm-up " + warm, entry));
+        double figure = measure("warm-up " + warm, entry);
+        settling.get(entry.getKey()).took(time.applyAsDouble(figure));
       }
     }
     return run(0, repetitions);

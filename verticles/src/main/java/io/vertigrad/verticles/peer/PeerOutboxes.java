@@ -1,11 +1,8 @@
 package io.vertigrad.verticles.peer;
 
-import io.vertigrad.codecs.DataType;
-import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.verticles.job.ExchangeConfig;
 import io.vertx.core.Vertx;
-import java.nio.FloatBuffer;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -22,9 +19,9 @@ final class PeerOutboxes {
     this.config = config;
   }
 
-  /** A tensor for a parcel that is {@linkplain Parcel#lent lent}. */
-  Tensor lend(DataType type, FloatBuffer values) {
-    return memory.copyOf(type, values);
+  /** Memory for the tensors of parcels that are {@linkplain Parcel#lent lent}. */
+  TensorMemory memory() {
+    return memory;
   }
 
   /** Sends now or when there is room. */

@@ -145,7 +145,12 @@ public final class WorkerPeers implements Peers {
 
   @Override
   public void send(int rank, Tag tag, DataType type, FloatBuffer values) {
-    send(rank, tag, outboxes.lend(type, values), true);
+    send(rank, tag, outboxes.memory().copyOf(type, values), true);
+  }
+
+  @Override
+  public void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, Tensor tensor) {
+    send(rank, tag, outboxes.memory().sumOf(type, own, tensor), true);
   }
 
   private void send(int rank, Tag tag, Tensor tensor, boolean lent) {

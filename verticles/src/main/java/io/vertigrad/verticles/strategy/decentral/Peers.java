@@ -32,6 +32,11 @@ public interface Peers {
     send(rank, tag, Tensor.copyOf(type, values));
   }
 
+  /** Sends {@code own + tensor}, both of which are the caller's again when this returns. */
+  default void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, Tensor tensor) {
+    send(rank, tag, Tensor.sumOf(type, own, tensor));
+  }
+
   /**
    * Waits for a message.
    *

@@ -64,8 +64,10 @@ final class RingReduction implements Reduction {
   private void take(Tag tag, Tensor tensor, float[] vector) {
     Pieces chunk = coming(tag.phase(), vector);
     Tensor piece = chunk.checked(tensor, tag.piece(), group.left());
-    if (tag.phase() < group.size() - 1) {
-      add(tag, piece, chunk, vector);
+    if (tag.phase() < group.size() - 2) {
+      peers.sendSum(group.right(), next(tag), type, chunk.in(vector, tag.piece()), piece);
+    } else if (tag.phase() == group.size() - 2) {
+      complete(tag, piece, chunk, vector);
     } else {
       piece.copyTo(vector, chunk.start(tag.piece()));
       if (tag.phase() < phases() - 1) {
@@ -77,10 +79,9 @@ final class RingReduction implements Reduction {
     }
   }
 
-  private void add(Tag tag, Tensor piece, Pieces chunk, float[] vector) {
+  private void complete(Tag tag, Tensor piece, Pieces chunk, float[] vector) {
     piece.addTo(vector, chunk.start(tag.piece()), 1);
-    boolean complete = tag.phase() == group.size() - 2;
-    if (complete && type != DataType.FLOAT32) {
+    if (type != DataType.FLOAT32) {
       chunk.of(vector, tag.piece(), type).copyTo(vector, chunk.start(tag.piece()));
     }
     passOn(tag, chunk, vector);
@@ -95,8 +96,11 @@ final class RingReduction implements Reduction {
 
   /** Values that were rounded before round to themselves, so that their bits stay the same. */
   private void passOn(Tag tag, Pieces chunk, float[] vector) {
-    Tag next = new Tag(tag.round(), tag.phase() + 1, tag.piece());
-    peers.send(group.right(), next, type, chunk.in(vector, tag.piece()));
+    peers.send(group.right(), next(tag), type, chunk.in(vector, tag.piece()));
+  }
+
+  private static Tag next(Tag tag) {
+    return new Tag(tag.round(), tag.phase() + 1, tag.piece());
   }
 
   /** The chunk that reaches this worker in a phase. */
