@@ -45,6 +45,18 @@ class ContestTest {
   }
 
   @Test
+  void shouldWaitUntilRatesHaveStoppedRising() throws Exception {
+    Iterator<Double> rising =
+        List.of(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 7.0).iterator();
+
+    Map<String, Repetitions> measured =
+        new Contest().enter("rising", rising::next).runSettledRates(1);
+
+    assertArrayEquals(new double[] {6}, measured.get("rising").values());
+    assertEquals(7, rising.next(), "what was not asked for");
+  }
+
+  @Test
   void shouldStopWarmingUpWhenAContenderNeverSettles() throws Exception {
     double[] time = {1};
     Contest contest = new Contest().enter("ever faster", () -> time[0] *= 0.9);
