@@ -4,6 +4,7 @@ import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.dl4j.kernels.NativeFloats;
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -18,6 +19,8 @@ final class BatchArrays {
   private final FloatBuffer input;
   private final FloatBuffer target;
   private final int classes;
+
+  /** Where each row has, or may have, its 1. */
   private final int[] hot;
 
   /**
@@ -38,7 +41,7 @@ final class BatchArrays {
     this.input = NativeFloats.of(features);
     this.target = NativeFloats.of(labels);
     this.classes = classes;
-    this.hot = new int[count];
+    this.hot = IntStream.range(0, count).map(row -> row * classes).toArray();
   }
 
   /**

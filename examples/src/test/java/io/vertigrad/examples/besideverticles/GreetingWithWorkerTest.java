@@ -68,8 +68,7 @@ class GreetingWithWorkerTest {
     return get(
         client
             .request(HttpMethod.GET, port, "127.0.0.1", "/")
-            .compose(request -> request.send())
-            .compose(HttpClientResponse::body)
+            .compose(request -> request.send().compose(HttpClientResponse::body))
             .map(Buffer::toString)
             .eventually(client::close));
   }
