@@ -23,6 +23,22 @@ final class Chunk {
 
   private Chunk() {}
 
+  /** One stretch of a vector in a chunk's hands. */
+  @FunctionalInterface
+  interface Stretch {
+
+    /** The {@code count} elements from {@code first} on. */
+    void work(Chunk chunk, int first, int count);
+  }
+
+  /** Has the calling thread's chunk go over {@code length} elements, stretch after stretch. */
+  static void over(int length, Stretch stretch) {
+    Chunk chunk = ofThread();
+    for (int first = 0; first < length; first += ELEMENTS) {
+      stretch.work(chunk, first, Math.min(ELEMENTS, length - first));
+    }
+  }
+
   /** The calling thread's chunk; whoever takes it is done with it before anyone else can ask. */
   static Chunk ofThread() {
     return OF_THREAD.get();

@@ -74,10 +74,7 @@ public final class Tensor {
     return wrap(type, payload);
   }
 
-  /**
-   * The sums of what remains of {@code source}, which is consumed, and of a tensor as long, each
-   * formed in float32 and rounded as by {@link #copyOf}.
-   */
+  /** {@code source + other} in float32, rounded as by {@link #copyOf}; consumes the source. */
   public static Tensor sumOf(DataType type, FloatBuffer source, Tensor other) {
     ByteBuffer payload = allocate(Math.multiplyExact(other.length, type.bytes()));
     DensePayload.sum(type, payload, source, other);
@@ -161,12 +158,12 @@ public final class Tensor {
       destination.put(bytes.asFloatBuffer());
       return;
     }
-    Chunk chunk = Chunk.ofThread();
-    for (int first = 0; first < length; first += Chunk.ELEMENTS) {
-      int count = Math.min(Chunk.ELEMENTS, length - first);
-      read(chunk, first, count);
-      destination.put(chunk.elements(), 0, count);
-    }
+    Chunk.over(
+        length,
+        (chunk, first, count) -> {
+          read(chunk, first, count);
+          destination.put(chunk.elements(), 0, count);
+        });
   }
 
   /** {@code destination[offset + i] = this[i]}. */
@@ -180,12 +177,12 @@ public final class Tensor {
    */
   public void addTo(float[] accumulator, int offset, float scale) {
     Objects.checkFromIndexSize(offset, length, accumulator.length);
-    Chunk chunk = Chunk.ofThread();
-    for (int first = 0; first < length; first += Chunk.ELEMENTS) {
-      int count = Math.min(Chunk.ELEMENTS, length - first);
-      read(chunk, first, count);
-      chunk.addTo(accumulator, offset + first, count, scale);
-    }
+    Chunk.over(
+        length,
+        (chunk, first, count) -> {
+          read(chunk, first, count);
+          chunk.addTo(accumulator, offset + first, count, scale);
+        });
   }
 
   /** True when no element is NaN or infinite. */

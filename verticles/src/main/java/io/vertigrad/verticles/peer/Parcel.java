@@ -7,10 +7,9 @@ import io.vertigrad.codecs.Tensor;
  * A frame on its way.
  *
  * @param epoch membership epoch after which nobody wants it
- * @param tensor in the frame
- * @param lent the tensor's memory is to be given back
+ * @param tensor in the frame; one that is lent comes from the outbox's memory
  */
-record Parcel(Frame frame, int epoch, Tensor tensor, boolean lent) {
+record Parcel(Frame frame, int epoch, Tensor tensor) {
 
   /** Of its payload. */
   int bytes() {

@@ -105,7 +105,7 @@ final class PeerOutbox {
 
   /** Memory is only reused when no second copy of the frame can be on its way. */
   private void settle(Parcel parcel, boolean atOnce) {
-    if (atOnce && parcel.lent()) {
+    if (atOnce) {
       memory.giveBack(parcel.tensor());
     }
     synchronized (this) {

@@ -19,7 +19,7 @@ final class PeerOutboxes {
     this.config = config;
   }
 
-  /** Memory for the tensors of parcels that are {@linkplain Parcel#lent lent}. */
+  /** Memory for tensors that are lent until their parcel was acknowledged. */
   TensorMemory memory() {
     return memory;
   }

@@ -140,26 +140,22 @@ public final class WorkerPeers implements Peers {
 
   @Override
   public void send(int rank, Tag tag, Tensor tensor) {
-    send(rank, tag, tensor, false);
-  }
-
-  @Override
-  public void send(int rank, Tag tag, DataType type, FloatBuffer values) {
-    send(rank, tag, outboxes.memory().copyOf(type, values), true);
-  }
-
-  @Override
-  public void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, Tensor tensor) {
-    send(rank, tag, outboxes.memory().sumOf(type, own, tensor), true);
-  }
-
-  private void send(int rank, Tag tag, Tensor tensor, boolean lent) {
     Frame frame =
         line.frame(self.exchange(adopted.epoch(), tag.round(), tag.piece()), layout, tag, tensor);
     traffic.sent(rank, tensor);
     outboxes.offer(
         line.address(job.addresses(), rank, incarnation(rank)),
-        new Parcel(frame, adopted.epoch(), tensor, lent));
+        new Parcel(frame, adopted.epoch(), tensor));
+  }
+
+  @Override
+  public void send(int rank, Tag tag, DataType type, FloatBuffer values) {
+    send(rank, tag, outboxes.memory().copyOf(type, values));
+  }
+
+  @Override
+  public void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, Tensor tensor) {
+    send(rank, tag, outboxes.memory().sumOf(type, own, tensor));
   }
 
   @Override
@@ -226,11 +222,10 @@ public final class WorkerPeers implements Peers {
 
   /** Takes a frame; the answer is null when it is acknowledged. */
   private Future<Frame> hear(Frame message) {
-    Optional<PeerLine.Opened> opened = line.open(message);
-    if (opened.isEmpty()) {
+    PeerLine.Opened frame = line.open(message).orElse(null);
+    if (frame == null) {
       return Future.succeededFuture(trouble.ofAnotherKind(message));
     }
-    PeerLine.Opened frame = opened.get();
     if (frame.id().job() != self.job() || frame.layout() != layout) {
       return Future.succeededFuture(trouble.foreign(frame));
     }

@@ -62,7 +62,7 @@ final class BusListener implements Listening {
         .onComplete(
             (answer, defect) -> {
               if (defect == null) {
-                message.reply(answer == null ? null : answer.kept());
+                message.reply(answer);
               } else {
                 message.fail(DEFECT, defect.getMessage());
               }
