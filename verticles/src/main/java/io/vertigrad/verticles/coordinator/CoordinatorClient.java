@@ -77,7 +77,10 @@ public final class CoordinatorClient {
     return pauses.clock();
   }
 
-  /** Completes with the first membership this member is part of, when the job runs. */
+  /**
+   * Completes with the first membership this member is part of, when the job runs; the handler was
+   * told of it before.
+   */
   public Future<Membership> started() {
     return started.future();
   }

@@ -58,9 +58,7 @@ final class EvaluatorMember implements MemberHandler {
     LOG.info("{} admitted", admission.get());
     timeline.belongsTo("evaluator");
     admitted.tryComplete(admission.get());
-    Optional<Membership> running = Rendezvous.await(coordinator.started(), () -> stopping);
-    running.ifPresent(membership);
-    return running.isPresent();
+    return Rendezvous.await(coordinator.started(), () -> stopping).isPresent();
   }
 
   void stop() {

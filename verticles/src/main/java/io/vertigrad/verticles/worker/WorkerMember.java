@@ -89,7 +89,6 @@ public final class WorkerMember implements MemberHandler, Enrolment {
       Optional<Admission> admission = Rendezvous.await(admission(mine.layout()), () -> stopping);
       Optional<Membership> running = admission.flatMap(this::awaitStart);
       if (running.isPresent()) {
-        mine.membership().accept(running.get());
         return running.get().worker(admission.get().rank());
       }
     }
