@@ -56,11 +56,8 @@ class InterruptedRunTest {
   /** In a process group of its own, as a shell starts it on a terminal. */
   private Process start() throws IOException {
     List<String> command = new ArrayList<>();
-    command.addAll(
-        List.of("setsid", Path.of(System.getProperty("java.home"), "bin/java").toString()));
-    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
-    command.addAll(List.of(VertigradApplication.class.getName(), "train"));
-    command.addAll(List.of("conf/digits-sync.json", "--steps", "1000000"));
+    command.add("setsid");
+    command.addAll(JavaCommand.of("2g", "train", "conf/digits-sync.json", "--steps", "1000000"));
     command.addAll(List.of("--run-dir", folder.resolve("run").toString()));
     command.addAll(List.of("--set", "data.train=1000", "--set", "data.test=200"));
     return new ProcessBuilder(command)

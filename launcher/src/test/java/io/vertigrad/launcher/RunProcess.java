@@ -4,7 +4,6 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -24,20 +23,8 @@ final class RunProcess {
   }
 
   static RunProcess train(Path folder, String... more) throws IOException {
-    List<String> command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx512m",
-                "-cp",
-                System.getProperty("java.class.path"),
-                VertigradApplication.class.getName(),
-                "train",
-                "conf/digits-sync.json",
-                "--run-dir",
-                folder.toString(),
-                "--set",
-                "dashboard.port=0"));
+    List<String> command = JavaCommand.of("512m", "train", "conf/digits-sync.json");
+    command.addAll(List.of("--run-dir", folder.toString(), "--set", "dashboard.port=0"));
     command.addAll(List.of(more));
     RunProcess run = new RunProcess(new ProcessBuilder(command).redirectErrorStream(true).start());
     Thread reader = new Thread(run::read, "output of a run");

@@ -1,0 +1,30 @@
+package io.vertigrad.launcher;
+
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Vertigrad in a JVM of its own, with this one's compiler and class path. */
+final class JavaCommand {
+
+  private JavaCommand() {}
+
+  /**
+   * The words to start it with.
+   *
+   * @param heap the largest, as in {@code -Xmx512m}
+   * @param arguments of the main class
+   */
+  static List<String> of(String heap, String... arguments) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+        .filter(argument -> argument.startsWith("-XX:Tiered"))
+        .forEach(command::add);
+    command.addAll(List.of("-Xmx" + heap, "-cp", System.getProperty("java.class.path")));
+    command.add(VertigradApplication.class.getName());
+    command.addAll(List.of(arguments));
+    return command;
+  }
+}
