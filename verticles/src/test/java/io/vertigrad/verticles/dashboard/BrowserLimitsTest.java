@@ -33,6 +33,7 @@ final class BrowserLimitsTest {
 
   private static final Addresses STORY = new Addresses("story");
   private static final Duration LIMIT = Duration.ofSeconds(15);
+  private static final Duration SOON = Duration.ofMillis(2);
 
   private final List<Object> intruded = new CopyOnWriteArrayList<>();
   private Vertx vertx;
@@ -178,7 +179,10 @@ final class BrowserLimitsTest {
     for (int i = 0; i < 100; i++) {
       int count = reader.heard().size();
       vertx.eventBus().publish(STORY.metrics(), new JsonObject().put("bulk", bulk));
-      until(() -> reader.heard().size() > count);
+      Awaitility.await()
+          .atMost(LIMIT)
+          .pollInterval(SOON)
+          .until(() -> reader.heard().size() > count);
     }
 
     browser.readOn();
