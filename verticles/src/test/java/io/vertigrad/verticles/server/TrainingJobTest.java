@@ -64,7 +64,7 @@ final class TrainingJobTest extends PointsJob {
             .put("count", servers)
             .put("checkpointEvery", 50)
             .put("checkpointDirectory", folder.toString()));
-    String server = train(20_000, new JsonObject().put("name", "sync").put("reduction", "mean"));
+    String server = train(10_000, new JsonObject().put("name", "sync").put("reduction", "mean"));
     Awaitility.await().until(() -> versionOfServer() > 100);
 
     await(vertx.undeploy(server));
@@ -72,7 +72,7 @@ final class TrainingJobTest extends PointsJob {
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    assertEquals(20_000, result.getLong("version"));
+    assertEquals(10_000, result.getLong("version"));
     assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-3);
     assertTrue(events.stream().anyMatch(e -> e instanceof CheckpointWritten c && c.version() > 0));
     assertTrue(
@@ -102,7 +102,7 @@ final class TrainingJobTest extends PointsJob {
   @Test
   @Tag("slow")
   void shouldGoOnFromItsOwnMemoryWhenAFrozenServerComesBack() {
-    train(20_000, new JsonObject().put("name", "sync").put("reduction", "mean"), spy());
+    train(10_000, new JsonObject().put("name", "sync").put("reduction", "mean"), spy());
     Awaitility.await().until(() -> versionOfServer() > 100);
     CountDownLatch evicted = new CountDownLatch(1);
     loop.get().runOnContext(frozen -> awaitLatch(evicted));
@@ -112,7 +112,7 @@ final class TrainingJobTest extends PointsJob {
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    assertEquals(20_000 * 2 * 4, result.getLong("samples"));
+    assertEquals(10_000 * 2 * 4, result.getLong("samples"));
   }
 
   @ParameterizedTest
