@@ -32,7 +32,7 @@ final class DashboardTest {
   private static final String HOSTILE = "<img src=x onerror=\"window.hacked=1\"><b>'&amp;";
 
   /** Points that a page has drawn after a while; one that comes late has them at once. */
-  private static final int HISTORY = 60;
+  private static final int HISTORY = 25;
 
   @TempDir private Path folder;
   private static Browser browser;
