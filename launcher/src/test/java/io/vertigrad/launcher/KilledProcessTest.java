@@ -28,11 +28,11 @@ class KilledProcessTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"digits-sync, 150", "digits-async, 300"})
+  @CsvSource({"digits-sync, 100", "digits-async, 200"})
   void shouldGoOnFromTheCheckpointWhenServerAndWorkerAreKilled(String job, long last)
       throws Exception {
-    ProcessRun run = start(job, "servers.checkpointEvery=20", "steps=150", "evaluator.count=0");
-    run.await(() -> run.count("checkpointWritten") > 2);
+    ProcessRun run = start(job, "servers.checkpointEvery=20", "steps=100", "evaluator.count=0");
+    run.await(() -> run.count("checkpointWritten") > 1);
 
     run.process("server", 0).destroyForcibly();
     run.process("worker", 0).destroyForcibly();
@@ -68,7 +68,8 @@ class KilledProcessTest {
   void shouldFinishWithEqualReplicasWhenWorkerIsKilledAndReplacedByHandWithoutServers()
       throws Exception {
     ProcessRun run =
-        start("digits-ring", "strategy={\"name\":\"allreduce\"}", "cluster.restarts=0");
+        start(
+            "digits-ring", "strategy={\"name\":\"allreduce\"}", "cluster.restarts=0", "steps=150");
     run.await(() -> run.count("jobStarted") > 0);
     Process replacement = replacement();
     run.await(() -> replacementSaid().contains("it takes a place only when one is lost"));
@@ -82,7 +83,7 @@ class KilledProcessTest {
     assertEquals(replacement.pid(), newcomer, "somebody else took the place");
     assertTrue(ended.out().contains("ended with exit code 137"), ended.out());
     assertTrue(ended.out().contains("replace it with: ./vertigrad node"), ended.out());
-    assertEquals(300, run.summary().getLong("version"));
+    assertEquals(150, run.summary().getLong("version"));
     assertTrue(run.summary().getDouble("accuracy") > 60, run.summary().encode());
     JsonObject replicas = run.summary().getJsonObject("replicas");
     assertEquals(0, replicas.getDouble("consensusDistance"), replicas.encode());
@@ -93,7 +94,7 @@ class KilledProcessTest {
   /** Nobody is evicted only because the machine is busy. */
   private ProcessRun start(String job, String... settings) {
     Stream<String> patient =
-        Stream.of("exchange.evictMillis=60000", "workers.waitSeconds=60", "cluster.port=17701");
+        Stream.of("exchange.evictMillis=60000", "workers.waitSeconds=180", "cluster.port=17701");
     String[] all = Stream.concat(Stream.of(settings), patient).toArray(String[]::new);
     return ProcessRun.start(folder.resolve("run"), job, all);
   }
@@ -103,17 +104,9 @@ class KilledProcessTest {
   }
 
   private Process replacement() throws IOException {
+    String job = folder.resolve("run/job.json").toString();
     return new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-cp",
-            System.getProperty("java.class.path"),
-            VertigradApplication.class.getName(),
-            "node",
-            "--role",
-            "worker",
-            "--join",
-            "127.0.0.1:17701",
-            folder.resolve("run/job.json").toString())
+            JavaCommand.of("2g", "node", "--role", "worker", "--join", "127.0.0.1:17701", job))
         .redirectErrorStream(true)
         .redirectOutput(folder.resolve("replacement.log").toFile())
         .start();
