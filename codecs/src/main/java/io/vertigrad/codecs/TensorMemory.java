@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 public final class TensorMemory {
 
   /** More than may be on its way at a time; fresh memory is what costs most here. */
-  private static final int MOST_FREE = 64;
+  private static final int MOST_FREE_BYTES = 32 << 20;
 
   private final Deque<ByteBuffer> free = new ArrayDeque<>();
   private int longest;
@@ -58,7 +58,7 @@ public final class TensorMemory {
    * other is left alone.
    */
   public synchronized void giveBack(Tensor tensor) {
-    if (tensor.isLent() && free.size() < MOST_FREE) {
+    if (tensor.isLent() && (long) free.size() * longest < MOST_FREE_BYTES) {
       free.push(tensor.payload().clear());
     }
   }

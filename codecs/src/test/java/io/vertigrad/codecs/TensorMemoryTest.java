@@ -144,20 +144,27 @@ class TensorMemoryTest {
   }
 
   @Test
-  void shouldKeepNoMoreThanSixtyFourPieces() {
-    Tensor[] tensors = new Tensor[65];
+  void shouldKeepNoMoreThanThirtyTwoMebibytes() {
+    float[] fourMebibytes = new float[1 << 20];
+    Tensor[] tensors = new Tensor[9];
     for (int i = 0; i < tensors.length; i++) {
-      tensors[i] = tensor(i);
+      fourMebibytes[0] = i;
+      tensors[i] = tensor(fourMebibytes);
     }
     for (Tensor tensor : tensors) {
       memory.giveBack(tensor);
     }
+    fourMebibytes[0] = 100;
     for (int i = 0; i < tensors.length; i++) {
-      tensor(100);
+      tensor(fourMebibytes);
     }
 
-    assertEquals(Tensor.ofFloats(100), tensors[63]);
-    assertEquals(Tensor.ofFloats(64), tensors[64], "its memory was let go");
+    assertEquals(100, first(tensors[7]));
+    assertEquals(8, first(tensors[8]), "its memory was let go");
+  }
+
+  private static float first(Tensor tensor) {
+    return tensor.bytes().getFloat();
   }
 
   private Tensor tensor(float... values) {
