@@ -4,6 +4,7 @@ import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.BenchmarkRow;
 import io.vertigrad.benchmarks.report.Repetitions;
+import io.vertigrad.verticles.strategy.decentral.Reduction;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Locale;
@@ -16,6 +17,7 @@ import java.util.TreeMap;
  */
 public final class ScaleBenchmark implements Benchmark {
 
+  private static final String ALL_REDUCE = "allreduce";
   private static final int PARAMETERS = 274_042;
   private static final int FRAME_ELEMENTS = 114_432;
   private static final int ELEMENTS_EACH = 64;
@@ -59,7 +61,7 @@ public final class ScaleBenchmark implements Benchmark {
   private static Map<String, JsonObject> strategies() {
     Map<String, JsonObject> strategies = new TreeMap<>();
     strategies.put("server, gather", new JsonObject());
-    strategies.put("allreduce", named("allreduce").put("checkEvery", 0).put("directBytes", 0));
+    strategies.put(ALL_REDUCE, named(ALL_REDUCE).put("checkEvery", 0).put("directBytes", 0));
     strategies.put("dpsgd, ring", named("dpsgd").put("topology", "ring"));
     strategies.put("dpsgd, exponential", named("dpsgd").put("topology", "exponential"));
     return strategies;
@@ -72,8 +74,8 @@ public final class ScaleBenchmark implements Benchmark {
   private static void measure(
       BenchmarkReport report, Link link, String name, JsonObject settings, int workers) {
     int parameters = PARAMETERS / ELEMENTS_EACH;
-    ScaleCase one =
-        new ScaleCase(name, settings, workers, parameters, FRAME_ELEMENTS / ELEMENTS_EACH);
+    int most = name.equals(ALL_REDUCE) ? Reduction.RING_ELEMENTS : FRAME_ELEMENTS;
+    ScaleCase one = new ScaleCase(name, settings, workers, parameters, most / ELEMENTS_EACH);
     ScaleCase.Cost cost =
         one.measure(
             () -> new VirtualNetwork(link.bytesPerSecond(), link.latencyNanos(), ELEMENTS_EACH));

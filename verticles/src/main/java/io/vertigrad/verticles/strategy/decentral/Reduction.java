@@ -9,6 +9,13 @@ public interface Reduction {
    */
   long DIRECT_BYTES = 64 << 10;
 
+  /**
+   * Elements of the largest piece that goes around the ring, 112 KiB: those under way and the
+   * memory they are read into and sent from then fit the second-level cache, and each is worth a
+   * frame.
+   */
+  int RING_ELEMENTS = 28_608;
+
   /** Replaces the vector by the sum of all workers' vectors; spoilt when the group changes. */
   void sum(long round, float[] vector);
 

@@ -22,12 +22,6 @@ final class RingReduction implements Reduction {
 
   private static final int AHEAD = 4;
 
-  /**
-   * Elements of the largest piece, 112 KiB: those under way and the memory they are read into and
-   * sent from then fit the second-level cache, and each still is worth a frame.
-   */
-  private static final int MOST = 28_608;
-
   private final Peers peers;
   private final PeerGroup group;
   private final DataType type;
@@ -37,7 +31,7 @@ final class RingReduction implements Reduction {
     this.peers = peers;
     this.group = group;
     this.type = type;
-    this.most = Math.min(pieceElements, MOST);
+    this.most = Math.min(pieceElements, RING_ELEMENTS);
   }
 
   @Override
