@@ -14,9 +14,28 @@ import io.vertx.core.json.JsonObject;
  * @param workers how many take part
  * @param rounds counted rounds of each worker
  * @param warmRounds rounds before those
+ * @param sums over raw TCP, whether bytes come from and go into vectors and the server adds and
+ *     steps; everywhere else they do
  */
 public record ExchangeCase(
-    String name, String strategy, int parameters, int workers, int rounds, int warmRounds) {
+    String name,
+    String strategy,
+    int parameters,
+    int workers,
+    int rounds,
+    int warmRounds,
+    boolean sums) {
+
+  /** Raw TCP moves bytes only. */
+  public ExchangeCase(
+      String name, String strategy, int parameters, int workers, int rounds, int warmRounds) {
+    this(name, strategy, parameters, workers, rounds, warmRounds, false);
+  }
+
+  /** The same one that sums. */
+  ExchangeCase thatSums() {
+    return new ExchangeCase(name, strategy, parameters, workers, rounds, warmRounds, true);
+  }
 
   /** True when all workers wait for each other in every round. */
   boolean lockstep() {
@@ -55,7 +74,8 @@ public record ExchangeCase(
         .put("parameters", parameters)
         .put("workers", workers)
         .put("rounds", rounds)
-        .put("warmRounds", warmRounds);
+        .put("warmRounds", warmRounds)
+        .put("sums", sums);
   }
 
   static ExchangeCase fromJson(JsonObject json) {
@@ -65,6 +85,7 @@ public record ExchangeCase(
         json.getInteger("parameters"),
         json.getInteger("workers"),
         json.getInteger("rounds"),
-        json.getInteger("warmRounds"));
+        json.getInteger("warmRounds"),
+        json.getBoolean("sums"));
   }
 }

@@ -18,6 +18,7 @@ final class ExchangeContest {
   private static final int SMALL = 10_000;
   private static final String ASYNC = "async";
   private static final String BARE_BUS = "bare bus";
+  private static final String RAW_SUMS = "raw TCP with sums";
 
   private final ExchangeNodes processes;
   private final ExchangeNodes embedded;
@@ -43,6 +44,7 @@ final class ExchangeContest {
     Contest contest = new Contest();
     for (String strategy : List.of("sync", ASYNC)) {
       enter(contest, strategy, "raw TCP", quick, processes::raw);
+      enter(contest, strategy, RAW_SUMS, quick, processes::rawSums);
       enter(contest, strategy, "processes", quick, processes::bus);
       enter(contest, strategy, "embedded", quick, embedded::bus);
     }
@@ -55,6 +57,7 @@ final class ExchangeContest {
     for (String strategy : List.of("sync", ASYNC)) {
       BenchmarkRow raw = row(measured, name(strategy, "raw TCP"));
       report.add(raw);
+      report.add(row(measured, name(strategy, RAW_SUMS)).over(raw));
       BenchmarkRow across = row(measured, name(strategy, "processes")).over(raw);
       report.add(4L * parameters >= 1 << 20 ? across.withAim("ratio 0.4") : across);
       report.add(row(measured, name(strategy, "embedded")).over(raw));

@@ -73,6 +73,11 @@ final class ExchangeNodes implements AutoCloseable {
     return collect(task(ExchangeNode.WORK_RAW, exchange).put("port", port), exchange.workers());
   }
 
+  /** Likewise, out of and into vectors that the server adds up and steps. */
+  List<RoundTimes> rawSums(ExchangeCase exchange) throws IOException, InterruptedException {
+    return raw(exchange.thatSums());
+  }
+
   /** The same bytes over the event bus between the same processes, with nothing on top. */
   List<RoundTimes> bare(ExchangeCase exchange) throws IOException, InterruptedException {
     server.ask(task(ExchangeNode.SERVE_BARE, exchange), LIMIT_SECONDS);

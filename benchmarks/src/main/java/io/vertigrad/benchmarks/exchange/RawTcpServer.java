@@ -8,11 +8,11 @@ import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CyclicBarrier;
 
 /**
- * The limit's server: takes N bytes from every worker and gives N bytes back, doing nothing else.
+ * The limit's server: takes N bytes from every worker and gives N bytes back, doing nothing else;
+ * or, where a case {@linkplain ExchangeCase#sums() sums}, keeping a {@link PlainStore}.
  *
  * <p>One blocking thread per worker; received bytes land in one reused buffer of 512 KiB. With a
  * lockstep strategy nobody is answered before everybody has sent.
@@ -24,12 +24,14 @@ final class RawTcpServer {
   private final ExchangeCase exchange;
   private final ServerSocketChannel listener;
   private final CyclicBarrier everyone;
+  private final PlainStore store;
   private final ByteBuffer answer;
 
   private RawTcpServer(ExchangeCase exchange) throws IOException {
     this.exchange = exchange;
-    this.everyone = new CyclicBarrier(exchange.workers());
+    this.store = new PlainStore(exchange.sums() ? exchange.parameters() : 0);
     this.answer = ByteBuffer.allocateDirect((int) exchange.bytes());
+    this.everyone = new CyclicBarrier(exchange.workers(), () -> stepInto(answer));
     this.listener =
         ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
   }
@@ -54,10 +56,17 @@ final class RawTcpServer {
   private void serve(SocketChannel channel) throws Exception {
     try (SocketChannel worker = channel) {
       ByteBuffer chunk = ByteBuffer.allocateDirect(CHUNK_BYTES);
-      ByteBuffer parameters = answer.duplicate();
+      ByteBuffer parameters =
+          exchange.sums() && !exchange.lockstep()
+              ? ByteBuffer.allocateDirect(answer.capacity())
+              : answer.duplicate();
       for (int round = 0; round < exchange.rounds() + exchange.warmRounds(); round++) {
         receive(worker, chunk);
-        awaitOthers();
+        if (exchange.lockstep()) {
+          everyone.await();
+        } else {
+          stepInto(parameters);
+        }
         parameters.clear();
         while (parameters.hasRemaining()) {
           worker.write(parameters);
@@ -67,19 +76,23 @@ final class RawTcpServer {
   }
 
   private void receive(SocketChannel worker, ByteBuffer chunk) throws IOException {
-    for (long left = exchange.bytes(); left > 0; ) {
+    for (long left = exchange.bytes(); left > 0; left -= chunk.position()) {
       chunk.clear().limit((int) Math.min(left, CHUNK_BYTES));
-      int read = worker.read(chunk);
-      if (read < 0) {
-        throw new EOFException("a worker hung up with %d bytes of a round left".formatted(left));
+      do {
+        if (worker.read(chunk) < 0) {
+          throw new EOFException("a worker hung up with %d bytes of a round left".formatted(left));
+        }
+      } while (exchange.sums() && chunk.hasRemaining());
+      if (exchange.sums()) {
+        store.add((int) ((exchange.bytes() - left) / Float.BYTES), chunk.duplicate().flip());
       }
-      left -= read;
     }
   }
 
-  private void awaitOthers() throws InterruptedException, BrokenBarrierException {
-    if (exchange.lockstep()) {
-      everyone.await();
+  private void stepInto(ByteBuffer parameters) {
+    if (exchange.sums()) {
+      store.step();
+      store.write(parameters);
     }
   }
 

@@ -6,42 +6,74 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.SocketChannel;
 
-/** The limit's worker: sends N bytes, gets N bytes back, round after round, on one thread. */
+/**
+ * The limit's worker: sends N bytes, gets N bytes back, round after round, on one thread; where a
+ * case {@linkplain ExchangeCase#sums() sums}, out of a gradient and into a model, by the chunk.
+ */
 final class RawTcpWorker {
 
-  private RawTcpWorker() {}
+  private static final int CHUNK_BYTES = 512 << 10;
+
+  private final boolean sums;
+  private final int chunk;
+  private final ByteBuffer out;
+  private final ByteBuffer in;
+  private final float[] gradient;
+  private final float[] parameters;
+
+  private RawTcpWorker(ExchangeCase exchange) {
+    int bytes = (int) exchange.bytes();
+    int copied = exchange.sums() ? exchange.parameters() : 0;
+    sums = exchange.sums();
+    chunk = sums ? CHUNK_BYTES : bytes;
+    out = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    in = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    gradient = new float[copied];
+    parameters = new float[copied];
+  }
 
   static RoundTimes work(ExchangeCase exchange, int port) throws IOException {
-    ByteBuffer gradient = ByteBuffer.allocateDirect((int) exchange.bytes());
-    ByteBuffer parameters = ByteBuffer.allocateDirect((int) exchange.bytes());
+    RawTcpWorker worker = new RawTcpWorker(exchange);
     long[] nanos = new long[exchange.rounds() + 1];
     try (SocketChannel server =
         SocketChannel.open(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))) {
       server.setOption(StandardSocketOptions.TCP_NODELAY, true);
       for (int round = 0; round < exchange.warmRounds(); round++) {
-        round(server, gradient, parameters);
+        worker.round(server);
       }
       nanos[0] = System.nanoTime();
       for (int round = 1; round <= exchange.rounds(); round++) {
-        round(server, gradient, parameters);
+        worker.round(server);
         nanos[round] = System.nanoTime();
       }
     }
     return new RoundTimes(nanos);
   }
 
-  private static void round(SocketChannel server, ByteBuffer gradient, ByteBuffer parameters)
-      throws IOException {
-    gradient.clear();
-    while (gradient.hasRemaining()) {
-      server.write(gradient);
+  private void round(SocketChannel server) throws IOException {
+    for (int sent = 0; sent < out.capacity(); sent = out.limit()) {
+      out.limit(Math.min(sent + chunk, out.capacity())).position(sent);
+      if (sums) {
+        out.asFloatBuffer().put(gradient, sent / Float.BYTES, out.remaining() / Float.BYTES);
+      }
+      while (out.hasRemaining()) {
+        server.write(out);
+      }
     }
-    parameters.clear();
-    while (parameters.hasRemaining()) {
-      if (server.read(parameters) < 0) {
-        throw new EOFException("the server hung up within a round");
+    for (int got = 0; got < in.capacity(); got = in.limit()) {
+      in.limit(Math.min(got + chunk, in.capacity())).position(got);
+      while (in.hasRemaining()) {
+        if (server.read(in) < 0) {
+          throw new EOFException("the server hung up within a round");
+        }
+      }
+      if (sums) {
+        in.position(got)
+            .asFloatBuffer()
+            .get(parameters, got / Float.BYTES, in.limit() / Float.BYTES - got / Float.BYTES);
       }
     }
   }
