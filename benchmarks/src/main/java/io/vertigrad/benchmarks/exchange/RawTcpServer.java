@@ -19,7 +19,8 @@ import java.util.concurrent.CyclicBarrier;
  */
 final class RawTcpServer {
 
-  private static final int CHUNK_BYTES = 512 << 10;
+  /** By which bytes are received, and added up. */
+  static final int CHUNK_BYTES = 512 << 10;
 
   private final ExchangeCase exchange;
   private final ServerSocketChannel listener;

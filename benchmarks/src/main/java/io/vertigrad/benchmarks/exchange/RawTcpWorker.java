@@ -15,8 +15,6 @@ import java.nio.channels.SocketChannel;
  */
 final class RawTcpWorker {
 
-  private static final int CHUNK_BYTES = 512 << 10;
-
   private final boolean sums;
   private final int chunk;
   private final ByteBuffer out;
@@ -28,7 +26,7 @@ final class RawTcpWorker {
     int bytes = (int) exchange.bytes();
     int copied = exchange.sums() ? exchange.parameters() : 0;
     sums = exchange.sums();
-    chunk = sums ? CHUNK_BYTES : bytes;
+    chunk = sums ? RawTcpServer.CHUNK_BYTES : bytes;
     out = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
     in = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
     gradient = new float[copied];
@@ -71,9 +69,8 @@ final class RawTcpWorker {
         }
       }
       if (sums) {
-        in.position(got)
-            .asFloatBuffer()
-            .get(parameters, got / Float.BYTES, in.limit() / Float.BYTES - got / Float.BYTES);
+        in.position(got);
+        in.asFloatBuffer().get(parameters, got / Float.BYTES, in.remaining() / Float.BYTES);
       }
     }
   }

@@ -179,10 +179,7 @@ final class BrowserLimitsTest {
     for (int i = 0; i < 100; i++) {
       int count = reader.heard().size();
       vertx.eventBus().publish(STORY.metrics(), new JsonObject().put("bulk", bulk));
-      Awaitility.await()
-          .atMost(LIMIT)
-          .pollInterval(SOON)
-          .until(() -> reader.heard().size() > count);
+      until(() -> reader.heard().size() > count);
     }
 
     browser.readOn();
@@ -223,7 +220,7 @@ final class BrowserLimitsTest {
   }
 
   private static void until(Callable<Boolean> condition) {
-    Awaitility.await().atMost(LIMIT).until(condition);
+    Awaitility.await().atMost(LIMIT).pollInterval(SOON).until(condition);
   }
 
   private static <T> T await(Future<T> future) throws Exception {

@@ -27,7 +27,7 @@ final class TrainingEventJsonTest {
         new TrainingEvent.ServerProgress(6, 0, 1, 57, 5_000, 114, 1, 2, 3, 4),
         new TrainingEvent.Evaluated(7, 57, 1_152, 0.5, 87.25, true, "c0ffee"),
         new TrainingEvent.UpdateRefused(8, 0, 1, 56, 3, "holds NaN"),
-        new TrainingEvent.CheckpointWritten(9, 0, 57, "/tmp/a \"quoted\" file", 12),
+        new TrainingEvent.CheckpointWritten(9, 0, 57, "runs/a \"quoted\" file", 12),
         new TrainingEvent.CheckpointFailed(10, 0, 57, "No space left on device"),
         new TrainingEvent.StallFound(10, 17, 15_000, "worker 1", "shard 0", "worker 0 7 ms ago"),
         new TrainingEvent.ProcessRestarted(11, "server-0", 1, 3, "exit code 137"),
