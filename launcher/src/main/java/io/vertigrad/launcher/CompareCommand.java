@@ -65,6 +65,7 @@ final class CompareCommand implements Callable<Integer> {
     String url =
         Await.result(
             ComparisonPage.start(vertx, port, runs, table), START_SECONDS, "starting the page");
+    Dashboard.otherPort(port, url).ifPresent(System.out::println);
     System.out.println("comparison: " + url + "  (Ctrl-C ends it)");
     new CountDownLatch(1).await();
   }

@@ -6,8 +6,10 @@ import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.net.URI;
 import java.security.SecureRandom;
 import java.util.HexFormat;
+import java.util.Optional;
 
 /** The page that shows a run, and the verticle it gets its numbers from. */
 final class Dashboard {
@@ -31,5 +33,18 @@ final class Dashboard {
         .deployVerticle(source, options)
         .compose(deployed -> vertx.deployVerticle(page, options))
         .map(deployed -> page.url());
+  }
+
+  /**
+   * A line for people when a page is not on the port that was asked for.
+   *
+   * @param wanted the port; 0 for any
+   * @param url where the page is
+   */
+  static Optional<String> otherPort(int wanted, String url) {
+    return wanted == 0 || URI.create(url).getPort() == wanted
+        ? Optional.empty()
+        : Optional.of(
+            "port %d is taken, perhaps by another run's page: see %s".formatted(wanted, url));
   }
 }

@@ -50,11 +50,13 @@ final class ReplayCommand implements Callable<Integer> {
               .formatted(run.events()));
     }
     Vertx vertx = ClusterStart.alone();
+    JobConfig job = job(run);
     String url =
         Await.result(
-            Dashboard.start(vertx, job(run), new ReplayVerticle(run.events())),
+            Dashboard.start(vertx, job, new ReplayVerticle(run.events())),
             START_SECONDS,
             "reading the run");
+    Dashboard.otherPort(job.dashboard().port(), url).ifPresent(System.out::println);
     System.out.println("replay: " + url + "  (Ctrl-C ends it)");
     new CountDownLatch(1).await();
     return ExitStatus.OK;

@@ -136,6 +136,7 @@ final class TrainingRun {
             Dashboard.start(vertx, job, new MetricsVerticle(token)),
             START_SECONDS,
             "starting the dashboard");
+    Dashboard.otherPort(job.dashboard().port(), url).ifPresent(monitor::say);
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
 

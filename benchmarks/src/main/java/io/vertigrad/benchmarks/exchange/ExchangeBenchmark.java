@@ -13,7 +13,10 @@ public final class ExchangeBenchmark implements Benchmark {
 
   private final String only;
 
-  /** Measures the cases whose name holds this text, such as {@code 270,000 x 1}. */
+  /**
+   * Measures the cases whose name holds this text, such as {@code 270,000 x 4}; with none, a quick
+   * run leaves out those of more than two workers.
+   */
   public ExchangeBenchmark(String only) {
     this.only = only;
   }
@@ -25,7 +28,7 @@ public final class ExchangeBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
-    List<Case> chosen = Cases.named(only, cases(quick), Case::name);
+    List<Case> chosen = Cases.named(only, cases(quick && only.isEmpty()), Case::name);
     try (ExchangeNodes processes = ExchangeNodes.processes(ChildJvm.productOptions("1g"));
         ExchangeNodes embedded = ExchangeNodes.embedded(ChildJvm.productOptions("4g"))) {
       for (Case one : chosen) {
@@ -41,8 +44,8 @@ public final class ExchangeBenchmark implements Benchmark {
         "With sums: out of a gradient and into a model, added and stepped in between; no checks.");
   }
 
-  private static List<Case> cases(boolean quick) {
-    return (quick ? List.of(1, 2) : List.of(1, 2, 4, 8))
+  private static List<Case> cases(boolean few) {
+    return (few ? List.of(1, 2) : List.of(1, 2, 4, 8))
         .stream()
             .flatMap(workers -> SIZES.stream().map(parameters -> new Case(parameters, workers)))
             .toList();

@@ -19,15 +19,20 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
-/** One synchronous round of two workers through a shard: check, sum, step, new tensor. */
+/**
+ * One synchronous round of two workers through a shard: check, sum, step, new tensor.
+ *
+ * <p>The model has as many partitions as a large one has at least; the rounds are of the first.
+ */
 @State(Scope.Thread)
 public class RoundBenchmark {
 
   private static final int WORKERS = 2;
+  private static final int PARTITIONS = 8;
   private static final int ENDLESS = Integer.MAX_VALUE - 1;
 
   private final ExchangeCase exchange =
-      new ExchangeCase("jmh", "sync", FullFrame.ELEMENTS, WORKERS, ENDLESS, 0);
+      new ExchangeCase("jmh", "sync", PARTITIONS * FullFrame.ELEMENTS, WORKERS, ENDLESS, 0);
   private final List<Member> workers = List.of(new Member(0, 0, 0), new Member(1, 0, 0));
   private Shard shard;
   private Tensor gradient;

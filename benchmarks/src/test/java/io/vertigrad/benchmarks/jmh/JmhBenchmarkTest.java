@@ -1,0 +1,50 @@
+package io.vertigrad.benchmarks.jmh;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import org.junit.jupiter.api.Test;
+
+/** Whether what JMH would measure does what its name says. */
+class JmhBenchmarkTest {
+
+  @Test
+  void shouldApplyRoundAfterRound() {
+    RoundBenchmark round = new RoundBenchmark();
+    round.prepare();
+
+    for (int version = 1; version <= 3; version++) {
+      ParameterPartition answer = assertInstanceOf(ParameterPartition.class, round.syncRound());
+      assertEquals(version, answer.version());
+      assertEquals(FullFrame.ELEMENTS, answer.parameters().length());
+    }
+  }
+
+  @Test
+  void shouldTakeAFrameApartAgain() {
+    FrameBenchmark frame = new FrameBenchmark();
+    frame.prepare();
+
+    GradientPartition gradient = assertInstanceOf(GradientPartition.class, frame.decode());
+
+    assertEquals(frame.makeTensor(), gradient.gradient());
+    assertTrue(frame.isFinite());
+  }
+
+  @Test
+  void shouldAddWhatItSaysItAdds() {
+    FrameBenchmark frame = new FrameBenchmark();
+    frame.prepare();
+    float[] expected = FullFrame.values(1);
+    for (int i = 0; i < expected.length; i++) {
+      expected[i] *= 0.5f;
+    }
+
+    assertArrayEquals(expected, frame.addFloat32());
+    assertArrayEquals(FullFrame.values(1), frame.arrayCopy());
+  }
+}

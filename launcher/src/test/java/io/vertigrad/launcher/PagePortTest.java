@@ -1,0 +1,59 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.MetricsVerticle;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.net.URI;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class PagePortTest {
+
+  private static final int START_SECONDS = 20;
+
+  private final Vertx vertx = Vertx.vertx();
+
+  @AfterEach
+  void close() {
+    Await.result(vertx.close(), START_SECONDS, "the end");
+  }
+
+  @Test
+  void shouldSayThatAPortIsTakenAndWhereThePageIs() {
+    int taken = page(0).getPort();
+
+    URI second = page(taken);
+
+    assertNotEquals(taken, second.getPort());
+    assertEquals(
+        Optional.of(
+            "port %d is taken, perhaps by another run's page: see %s".formatted(taken, second)),
+        Dashboard.otherPort(taken, second.toString()));
+  }
+
+  @Test
+  void shouldSayNothingOfAPortThatWasFree() {
+    URI page = page(0);
+
+    assertEquals(Optional.empty(), Dashboard.otherPort(page.getPort(), page.toString()));
+    assertEquals(Optional.empty(), Dashboard.otherPort(0, page.toString()));
+  }
+
+  private URI page(int port) {
+    JsonObject dashboard = new JsonObject().put("port", port);
+    JobConfig job = JobConfig.read("test", new JsonObject().put("dashboard", dashboard));
+    String url =
+        Await.result(
+            Dashboard.start(vertx, job, new MetricsVerticle("secret")),
+            START_SECONDS,
+            "starting the page");
+    return URI.create(url);
+  }
+}
