@@ -83,7 +83,7 @@ final class AllReduceNodes implements AutoCloseable {
   }
 
   private static ChildJvm start(String name, String heap) throws IOException {
-    return ChildJvm.start(name, AllReduceNode.class, ChildJvm.productOptions(heap), Map.of());
+    return ChildJvm.start(name, AllReduceNode.class, ChildJvm.settledOptions(heap), Map.of());
   }
 
   private static JsonObject bus(AllReduceCase sum, int first, int count) {

@@ -29,8 +29,8 @@ public final class ExchangeBenchmark implements Benchmark {
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
     List<Case> chosen = Cases.named(only, cases(quick && only.isEmpty()), Case::name);
-    try (ExchangeNodes processes = ExchangeNodes.processes(ChildJvm.productOptions("1g"));
-        ExchangeNodes embedded = ExchangeNodes.embedded(ChildJvm.productOptions("4g"))) {
+    try (ExchangeNodes processes = ExchangeNodes.processes(ChildJvm.settledOptions("1g"));
+        ExchangeNodes embedded = ExchangeNodes.embedded(ChildJvm.settledOptions("4g"))) {
       for (Case one : chosen) {
         new ExchangeContest(processes, embedded, one.parameters(), one.workers())
             .run(report, quick);

@@ -55,7 +55,7 @@ public final class MemoryBenchmark implements Benchmark {
   private static List<JsonObject> measure(int workers, int repetitions) throws Exception {
     List<JsonObject> reports = new ArrayList<>();
     for (int repetition = 0; repetition < repetitions; repetition++) {
-      try (ExchangeNodes nodes = ExchangeNodes.sharing(ChildJvm.productOptions("1g"))) {
+      try (ExchangeNodes nodes = ExchangeNodes.sharing(ChildJvm.settledOptions("1g"))) {
         String job = "memory-%d-%d".formatted(workers, repetition);
         nodes.bus(new ExchangeCase(job, "sync", PARAMETERS, workers, 2, 1));
         reports.add(nodes.serverMemory());
