@@ -34,9 +34,7 @@ public final class ChildJvm implements AutoCloseable {
           "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
           "-Dlogback.configurationFile=logback-benchmarks.xml");
 
-  /**
-   * Pay in the first half minute of a run; the figures of {@link #settledOptions} come after it.
-   */
+  /** They put off some compiling, which pays in short runs. */
   private static final List<String> COMPILE_LATER =
       List.of("-XX:Tier4InvocationThreshold=30000", "-XX:Tier4CompileThreshold=90000");
 
@@ -61,9 +59,7 @@ public final class ChildJvm implements AutoCloseable {
     return options;
   }
 
-  /**
-   * Those that matter to what is measured once all has been compiled, which they do not put off.
-   */
+  /** Without those that put off compiling, for figures taken once all has been compiled. */
   public static List<String> settledOptions(String heap) {
     List<String> options = new ArrayList<>(PRODUCT_OPTIONS);
     options.add("-Xmx" + heap);
