@@ -11,12 +11,12 @@ import java.util.stream.IntStream;
  * i) and of nothing else.
  *
  * <p>So a larger set begins with a smaller one, the splits never share a stream, and every process
- * of a job draws the same bytes. Options: {@code train}, {@code test} (samples), {@code seed} (1)
- * and {@code augmentation}.
+ * of a job draws the same bytes. Options: {@code train}, {@code test} (samples), {@code seed} (1),
+ * {@code normalization} and {@code augmentation}.
  *
  * @param shape {@code [channels, height, width]}
  * @param classes number of classes
- * @param normalisation one per channel
+ * @param normalisation one per channel, unless the option says otherwise
  * @param train samples unless the option says otherwise
  * @param test samples unless the option says otherwise
  */
@@ -42,6 +42,7 @@ public record GeneratedImages(
     int trainSize = options.integer("train", train, 1, most);
     int testSize = options.integer("test", test, 1, most);
     long seed = options.longInteger("seed", 1, Long.MIN_VALUE, Long.MAX_VALUE);
+    List<Normalisation> chosen = Normalisation.of(options, normalisation);
     Augmentations.check(options);
     options.refuseUnknown();
     byte[] labels = new byte[split == Split.TRAIN ? trainSize : testSize];
@@ -50,7 +51,7 @@ public record GeneratedImages(
     IntStream.range(0, chunks)
         .parallel()
         .forEach(chunk -> draw(chunk, painters.get(), seed, split, pixels, labels));
-    return new ImageDataset(pixels, labels, labels.length, shape, classes, normalisation);
+    return new ImageDataset(pixels, labels, labels.length, shape, classes, chosen);
   }
 
   private void draw(

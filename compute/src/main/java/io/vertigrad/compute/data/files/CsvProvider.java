@@ -38,10 +38,21 @@ public final class CsvProvider implements DatasetProvider {
             shape(options),
             options.flag("header", false));
     Augmentations.check(options);
+    refuseNormalization(config, options);
     options.refuseUnknown();
     DataFolder folder = DataFolder.of(config, List.of("csv"), ADVICE);
     return new CsvReader(folder.require(split == Split.TRAIN ? "train.csv" : "test.csv"), format)
         .read();
+  }
+
+  /** Not asked of the options, so that it does not count among the keys this data set knows. */
+  private static void refuseNormalization(DataConfig config, Settings options) {
+    if (config.options().containsKey("normalization")) {
+      throw options.refuse(
+          "normalization",
+          "is for images kept as bytes; the values of a CSV file are numbers: use scale, "
+              + "or normalise the file");
+    }
   }
 
   private static List<Integer> shape(Settings options) {
