@@ -98,8 +98,8 @@ class Cifar10ProviderTest {
     assertEquals(
         folder
             + ": has no data_batch_1.bin or data_batch_1.bin.gz, neither directly nor in "
-            + "cifar10/, cifar-10-batches-bin/, cifar10-small/; "
-            + "name the folder of the CIFAR-10 binary version with --data DIR, "
+            + "cifar10/, cifar-10-batches-bin/, cifar-10-batches-py/, cifar10-small/; "
+            + "name the folder of the unpacked CIFAR-10, binary or Python version, with --data DIR, "
             + "or train on the generated data set 'shapes'",
         refusal(Split.TRAIN));
   }
