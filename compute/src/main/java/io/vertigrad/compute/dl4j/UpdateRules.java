@@ -15,7 +15,9 @@ final class UpdateRules {
 
   static UpdateRule create(OptimizerConfig config, int length) {
     if (length == 0 || config.name().equals("sgd")) {
-      return new SgdRule(length);
+      return config.momentum() == 0 || length == 0
+          ? new SgdRule(length)
+          : new MomentumRule(config, length);
     }
     return new Nd4jRule(updater(config), length);
   }
