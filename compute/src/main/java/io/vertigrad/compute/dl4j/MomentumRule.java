@@ -1,6 +1,5 @@
 package io.vertigrad.compute.dl4j;
 
-import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.optimizer.UpdateRule;
 import java.nio.FloatBuffer;
 
@@ -19,10 +18,10 @@ final class MomentumRule implements UpdateRule {
   private final float[] velocity;
   private boolean started;
 
-  MomentumRule(OptimizerConfig config, int length) {
-    this.momentum = (float) config.momentum();
-    this.undamped = (float) (1 - config.dampening());
-    this.nesterov = config.nesterov();
+  MomentumRule(double momentum, double dampening, boolean nesterov, int length) {
+    this.momentum = (float) momentum;
+    this.undamped = (float) (1 - dampening);
+    this.nesterov = nesterov;
     this.velocity = new float[length];
   }
 

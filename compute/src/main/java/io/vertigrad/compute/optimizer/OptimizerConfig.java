@@ -6,11 +6,10 @@ import java.util.List;
 /**
  * How parameters follow gradients.
  *
- * <p>{@code sgd} is PyTorch's, with its momentum: {@code v = mu v + (1 - dampening) g; p -= lr v},
- * where the first update sets {@code v = g}, and with {@code nesterov} {@code p -= lr (g + mu v)}.
- * The rule {@code nesterov} keeps the rate in its velocity, {@code v = mu v - lr g; p += mu v - lr
- * g}, which is the same as long as the rate is constant. Nadam is not on offer, because ND4J's is
- * wrong.
+ * <p>Every rule is PyTorch's of the same name. {@code sgd} with momentum is {@code v = mu v + (1 -
+ * dampening) g; p -= lr v}, where the first update sets {@code v = g}, and with {@code nesterov}
+ * {@code p -= lr (g + mu v)}; the name {@code nesterov} is short for the latter. Nadam is not on
+ * offer, because ND4J's is wrong.
  *
  * @param name {@code sgd}, {@code nesterov}, {@code adam}, {@code adagrad} or {@code rmsprop}
  * @param learningRate base rate, before the schedule
