@@ -46,7 +46,12 @@ class SettingsTest {
     assertEquals(List.of(1.0, 2.5), settings.numbers("layers", List.of()));
     assertEquals(List.of("a", "b"), settings.textList("names", List.of()));
     assertEquals(0.01, settings.section("server").number("learningRate", 1, 0, 1));
+    assertEquals(List.of(1.0, 2.5), settings.oneOrMoreNumbers("layers"));
+    assertEquals(List.of(0.5), settings.oneOrMoreNumbers("half"));
     assertTrue(settings.has("job"));
+    assertTrue(settings.isSection("server"));
+    assertFalse(settings.isSection("job"));
+    assertFalse(settings.isSection("nothing"));
   }
 
   @Test

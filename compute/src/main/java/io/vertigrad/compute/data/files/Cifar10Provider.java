@@ -19,7 +19,8 @@ import java.util.stream.IntStream;
  *
  * <p>A record is one label byte and 3072 pixel bytes, the red plane, then green, then blue
  * (Krizhevsky: "Learning multiple layers of features from tiny images", 2009). Options: {@code
- * train} and {@code test}, to use only the first so many samples; {@code augmentation} (none).
+ * train} and {@code test}, to use only the first so many samples; {@code normalization} (standard);
+ * {@code augmentation} (none).
  */
 public final class Cifar10Provider implements DatasetProvider {
 
@@ -45,12 +46,13 @@ public final class Cifar10Provider implements DatasetProvider {
     Settings options = config.settings();
     int train = options.integer("train", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
     int test = options.integer("test", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
+    List<Normalisation> normalisation = Normalisation.of(options, Normalisation.CIFAR10);
     Augmentations.check(options);
     options.refuseUnknown();
     DataFolder folder = DataFolder.of(config, SUBFOLDERS, ADVICE);
     List<Path> files =
         split == Split.TRAIN ? trainingFiles(folder) : List.of(folder.require("test_batch.bin"));
-    return read(files, split == Split.TRAIN ? train : test);
+    return read(files, split == Split.TRAIN ? train : test, normalisation);
   }
 
   private static List<Path> trainingFiles(DataFolder folder) {
@@ -65,7 +67,7 @@ public final class Cifar10Provider implements DatasetProvider {
     return files;
   }
 
-  private static Dataset read(List<Path> files, int most) {
+  private static Dataset read(List<Path> files, int most, List<Normalisation> normalisation) {
     List<byte[]> parts = files.stream().map(Cifar10Provider::records).toList();
     int size = parts.stream().mapToInt(part -> part.length / RECORD_BYTES).sum();
     byte[] pixels = new byte[Math.multiplyExact(size, IMAGE_BYTES)];
@@ -77,8 +79,7 @@ public final class Cifar10Provider implements DatasetProvider {
         labels[sample++] = records[at];
       }
     }
-    return new ImageDataset(
-        pixels, labels, Math.min(most, size), SHAPE, CLASSES, Normalisation.CIFAR10);
+    return new ImageDataset(pixels, labels, Math.min(most, size), SHAPE, CLASSES, normalisation);
   }
 
   private static byte[] records(Path path) {

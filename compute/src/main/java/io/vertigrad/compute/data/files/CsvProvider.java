@@ -49,6 +49,7 @@ public final class CsvProvider implements DatasetProvider {
             separator,
             quote);
     Augmentations.check(options);
+    refuseNormalization(config, options);
     options.refuseUnknown();
     DataFolder folder = DataFolder.of(config, List.of("csv"), ADVICE);
     return new CsvSamples(folder.require(split == Split.TRAIN ? "train.csv" : "test.csv"), format)
@@ -64,6 +65,16 @@ public final class CsvProvider implements DatasetProvider {
               .formatted(Json.encode(text)));
     }
     return text.charAt(0);
+  }
+
+  /** Not asked of the options, so that it does not count among the keys this data set knows. */
+  private static void refuseNormalization(DataConfig config, Settings options) {
+    if (config.options().containsKey("normalization")) {
+      throw options.refuse(
+          "normalization",
+          "is for images kept as bytes; the values of a CSV file are numbers: use scale, "
+              + "or normalise the file");
+    }
   }
 
   private static List<Integer> shape(Settings options) {

@@ -63,6 +63,19 @@ class Cifar10ProviderTest {
   }
 
   @Test
+  void shouldReadTheOriginalsInputsWhenTheOptionAsksForThem() {
+    write(folder.resolve("test_batch.bin"), record(2, 0, 51, 255));
+    float[] unit = new float[3072];
+    float[] raw = new float[3072];
+
+    open(folder, Split.TEST, Map.of("normalization", "unit")).read(0, unit, 0);
+    open(folder, Split.TEST, Map.of("normalization", "raw")).read(0, raw, 0);
+
+    assertEquals(List.of(0f, 51 / 255f, 1f), List.of(unit[0], unit[1024], unit[2048]));
+    assertEquals(List.of(0f, 51f, 255f), List.of(raw[0], raw[1024], raw[2048]));
+  }
+
+  @Test
   void shouldNameTheFileWhenItIsNotWholeRecords() {
     Path path = write(folder.resolve("test_batch.bin"), new byte[RECORD_BYTES + 5]);
 

@@ -72,6 +72,18 @@ class CsvProviderTest {
   }
 
   @Test
+  void shouldPointToScaleWhenANormalizationIsAskedFor() {
+    train("3,0.5,-1\n");
+
+    assertEquals(
+        "data set 'csv': normalization is for images kept as bytes; the values of a CSV file are "
+            + "numbers: use scale, or normalise the file",
+        assertThrows(
+                SettingsException.class, () -> open(Split.TRAIN, Map.of("normalization", "unit")))
+            .getMessage());
+  }
+
+  @Test
   void shouldNameLineAndColumnWhenACellIsNoNumber() {
     Path path = train("1,2,3\n1,2,x\n");
     assertEquals(path + ":2: column 3 is \"x\", expected a number", refusal(Map.of()));
