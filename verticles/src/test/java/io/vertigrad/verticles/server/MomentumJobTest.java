@@ -2,9 +2,11 @@ package io.vertigrad.verticles.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.compute.Engine;
 import io.vertigrad.verticles.fixture.PointsJob;
 import io.vertigrad.verticles.fixture.PointsProvider;
 import io.vertx.core.json.JsonObject;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -15,6 +17,12 @@ final class MomentumJobTest extends PointsJob {
   private static final double RATE = 0.01;
   private static final double MOMENTUM = 0.9;
   private static final double DAMPENING = 0.25;
+
+  /** Starts the backend ahead, which takes longer than a job waits for its members. */
+  @BeforeAll
+  static void startBackend() {
+    Engine.named("dl4j").describe();
+  }
 
   @ParameterizedTest
   @CsvSource({"sync, local", "ssp, local", "allreduce, local", "dpsgd, local", "dpsgd, averaged"})
