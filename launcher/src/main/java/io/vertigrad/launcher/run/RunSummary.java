@@ -28,6 +28,11 @@ public final class RunSummary {
     JsonObject versionsJson = new JsonObject();
     versions.forEach(versionsJson::put);
     JsonObject summary = new JsonObject();
+    if (tested.topK() > 0) {
+      summary.put("topK", tested.topK()).put("topAccuracy", tested.topAccuracy());
+    }
+    putKnown(summary, "trainingLoss", progress.trainingLoss());
+    putKnown(summary, "trainingAccuracy", progress.trainingAccuracy());
     if (progress.replicas().present()) {
       summary.put("replicas", progress.replicas().toJson());
     }
@@ -58,6 +63,12 @@ public final class RunSummary {
         .put("bytesReceived", (long) progress.ofWorkers(WorkerProgress::bytesReceived))
         .put("gitRevision", Versions.gitRevision())
         .put("versions", versionsJson);
+  }
+
+  private static void putKnown(JsonObject summary, String key, double value) {
+    if (Double.isFinite(value)) {
+      summary.put(key, value);
+    }
   }
 
   /** Partition frames by outcome, over all servers. */

@@ -130,9 +130,10 @@ final class EventText {
 
   private static String evaluated(Evaluated tested) {
     return format(
-        "version %,6d  accuracy %6.2f %%  loss %.4f  (%,d test samples%s)",
+        "version %,6d  accuracy %6.2f %%%s  loss %.4f  (%,d test samples%s)",
         tested.version(),
         tested.accuracy(),
+        tested.topK() == 0 ? "" : format("  top %d %.2f %%", tested.topK(), tested.topAccuracy()),
         tested.loss(),
         tested.samples(),
         tested.wholeTestSet() ? ", all of them" : "");

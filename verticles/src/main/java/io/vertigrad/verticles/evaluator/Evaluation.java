@@ -5,6 +5,8 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.SequentialBatches;
+import io.vertigrad.verticles.exchange.ParameterHash;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.timeline.Track;
 
 /**
@@ -20,21 +22,37 @@ public final class Evaluation {
   private final SequentialBatches part;
   private final SequentialBatches whole;
   private final Track track;
+  private final int topK;
 
   /**
    * @param samples how many samples of the shuffled test set make the part; all when it has fewer
    * @param seed of the shuffle
    */
   public Evaluation(Model model, Dataset test, int samples, long seed) {
-    this(model, test, samples, seed, Track.OFF);
+    this(model, test, samples, seed, 0, Track.OFF);
   }
 
-  /** The same, noting each test on a track. */
-  Evaluation(Model model, Dataset test, int samples, long seed, Track track) {
+  /**
+   * The same, noting each test on a track.
+   *
+   * @param topK how many of the most probable classes count beside the first; 0 to count none
+   */
+  Evaluation(Model model, Dataset test, int samples, long seed, int topK, Track track) {
     this.model = model;
     this.track = track;
+    this.topK = topK;
     this.part = SequentialBatches.subset(test, BATCH, samples, seed);
     this.whole = SequentialBatches.all(test, BATCH);
+  }
+
+  /** How many of the most probable classes count; 0 for no such count. */
+  int topK() {
+    return topK;
+  }
+
+  /** Tests the parameters that the model holds as version 0. */
+  Evaluated initial() {
+    return Evaluated.of(0, part(), topK, false, ParameterHash.of(model));
   }
 
   /** Scores on the part. */
@@ -51,7 +69,7 @@ public final class Evaluation {
     long begun = track.now();
     Score score = Score.NONE;
     for (Batch batch : batches) {
-      score = score.plus(model.score(batch));
+      score = score.plus(model.score(batch, topK));
     }
     track.span(batches == whole ? "test all" : "test", begun, track.now(), -1);
     return score;

@@ -58,6 +58,17 @@ final class EvaluationLoop {
     this.wake = wake;
   }
 
+  /**
+   * Tests what is in the model before the first pull: the initial parameters, which follow from the
+   * seed. On the model's thread, which so has it done while others still start.
+   *
+   * @return tells of it, once the job runs
+   */
+  Runnable testInitial() {
+    Evaluated initial = evaluation.initial();
+    return () -> tell(initial);
+  }
+
   /** Tests until it is stopped, also after the last version: someone may still ask. */
   void run() throws InterruptedException {
     try {
@@ -134,29 +145,28 @@ final class EvaluationLoop {
         .put("samples", whole.samples())
         .put("loss", whole.loss())
         .put("accuracy", whole.accuracy())
+        .put("topK", whole.topK())
+        .put("topAccuracy", whole.topAccuracy())
         .put("parametersHash", whole.parametersHash());
   }
 
   private void tell(Evaluated result) {
     events.accept(result);
     LOG.info(
-        "version {}: accuracy {} %, loss {} ({} test samples{})",
+        "version {}: accuracy {} %{}, loss {} ({} test samples{})",
         result.version(),
         String.format(Locale.ROOT, "%.2f", result.accuracy()),
+        result.topK() == 0
+            ? ""
+            : String.format(Locale.ROOT, ", top %d %.2f %%", result.topK(), result.topAccuracy()),
         String.format(Locale.ROOT, "%.4f", result.loss()),
         result.samples(),
         result.wholeTestSet() ? ", all of them" : "");
   }
 
-  private static Evaluated evaluated(ParameterSnapshot snapshot, Score score, boolean whole) {
-    return new Evaluated(
-        System.currentTimeMillis(),
-        snapshot.lowestVersion(),
-        score.samples(),
-        score.loss(),
-        score.accuracy(),
-        whole,
-        snapshot.hash());
+  private Evaluated evaluated(ParameterSnapshot snapshot, Score score, boolean whole) {
+    return Evaluated.of(
+        snapshot.lowestVersion(), score, evaluation.topK(), whole, snapshot.hash());
   }
 
   private void refuseCommands() {

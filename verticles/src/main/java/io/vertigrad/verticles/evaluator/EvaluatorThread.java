@@ -68,7 +68,12 @@ final class EvaluatorThread {
     try (Model model = Engine.named(job.engine()).model(config)) {
       Evaluation evaluation =
           new Evaluation(
-              model, test, job.evaluator().samples(), job.seed(), member.timeline().track());
+              model,
+              test,
+              job.evaluator().samples(),
+              job.seed(),
+              job.evaluator().topK(),
+              member.timeline().track());
       ModelReader reader =
           AssembledStages.reader(bus, job, strategy, config, model, events, evaluation::part);
       EvaluationLoop loop =

@@ -95,8 +95,19 @@ public record JobConfig(
     return settings.resolved();
   }
 
-  /** The model this job trains on samples of this data set. */
+  /**
+   * The model this job trains on samples of this data set.
+   *
+   * @throws io.vertigrad.codecs.settings.SettingsException when {@code evaluator.topK} counts all of
+   *     its classes
+   */
   public ModelConfig modelOn(Dataset data) {
+    if (evaluator.topK() >= data.classes()) {
+      throw settings.refuse(
+          "evaluator.topK",
+          "is %d, expected less than the %d classes of the data: every sample would count"
+              .formatted(evaluator.topK(), data.classes()));
+    }
     Map<String, Object> options = new TreeMap<>(model.settings().toJson().getMap());
     options.remove("name");
     return new ModelConfig(

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tests that the stages of replica 0 make of their own model between two steps: every so many
- * steps on part of the test set, at the end on all of it too. The last stage tells.
+ * The tests that the stages of replica 0 make of their own model between two steps: before the first
+ * and every so many on part of the test set, at the end on all of it too. The last stage tells.
  *
  * <p>All stages test after the same steps, so that a test never mixes versions. Belongs to the
  * stage's thread.
@@ -38,13 +38,18 @@ final class StageTests {
     int microBatches = setting.job().pipeline().orElseThrow().microBatches();
     this.test =
         new StageTest(
-            model, neighbours, batch(setting.job()), microBatches, setting.tested()::addAndGet);
+            model,
+            neighbours,
+            batch(setting.job()),
+            microBatches,
+            setting.job().evaluator().topK(),
+            setting.tested()::addAndGet);
   }
 
   /** Blocks while this version is tested, if it is one that is. */
   void after(long version) {
     boolean last = version >= setting.lastVersion();
-    if (version > 0 && (last || version % setting.job().evaluator().every() == 0)) {
+    if (last || version % setting.job().evaluator().every() == 0) {
       open();
       tell(version, test.run(version, 0, part), false);
       if (last) {
@@ -74,11 +79,8 @@ final class StageTests {
     if (!model.hasLoss()) {
       return;
     }
-    long now = System.currentTimeMillis();
-    setting
-        .events()
-        .accept(
-            new Evaluated(now, version, score.samples(), score.loss(), score.accuracy(), all, ""));
+    int topK = setting.job().evaluator().topK();
+    setting.events().accept(Evaluated.of(version, score, topK, all, ""));
     LOG.info(
         String.format(
             Locale.ROOT,

@@ -180,7 +180,7 @@ final class PeerSession implements GroupWork.Session {
     long swapping = begun - ready + ended - computed;
     boolean left = strategy.timing().skipped() > skipped;
     tally.computed(batch.epoch(), computed - begun);
-    tally.stepped(left ? 0 : batch.count(), loss, version());
+    tally.stepped(left ? 0 : batch.count(), loss, replica.correct(), version());
     tally.moved(swapping, peers.traffic());
     watchDivergence(left, loss);
     show();

@@ -1,14 +1,17 @@
 package io.vertigrad.verticles.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.verticles.fixture.PointsJob;
 import io.vertigrad.verticles.fixture.PointsProvider;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointWritten;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertigrad.verticles.worker.WorkerVerticle;
 import io.vertx.core.Context;
 import io.vertx.core.Deployable;
@@ -40,6 +43,40 @@ final class TrainingJobTest extends PointsJob {
     assertEquals(200, result.getLong("version"));
     assertEquals(200 * 2 * 4, result.getLong("samples"));
     assertEquals(coordinateAfter(200), lossOf(result), 1e-4);
+  }
+
+  @Test
+  void shouldTellOfTheInitialParametersAndOfTheMostProbableClasses() {
+    job.put("evaluator", new JsonObject().put("topK", 1));
+    train(20, new JsonObject().put("name", "sync"));
+
+    JsonObject result = await(coordinator.result());
+    await(coordinator.stop("the test is over"));
+
+    Evaluated first =
+        events.stream()
+            .filter(Evaluated.class::isInstance)
+            .map(Evaluated.class::cast)
+            .findFirst()
+            .orElseThrow();
+    assertEquals(0, first.version());
+    assertEquals(0, first.loss(), "the quadratic model begins at 0");
+    assertEquals(1, first.topK());
+    assertEquals(100, first.topAccuracy());
+    assertEquals(100, result.getJsonObject("evaluation").getDouble("topAccuracy"));
+    assertEquals(100, last(WorkerProgress.class).accuracy(), "every label is 1");
+  }
+
+  @Test
+  void shouldRefuseAsManyMostProbableClassesAsThereAre() {
+    job.put("evaluator", new JsonObject().put("topK", 2));
+
+    IllegalStateException refused =
+        assertThrows(
+            IllegalStateException.class, () -> train(20, new JsonObject().put("name", "sync")));
+
+    assertTrue(refused.getMessage().contains("evaluator.topK is 2"), refused.getMessage());
+    assertTrue(refused.getMessage().contains("less than the 2 classes"), refused.getMessage());
   }
 
   @Test
