@@ -68,6 +68,31 @@ class TrainCommandTest {
   }
 
   @Test
+  void shouldTrainAnotherEpochWithMoreWorkersWhenTheRunsFileIsTrainedAgain() throws IOException {
+    Path two = folder.resolve("two");
+    Path four = folder.resolve("four");
+
+    CommandRun first = train(two, "conf/digits-sync.json", "--epochs", "1");
+    CommandRun second =
+        CommandRun.of(
+            "train",
+            two.resolve("job.json").toString(),
+            "--run-dir",
+            four.toString(),
+            "--workers",
+            "4",
+            "--set",
+            "servers.checkpointDirectory=null");
+
+    assertEquals(0, first.exit(), first.err());
+    assertEquals(0, second.exit(), second.err());
+    assertTrue(first.out().contains("1 epoch of 2,048 training samples: 16 steps per worker"));
+    JsonObject summary = new JsonObject(Files.readString(four.resolve("summary.json")));
+    assertEquals(8, summary.getInteger("steps"));
+    assertEquals(2_048, summary.getInteger("samples"));
+  }
+
+  @Test
   void shouldTestTheModelItselfWhenThereIsNoEvaluator() throws IOException {
     Path run = folder.resolve("run");
 

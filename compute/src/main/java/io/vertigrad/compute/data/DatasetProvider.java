@@ -21,6 +21,16 @@ public interface DatasetProvider {
    */
   Dataset open(DataConfig config, Split split);
 
+  /**
+   * How many samples a split has; opens it unless a provider knows it without.
+   *
+   * @throws DataException as {@link #open} does
+   * @throws io.vertigrad.codecs.settings.SettingsException likewise
+   */
+  default long samples(DataConfig config, Split split) {
+    return open(config, split).size();
+  }
+
   /** Which half of a data set. */
   enum Split {
     TRAIN,
@@ -30,6 +40,11 @@ public interface DatasetProvider {
   /** The split of the data set that {@code config} names; one copy is shared by all of this JVM. */
   static Dataset open(DataConfig config, Split split, ClassLoader loader) {
     return OpenDatasets.SHARED.open(config, split, loader, () -> load(config, split, loader));
+  }
+
+  /** How many samples the split has of the data set that {@code config} names. */
+  static long samples(DataConfig config, Split split, ClassLoader loader) {
+    return find(config.name(), loader).samples(config, split);
   }
 
   private static Dataset load(DataConfig config, Split split, ClassLoader loader) {

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.run;
 
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.TrainingLength.Unit;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
@@ -35,6 +36,9 @@ public final class RunSummary {
     putKnown(summary, "trainingAccuracy", progress.trainingAccuracy());
     if (progress.replicas().present()) {
       summary.put("replicas", progress.replicas().toJson());
+    }
+    if (job.length().unit() == Unit.EPOCHS) {
+      summary.put("epochs", job.length().amount());
     }
     return summary
         .put("job", job.addresses().job())

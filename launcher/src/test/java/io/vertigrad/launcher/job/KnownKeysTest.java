@@ -38,6 +38,7 @@ class KnownKeysTest {
   private static final Set<String> SECTIONS =
       Set.of(
           "workers",
+          "resolved",
           "servers",
           "evaluator",
           "exchange",
@@ -55,7 +56,14 @@ class KnownKeysTest {
     addFrom(known, "", ABSURD, "{}");
     for (String section :
         List.of(
-            "workers", "servers", "evaluator", "exchange", "cluster", "pipeline", "dashboard")) {
+            "workers",
+            "servers",
+            "evaluator",
+            "exchange",
+            "cluster",
+            "pipeline",
+            "dashboard",
+            "resolved")) {
       addFrom(known, section + ".", section + "." + ABSURD, "{}");
     }
     addFrom(known, "optimizer.", "optimizer." + ABSURD, "{}");

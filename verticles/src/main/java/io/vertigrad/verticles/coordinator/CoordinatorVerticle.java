@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.VerticleJob;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertx.core.Future;
@@ -63,7 +64,19 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    job = JobConfig.read("-conf", config());
+    return VerticleJob.read(vertx, config()).compose(this::coordinate);
+  }
+
+  @Override
+  public Future<?> stop() {
+    if (roster != null) {
+      roster.stop("the coordinator was undeployed");
+    }
+    return Future.succeededFuture();
+  }
+
+  private Future<?> coordinate(JobConfig read) {
+    job = read;
     StrategyFactory strategy =
         StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
     Courier courier = new Courier(vertx, job.addresses(), result);
@@ -79,12 +92,6 @@ public final class CoordinatorVerticle extends VerticleBase {
     return refuseRival(address)
         .compose(alone -> serve(address))
         .onSuccess(served -> vertx.setPeriodic(interval, id -> roster.tick()));
-  }
-
-  @Override
-  public Future<?> stop() {
-    roster.stop("the coordinator was undeployed");
-    return Future.succeededFuture();
   }
 
   private Future<Void> serve(String address) {

@@ -29,6 +29,11 @@ public final class DigitsProvider implements DatasetProvider {
   }
 
   @Override
+  public long samples(DataConfig config, Split split) {
+    return IMAGES.samples(config, split);
+  }
+
+  @Override
   public Dataset open(DataConfig config, Split split) {
     return IMAGES.open(config, split, DigitPainter::new);
   }
