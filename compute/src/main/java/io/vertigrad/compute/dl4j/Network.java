@@ -32,7 +32,9 @@ interface Network {
    */
   double gradient(INDArray features, INDArray labels);
 
-  /** Samples that the last gradient's forward pass classified correctly; -1 where that is unknown. */
+  /**
+   * Samples that the last gradient's forward pass classified correctly; -1 where that is unknown.
+   */
   int correct();
 
   /** One forward pass in inference mode; the result lives in the workspace. */

@@ -100,8 +100,7 @@ public final class FinalModel {
     return reader.source().pull();
   }
 
-  private static Evaluated test(
-      Model model, Dataset test, ParameterSnapshot snapshot, int topK) {
+  private static Evaluated test(Model model, Dataset test, ParameterSnapshot snapshot, int topK) {
     Score score = Score.NONE;
     for (Batch batch : SequentialBatches.all(test, BATCH)) {
       score = score.plus(model.score(batch, topK));

@@ -5,6 +5,7 @@ import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
@@ -114,6 +115,12 @@ final class EventText {
           format(
               "shard %d refused a gradient of worker %d, step %d: %s",
               refused.shard(), refused.rank(), refused.step(), refused.reason()));
+    }
+    if (event instanceof EvaluationSkipped skipped) {
+      return Optional.of(
+          format(
+              "training goes on without the test of version %d: %s",
+              skipped.version(), skipped.reason()));
     }
     if (event instanceof CheckpointFailed failed) {
       return Optional.of(

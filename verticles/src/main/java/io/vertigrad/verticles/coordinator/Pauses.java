@@ -93,6 +93,11 @@ final class Pauses {
     }
   }
 
+  /** Nothing may follow this version before it was tested, which begins now or was not begun. */
+  void test(long at, boolean testing) {
+    say(pause.testing(at, testing));
+  }
+
   private void holdBack() {
     if (!pause.holds()) {
       hold(0);
@@ -107,7 +112,11 @@ final class Pauses {
   }
 
   private void hold(long from) {
-    pause = new Pause(pause.number() + 1, from);
-    decisions.accept(new Hold(pause));
+    say(pause.holding(from));
+  }
+
+  private void say(Pause word) {
+    pause = word;
+    decisions.accept(new Hold(word));
   }
 }

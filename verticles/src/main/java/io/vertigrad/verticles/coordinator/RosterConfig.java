@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 
 /**
@@ -23,6 +24,8 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
  * @param suspectMillis silence after which a member is suspected
  * @param evictMillis silence after which it is evicted
  * @param stallMillis without a step of a worker for this long the world is told who is missing
+ * @param deadlineMillis how long training waits for an evaluator that does nothing
+ * @param evaluations when the model is tested, and whether training waits for that
  * @param names what members are called
  */
 record RosterConfig(
@@ -43,6 +46,8 @@ record RosterConfig(
     long suspectMillis,
     long evictMillis,
     long stallMillis,
+    long deadlineMillis,
+    EvaluationPlan evaluations,
     MemberNames names) {
 
   private static final long EVALUATOR_WAIT_MILLIS = 5_000;
@@ -66,6 +71,8 @@ record RosterConfig(
         job.exchange().suspectMillis(),
         job.exchange().evictMillis(),
         job.exchange().stallMillis(),
+        job.exchange().deadlineMillis(),
+        EvaluationPlan.of(job, strategy),
         MemberNames.of(job));
   }
 

@@ -80,6 +80,11 @@ final class EvaluatorMember implements MemberHandler {
     return timeline;
   }
 
+  /** Tells the coordinator of tests. */
+  EvaluatorStatus status() {
+    return new EvaluatorStatus(coordinator::report, coordinator::reportNow);
+  }
+
   Future<Void> leave(String reason) {
     timeline.close();
     return coordinator.leave(reason);

@@ -201,17 +201,16 @@ public sealed interface TrainingEvent {
     /** The same test, of parameters with this hash. */
     public Evaluated of(String hash) {
       return new Evaluated(
-          timeMillis,
-          version,
-          samples,
-          loss,
-          accuracy,
-          topK,
-          topAccuracy,
-          wholeTestSet,
-          hash);
+          timeMillis, version, samples, loss, accuracy, topK, topAccuracy, wholeTestSet, hash);
     }
   }
+
+  /**
+   * Training goes on although a version was not tested that it waited for.
+   *
+   * @param reason names who is missing or does nothing
+   */
+  record EvaluationSkipped(long timeMillis, long version, String reason) implements TrainingEvent {}
 
   /**
    * All workers' parameters were averaged for a test, in a job without servers.

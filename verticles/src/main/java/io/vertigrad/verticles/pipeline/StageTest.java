@@ -37,7 +37,12 @@ final class StageTest {
    * @param through is told how many samples went through, batch by batch
    */
   StageTest(
-      StageModel model, Neighbours neighbours, int batch, int firstIndex, int topK, LongConsumer through) {
+      StageModel model,
+      Neighbours neighbours,
+      int batch,
+      int firstIndex,
+      int topK,
+      LongConsumer through) {
     this.model = model;
     this.neighbours = neighbours;
     this.batch = batch;

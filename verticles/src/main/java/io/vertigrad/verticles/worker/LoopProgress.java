@@ -15,7 +15,8 @@ import java.util.Map;
  * @param samples training samples behind the gradients that were applied, as answers said; one that
  *     was applied but whose answer was lost is missing here
  * @param lossSum sum over those samples of their batch's mean loss
- * @param correct how many of those samples were classified correctly; -1 where the model cannot tell
+ * @param correct how many of those samples were classified correctly; -1 where the model cannot
+ *     tell
  * @param secondsComputing time in gradients
  * @param secondsExchanging time from gradient to next parameters
  * @param secondsWaitingForData time until the next batch was there

@@ -11,6 +11,7 @@ import io.vertigrad.verticles.peer.HostedSeat;
 import io.vertigrad.verticles.peer.PeerLine;
 import io.vertigrad.verticles.peer.ReplicaSeat;
 import io.vertigrad.verticles.peer.WorkerPeers;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.ExchangeTiming;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
@@ -31,6 +32,7 @@ final class PeerSession implements GroupWork.Session {
 
   private final PeerTrainingPlan plan;
   private final PeerReplica replica;
+  private final EvaluationPlan evaluations;
   private final Identity identity;
   private final BooleanSupplier stop;
   private final StepGate gate;
@@ -59,6 +61,7 @@ final class PeerSession implements GroupWork.Session {
     this.gate = gate;
     this.stop = stop;
     JobConfig job = plan.job();
+    this.evaluations = EvaluationPlan.of(job, plan.strategy());
     this.peers =
         new WorkerPeers(
             plan.vertx(),
@@ -197,7 +200,7 @@ final class PeerSession implements GroupWork.Session {
   /** Shows readers every version the evaluator may ask for, and the last. */
   private void show() {
     long version = version();
-    if (finished() || version % plan.job().evaluator().every() == 0) {
+    if (finished() || version == 0 || evaluations.isDue(version)) {
       seat.publish(version, replica.vector().parameters());
     }
   }

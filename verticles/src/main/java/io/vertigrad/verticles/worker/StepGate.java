@@ -2,23 +2,42 @@ package io.vertigrad.verticles.worker;
 
 import io.vertigrad.verticles.coordinator.Pause;
 import io.vertigrad.verticles.exchange.Doorbell;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import java.util.function.BooleanSupplier;
 
 /**
- * Where a worker asks, before each step, whether the job is paused. {@link #enter} and {@link
- * #await} belong to the worker's thread, the rest to any.
+ * Where a worker asks, before each step, whether the job is paused, or its version is to be tested
+ * first. {@link #enter} and {@link #await} belong to the worker's thread, the rest to any.
  */
 public final class StepGate {
 
   private static final long LOOK_NANOS = 50_000_000;
 
   private final Doorbell bell = new Doorbell();
+  private final long firstTest;
   private volatile long holdFrom = Long.MAX_VALUE;
+  private volatile long testAt;
   private long begun;
+
+  /** A gate that never waits for tests. */
+  public StepGate() {
+    this(EvaluationPlan.NONE);
+  }
+
+  /**
+   * A gate that is told when a version has been tested.
+   *
+   * @param firstTest version from which no step begins before that; {@link EvaluationPlan#NONE} to
+   *     never wait for tests
+   */
+  public StepGate(long firstTest) {
+    this.firstTest = firstTest;
+    this.testAt = firstTest;
+  }
 
   /** True while a step at this version may begin. */
   public boolean open(long version) {
-    return version < holdFrom;
+    return version < holdFrom && version < testAt;
   }
 
   /**
@@ -39,6 +58,9 @@ public final class StepGate {
   /** Takes a pause over; the version to which the last step leads that was begun. */
   synchronized long obey(Pause pause) {
     holdFrom = pause.holdFrom();
+    if (firstTest != EvaluationPlan.NONE && pause.number() > 0) {
+      testAt = pause.testAt();
+    }
     bell.ring();
     return begun;
   }
@@ -46,5 +68,6 @@ public final class StepGate {
   /** Another incarnation begins, which has begun nothing. */
   synchronized void reset() {
     begun = 0;
+    testAt = firstTest;
   }
 }

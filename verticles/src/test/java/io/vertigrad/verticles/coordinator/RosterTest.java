@@ -213,6 +213,8 @@ final class RosterTest {
         c.suspectMillis(),
         c.evictMillis(),
         c.stallMillis(),
+        c.deadlineMillis(),
+        c.evaluations(),
         c.names());
   }
 }

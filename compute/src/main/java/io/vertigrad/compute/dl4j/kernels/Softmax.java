@@ -8,8 +8,8 @@ final class Softmax {
   private Softmax() {}
 
   /**
-   * True when the class that {@code y} marks has the highest score {@code z + bias}; of equally high
-   * ones the first is the answer.
+   * True when the class that {@code y} marks has the highest score {@code z + bias}; of equally
+   * high ones the first is the answer.
    */
   static boolean isRight(float[] z, float[] bias, float[] y) {
     int best = 0;
