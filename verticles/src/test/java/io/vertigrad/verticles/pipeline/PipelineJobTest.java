@@ -64,11 +64,14 @@ class PipelineJobTest {
 
   /** 2,000 samples are 20 batches of 96 and one of 80: the smaller one is met twice. */
   @ParameterizedTest
-  @CsvSource({"convnet, sgd", "mlp, sgd", "mlp, adam"})
+  @CsvSource({"convnet, sgd", "mlp, momentum", "mlp, adam"})
   void shouldEndWithTheUnsplitBitsWhenThereIsOneMicroBatch(String model, String optimizer) {
     job.put("model", new JsonObject().put("name", model));
     if (optimizer.equals("adam")) {
       job.put("optimizer", new JsonObject().put("name", "adam").put("learningRate", 0.001));
+    }
+    if (optimizer.equals("momentum")) {
+      job.getJsonObject("optimizer").put("momentum", 0.9).put("dampening", 0.5).put("l2", 1e-4);
     }
     JsonObject whole = run.trainUnsplit(1);
 
