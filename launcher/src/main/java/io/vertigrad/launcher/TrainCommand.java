@@ -9,6 +9,8 @@ import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.ScheduleCheck;
+import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
@@ -33,6 +35,7 @@ import picocli.CommandLine.Option;
 final class TrainCommand implements Callable<Integer> {
 
   private static final long READ_SECONDS = 30;
+  private static final ClassLoader LOADER = TrainCommand.class.getClassLoader();
 
   @Mixin private JobOptions job;
 
@@ -90,7 +93,7 @@ final class TrainCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     RunLog.leaveConsole();
-    JobConfig asked = read().counted(TrainCommand.class.getClassLoader());
+    JobConfig asked = read().counted(LOADER);
     Crew crew = crew(asked);
     ClusterStart.check(asked.cluster());
     RunDirectory directory =
@@ -104,6 +107,10 @@ final class TrainCommand implements Callable<Integer> {
     boolean open = listen || joins || workersHere != null;
     List<String> notes = new ArrayList<>(start.plan());
     ResultText.length(kept).ifPresent(notes::add);
+    long updates =
+        StrategyProviders.configure(kept.strategy(), LOADER)
+            .lastVersion(kept.steps(), kept.workers().count());
+    ScheduleCheck.warnings(kept, updates).forEach(warning -> notes.add("warning: " + warning));
     return new TrainingRun(kept, directory, display, notes).call(crew, processes, open);
   }
 

@@ -120,9 +120,23 @@ class TrainCommandTest {
     Path run = folder.resolve("run");
 
     CommandRun result =
-        train(run, "conf/digits-sync.json", "--steps", "5", "--set", "evaluator.count=0");
+        train(
+            run,
+            "conf/digits-sync.json",
+            "--steps",
+            "5",
+            "--set",
+            "evaluator.count=0",
+            "--set",
+            "optimizer.schedule.epochs=0.2");
 
     assertEquals(0, result.exit(), result.err());
+    assertTrue(
+        result
+            .out()
+            .contains(
+                "warning: optimizer.schedule.epochs is 0.200, but the run lasts 0.313 epochs"),
+        result.out());
     JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
     assertEquals(500, summary.getInteger("testSamples"));
   }

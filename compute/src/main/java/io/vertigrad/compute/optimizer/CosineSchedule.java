@@ -17,6 +17,11 @@ public record CosineSchedule(double length, double least) implements LearningRat
   }
 
   @Override
+  public boolean isFinite() {
+    return true;
+  }
+
+  @Override
   public double factor(long updates, double epochs) {
     double done = Math.min(1, epochs / length);
     return least + (1 - least) * (1 + Math.cos(Math.PI * done)) / 2;

@@ -12,6 +12,25 @@ public interface LearningRateSchedule {
    */
   double factor(long updates, double epochs);
 
+  /** True when it has to be told how long the run is before it knows a factor. */
+  default boolean needsRunLength() {
+    return false;
+  }
+
+  /** True when it changes at given epochs, which may be more than a run has. */
+  default boolean isFinite() {
+    return needsRunLength();
+  }
+
+  /**
+   * The schedule of a run of so many epochs, where it depends on that.
+   *
+   * @param runEpochs samples applied by the end of the run over the size of the training set
+   */
+  default LearningRateSchedule over(double runEpochs) {
+    return this;
+  }
+
   /** Always 1. */
   static LearningRateSchedule constant() {
     return (updates, epochs) -> 1;

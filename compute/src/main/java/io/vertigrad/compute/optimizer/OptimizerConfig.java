@@ -111,6 +111,21 @@ public record OptimizerConfig(
         schedule);
   }
 
+  /** The same for a run of so many epochs, where the schedule depends on that. */
+  public OptimizerConfig over(double runEpochs) {
+    return new OptimizerConfig(
+        name,
+        learningRate,
+        momentum,
+        beta1,
+        beta2,
+        epsilon,
+        l2,
+        weightDecay,
+        clipNorm,
+        schedule.over(runEpochs));
+  }
+
   /**
    * Reads the {@code optimizer} section of a job file; defaults are PyTorch's.
    *

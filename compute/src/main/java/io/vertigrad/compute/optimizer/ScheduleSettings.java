@@ -23,11 +23,17 @@ final class ScheduleSettings {
     return switch (name) {
       case "step" -> step(settings);
       case "exponential" -> new ExponentialSchedule(settings.number("gamma", 0.95, 1e-6, 1));
-      case "cosine" ->
-          new CosineSchedule(
-              settings.number("epochs", 1, 1e-6, MOST_EPOCHS), settings.number("least", 0, 0, 1));
+      case "cosine" -> cosine(settings);
       default -> LearningRateSchedule.constant();
     };
+  }
+
+  /** Without a length it lasts as long as the run. */
+  private static LearningRateSchedule cosine(Settings settings) {
+    double least = settings.number("least", 0, 0, 1);
+    return settings.has("epochs")
+        ? new CosineSchedule(settings.number("epochs", 1, 1e-6, MOST_EPOCHS), least)
+        : new WholeRunCosine(least);
   }
 
   private static LearningRateSchedule step(Settings settings) {

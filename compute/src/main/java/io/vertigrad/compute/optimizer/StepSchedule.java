@@ -21,6 +21,11 @@ public record StepSchedule(List<Double> milestones, double gamma) implements Lea
   }
 
   @Override
+  public boolean isFinite() {
+    return true;
+  }
+
+  @Override
   public double factor(long updates, double epochs) {
     long reached = milestones.stream().filter(milestone -> epochs >= milestone).count();
     return Math.pow(gamma, reached);

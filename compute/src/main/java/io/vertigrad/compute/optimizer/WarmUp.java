@@ -19,6 +19,21 @@ public record WarmUp(long length, double start, LearningRateSchedule next)
   }
 
   @Override
+  public boolean needsRunLength() {
+    return next.needsRunLength();
+  }
+
+  @Override
+  public boolean isFinite() {
+    return true;
+  }
+
+  @Override
+  public LearningRateSchedule over(double runEpochs) {
+    return new WarmUp(length, start, next.over(runEpochs));
+  }
+
+  @Override
   public double factor(long updates, double epochs) {
     double done = Math.min(1, (double) updates / length);
     return next.factor(updates, epochs) * (start + (1 - start) * done);

@@ -1,7 +1,9 @@
 package io.vertigrad.compute.optimizer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -39,6 +41,17 @@ class LearningRateScheduleTest {
     assertEquals(0.6, schedule.factor(0, 5), EXACT_ENOUGH);
     assertEquals(0.2, schedule.factor(0, 10), EXACT_ENOUGH);
     assertEquals(0.2, schedule.factor(0, 50), EXACT_ENOUGH);
+  }
+
+  @Test
+  void shouldLastAsLongAsTheRunWhenCosineHasNoLength() {
+    LearningRateSchedule schedule = new WarmUp(10, 0.5, new WholeRunCosine(0.2));
+
+    assertTrue(schedule.needsRunLength());
+    assertThrows(IllegalStateException.class, () -> schedule.factor(20, 5));
+    assertEquals(new WarmUp(10, 0.5, new CosineSchedule(6.4, 0.2)), schedule.over(6.4));
+    assertFalse(schedule.over(6.4).needsRunLength());
+    assertEquals(new CosineSchedule(10, 0), new CosineSchedule(10, 0).over(6.4));
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.ScheduleCheck;
 import io.vertigrad.verticles.job.VerticleJob;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
@@ -14,6 +15,8 @@ import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.json.JsonObject;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Starts, watches and ends one job; deployed once per job, with the job file as its configuration.
@@ -23,6 +26,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class CoordinatorVerticle extends VerticleBase {
 
+  private static final Logger LOG = LoggerFactory.getLogger(CoordinatorVerticle.class);
   private static final long TICK_MILLIS = 100;
   private static final long STOP_MILLIS = 5_000;
   private static final long RIVAL_MILLIS = 500;
@@ -82,10 +86,12 @@ public final class CoordinatorVerticle extends VerticleBase {
     job = read;
     StrategyFactory strategy =
         StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
+    RosterConfig config = RosterConfig.of(job, strategy);
+    ScheduleCheck.warnings(job, config.lastVersion()).forEach(LOG::warn);
     Courier courier = new Courier(vertx, job.addresses(), result);
     roster =
         new Roster(
-            RosterConfig.of(job, strategy),
+            config,
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
             System::currentTimeMillis,
             courier);

@@ -103,7 +103,7 @@ public record JobConfig(
             root);
     root.refuseUnknown();
     pipeline.ifPresent(stages -> checkPipeline(job, root));
-    if (job.isCounted() && job.steps() < 1) {
+    if (job.stepsAreKnown() && job.steps() < 1) {
       throw root.refuse(
           job.length.unit().key(),
           "is %d, expected at least %d: one step for each worker"
@@ -120,7 +120,7 @@ public record JobConfig(
    *     #counted counted}
    */
   public long steps() {
-    if (!isCounted()) {
+    if (!stepsAreKnown()) {
       throw new IllegalStateException(
           "%s: %s, but the training samples were not counted".formatted(origin, length));
     }
@@ -134,21 +134,38 @@ public record JobConfig(
    * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
    */
   public double stepsPerEpoch() {
-    long samples =
-        trainingSamples.orElseThrow(
-            () -> new IllegalStateException(origin + ": the training samples were not counted"));
-    return (double) workers.batches(samples, replicas()) / (workers.sharesData() ? 1 : replicas());
-  }
-
-  /** False while something about this job follows from the number of its training samples. */
-  public boolean isCounted() {
-    return trainingSamples.isPresent() || !countsSamples();
+    return (double) workers.batches(countedSamples(), replicas())
+        / (workers.sharesData() ? 1 : replicas());
   }
 
   /**
-   * The same job with its training samples counted, if anything about it follows from their number.
-   * Whatever number the file held is forgotten, for the data may be another. Blocks while the
-   * training set is opened.
+   * Passes over the training set that it makes; where its length is in steps, every batch counts as
+   * a full one.
+   *
+   * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
+   */
+  public double epochs() {
+    return length.epochs(steps(), workers, replicas(), countedSamples());
+  }
+
+  /** How parameters follow gradients, with a schedule that knows how long the run is. */
+  @Override
+  public OptimizerConfig optimizer() {
+    return trainingSamples.isPresent() ? optimizer.over(epochs()) : optimizer;
+  }
+
+  /** False while it cannot be trained, because something follows from the training samples. */
+  public boolean isCounted() {
+    return trainingSamples.isPresent()
+        || !(length.countsSamples()
+            || evaluator.everyEpochs() > 0
+            || optimizer.schedule().needsRunLength());
+  }
+
+  /**
+   * The same job with its training samples counted, if anything about it follows from their number,
+   * or can be checked with it. Whatever number the file held is forgotten, for the data may be
+   * another. Blocks while the training set is opened.
    *
    * @param loader finds the data set
    * @throws io.vertigrad.compute.data.DataException when it cannot be opened
@@ -156,7 +173,9 @@ public record JobConfig(
   public JobConfig counted(ClassLoader loader) {
     JsonObject json = json();
     json.remove(RESOLVED);
-    if (countsSamples()) {
+    if (length.countsSamples()
+        || evaluator.everyEpochs() > 0
+        || optimizer.schedule().isFinite()) {
       long samples = DatasetProvider.samples(data, Split.TRAIN, loader);
       json.put(RESOLVED, new JsonObject().put(TRAINING_SAMPLES, samples));
     }
@@ -175,7 +194,7 @@ public record JobConfig(
   public JsonObject json() {
     JsonObject json = settings.resolved();
     json.remove(RESOLVED);
-    if (isCounted() && (trainingSamples.isPresent() || length.unit() != Unit.STEPS)) {
+    if (stepsAreKnown() && (trainingSamples.isPresent() || length.unit() != Unit.STEPS)) {
       JsonObject resolved = new JsonObject().put(STEPS, steps());
       trainingSamples.ifPresent(samples -> resolved.put(TRAINING_SAMPLES, samples));
       json.put(RESOLVED, resolved);
@@ -221,8 +240,13 @@ public record JobConfig(
     return stagesTest() ? 0 : evaluator.count();
   }
 
-  private boolean countsSamples() {
-    return length.countsSamples() || evaluator.everyEpochs() > 0;
+  private long countedSamples() {
+    return trainingSamples.orElseThrow(
+        () -> new IllegalStateException(origin + ": the training samples were not counted"));
+  }
+
+  private boolean stepsAreKnown() {
+    return trainingSamples.isPresent() || !length.countsSamples();
   }
 
   /** The steps are there for whoever reads the file; they follow from the rest. */

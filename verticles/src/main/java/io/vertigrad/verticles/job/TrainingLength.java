@@ -90,6 +90,16 @@ public record TrainingLength(Unit unit, double amount) {
     };
   }
 
+  /**
+   * Passes over the training set that a run makes; counted in steps, every batch as a full one.
+   *
+   * @param steps of each worker
+   */
+  double epochs(long steps, WorkersConfig workers, int replicas, long trainingSamples) {
+    double samples = (double) steps * workers.batch() * replicas;
+    return unit == Unit.EPOCHS ? amount : samples / trainingSamples;
+  }
+
   /** For people: {@code 160 epochs}. */
   @Override
   public String toString() {
