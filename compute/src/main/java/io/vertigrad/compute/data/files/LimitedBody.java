@@ -19,6 +19,8 @@ final class LimitedBody implements WriteStream<Buffer> {
   private final long most;
   private final AtomicLong bytes = new AtomicLong();
   private final CompletableFuture<Void> begun = new CompletableFuture<>();
+
+  /** A pipe still asks after a refused write has made it close the file, which would throw. */
   private boolean ended;
 
   /** A body that goes to {@code opened} once that is, which must be before the first write. */
@@ -63,25 +65,30 @@ final class LimitedBody implements WriteStream<Buffer> {
 
   @Override
   public WriteStream<Buffer> exceptionHandler(Handler<Throwable> handler) {
-    opened.result().exceptionHandler(handler);
+    if (!ended) {
+      opened.result().exceptionHandler(handler);
+    }
     return this;
   }
 
   @Override
   public WriteStream<Buffer> setWriteQueueMaxSize(int bytes) {
-    opened.result().setWriteQueueMaxSize(bytes);
+    if (!ended) {
+      opened.result().setWriteQueueMaxSize(bytes);
+    }
     return this;
   }
 
   @Override
   public boolean writeQueueFull() {
-    // A pipe asks once more after a refused write has made it close the file.
     return !ended && opened.result().writeQueueFull();
   }
 
   @Override
   public WriteStream<Buffer> drainHandler(Handler<Void> handler) {
-    opened.result().drainHandler(handler);
+    if (!ended) {
+      opened.result().drainHandler(handler);
+    }
     return this;
   }
 
