@@ -134,10 +134,7 @@ public record JobConfig(
    * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
    */
   public double epochs() {
-    long samples =
-        trainingSamples.orElseThrow(
-            () -> new IllegalStateException(origin + ": the training samples were not counted"));
-    return length.epochs(steps(), workers, replicas(), samples);
+    return length.epochs(steps(), workers, replicas(), countedSamples());
   }
 
   /** How parameters follow gradients, with a schedule that knows how long the run is. */
@@ -146,10 +143,20 @@ public record JobConfig(
     return trainingSamples.isPresent() ? optimizer.over(epochs()) : optimizer;
   }
 
+  /**
+   * Steps of each worker that make one epoch, as {@link TrainingLength} counts them; with a
+   * fraction where several workers that shuffle the whole set share a pass unevenly.
+   *
+   * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
+   */
+  public double stepsPerEpoch() {
+    return (double) workers.batches(countedSamples(), replicas())
+        / (workers.sharesData() ? 1 : replicas());
+  }
+
   /** False while it cannot be trained, because something follows from the training samples. */
   public boolean isCounted() {
-    return stepsAreKnown()
-        && (trainingSamples.isPresent() || !optimizer.schedule().needsRunLength());
+    return trainingSamples.isPresent() || !needsSamples();
   }
 
   /**
@@ -163,7 +170,7 @@ public record JobConfig(
   public JobConfig counted(ClassLoader loader) {
     JsonObject json = json();
     json.remove(RESOLVED);
-    if (length.countsSamples() || optimizer.schedule().isFinite()) {
+    if (needsSamples() || optimizer.schedule().isFinite()) {
       long samples = DatasetProvider.samples(data, Split.TRAIN, loader);
       json.put(RESOLVED, new JsonObject().put(TRAINING_SAMPLES, samples));
     }
@@ -190,8 +197,19 @@ public record JobConfig(
     return json;
   }
 
-  /** The model this job trains on samples of this data set. */
+  /**
+   * The model this job trains on samples of this data set.
+   *
+   * @throws io.vertigrad.codecs.settings.SettingsException when {@code evaluator.topK} counts all
+   *     of its classes
+   */
   public ModelConfig modelOn(Dataset data) {
+    if (evaluator.topK() >= data.classes()) {
+      throw settings.refuse(
+          "evaluator.topK",
+          "is %d, expected less than the %d classes of the data: every sample would count"
+              .formatted(evaluator.topK(), data.classes()));
+    }
     Map<String, Object> options = new TreeMap<>(model.settings().toJson().getMap());
     options.remove("name");
     return new ModelConfig(
@@ -221,6 +239,17 @@ public record JobConfig(
     return trainingSamples.isPresent() || !length.countsSamples();
   }
 
+  private boolean needsSamples() {
+    return length.countsSamples()
+        || evaluator.everyEpochs() > 0
+        || optimizer.schedule().needsRunLength();
+  }
+
+  private long countedSamples() {
+    return trainingSamples.orElseThrow(
+        () -> new IllegalStateException(origin + ": the training samples were not counted"));
+  }
+
   /** The steps are there for whoever reads the file; they follow from the rest. */
   private static OptionalLong counted(Settings resolved) {
     boolean counted = resolved.has(TRAINING_SAMPLES);
@@ -235,6 +264,12 @@ public record JobConfig(
       throw root.refuse(
           "optimizer.clipNorm",
           "cannot be used with a pipeline: no stage knows the whole gradient");
+    }
+    if (job.evaluator().blocking()) {
+      throw root.refuse(
+          "evaluator.blocking",
+          "is true, expected false with a pipeline: its stages test between two steps anyway"
+              + " (pipeline.evaluation \"stages\")");
     }
   }
 
