@@ -117,6 +117,8 @@ public record OptimizerConfig(
         name,
         learningRate,
         momentum,
+        dampening,
+        nesterov,
         beta1,
         beta2,
         epsilon,

@@ -188,9 +188,9 @@ final class Roster {
         new Save(attendance.readyServers().stream().map(Attendee::admission).toList()));
   }
 
-  /** Somebody tested the parameters; when they are good enough, the job ends. */
+  /** Somebody tested parameters that were trained; when they are good enough, the job ends. */
   void tested(Evaluated test) {
-    if (test.version() < config.lastVersion()) {
+    if (test.version() > 0 && test.version() < config.lastVersion()) {
       earlyStop.tested(test).ifPresent(this::endEarly);
     }
   }
@@ -213,7 +213,7 @@ final class Roster {
         .ifPresent(this::endEarly);
     settle();
     boolean trains = course.running() && !course.paused() && !shortage.lasts();
-    tests.look(trains, now);
+    tests.look(trains || course.ending(), now);
     stalls.look(trains, now);
     patience.exhausted(state(), progress.anyFinished(), now).ifPresent(course::failed);
     if (patience.letGo(state(), now)) {

@@ -128,17 +128,6 @@ public record JobConfig(
   }
 
   /**
-   * Steps of each worker that make one epoch, as {@link TrainingLength} counts them; with a
-   * fraction where several workers that shuffle the whole set share a pass unevenly.
-   *
-   * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
-   */
-  public double stepsPerEpoch() {
-    return (double) workers.batches(countedSamples(), replicas())
-        / (workers.sharesData() ? 1 : replicas());
-  }
-
-  /**
    * Passes over the training set that it makes; where its length is in steps, every batch counts as
    * a full one.
    *
@@ -154,12 +143,20 @@ public record JobConfig(
     return trainingSamples.isPresent() ? optimizer.over(epochs()) : optimizer;
   }
 
+  /**
+   * Steps of each worker that make one epoch, as {@link TrainingLength} counts them; with a
+   * fraction where several workers that shuffle the whole set share a pass unevenly.
+   *
+   * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
+   */
+  public double stepsPerEpoch() {
+    return (double) workers.batches(countedSamples(), replicas())
+        / (workers.sharesData() ? 1 : replicas());
+  }
+
   /** False while it cannot be trained, because something follows from the training samples. */
   public boolean isCounted() {
-    return trainingSamples.isPresent()
-        || !(length.countsSamples()
-            || evaluator.everyEpochs() > 0
-            || optimizer.schedule().needsRunLength());
+    return trainingSamples.isPresent() || !needsSamples();
   }
 
   /**
@@ -173,9 +170,7 @@ public record JobConfig(
   public JobConfig counted(ClassLoader loader) {
     JsonObject json = json();
     json.remove(RESOLVED);
-    if (length.countsSamples()
-        || evaluator.everyEpochs() > 0
-        || optimizer.schedule().isFinite()) {
+    if (needsSamples() || optimizer.schedule().isFinite()) {
       long samples = DatasetProvider.samples(data, Split.TRAIN, loader);
       json.put(RESOLVED, new JsonObject().put(TRAINING_SAMPLES, samples));
     }
@@ -240,13 +235,19 @@ public record JobConfig(
     return stagesTest() ? 0 : evaluator.count();
   }
 
+  private boolean stepsAreKnown() {
+    return trainingSamples.isPresent() || !length.countsSamples();
+  }
+
+  private boolean needsSamples() {
+    return length.countsSamples()
+        || evaluator.everyEpochs() > 0
+        || optimizer.schedule().needsRunLength();
+  }
+
   private long countedSamples() {
     return trainingSamples.orElseThrow(
         () -> new IllegalStateException(origin + ": the training samples were not counted"));
-  }
-
-  private boolean stepsAreKnown() {
-    return trainingSamples.isPresent() || !length.countsSamples();
   }
 
   /** The steps are there for whoever reads the file; they follow from the rest. */

@@ -48,6 +48,22 @@ final class EarlyEndJobTest extends PointsJob {
     }
   }
 
+  /** The word that ends the job comes while workers are held, or just let go, by a test. */
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "async", "allreduce"})
+  void shouldEndInOrderWhenTrainingWaitsForTests(String strategy) {
+    job.put("stop", new JsonObject().put("accuracy", 99.5));
+    job.put("evaluator", new JsonObject().put("blocking", true).put("every", 30));
+
+    JsonObject result = train(strategy);
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(1, result.getJsonObject("stopped").getLong("version"));
+    long version = result.getLong("version");
+    assertTrue(version >= 1 && version <= 31, result::encode);
+    assertEquals(version, result.getJsonObject("evaluation").getLong("version"));
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce"})
   void shouldEndInOrderWhenTheTimeIsUp(String strategy) {

@@ -101,8 +101,9 @@ final class RosterEndTest {
   }
 
   @Test
-  void shouldNotEndTwiceNorForATestOfTheLastVersion() {
+  void shouldNotEndTwiceNorForATestOfTheFirstOrLastVersion() {
     RosterStage stage = stage(1, true, 1);
+    stage.roster.tested(new Evaluated(0, 0, 10, 0.1, 99, true, ""));
     stage.roster.tested(new Evaluated(0, 1_000, 10, 0.1, 99, true, ""));
     assertEquals(RosterState.RUNNING, stage.roster.state());
 
