@@ -130,9 +130,13 @@ public record JobConfig(
    * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
    */
   public double stepsPerEpoch() {
-    long samples =
+    return stepsPerEpoch(
         trainingSamples.orElseThrow(
-            () -> new IllegalStateException(origin + ": the training samples were not counted"));
+            () -> new IllegalStateException(origin + ": the training samples were not counted")));
+  }
+
+  /** The same for a training set of this size. */
+  public double stepsPerEpoch(long samples) {
     return (double) workers.batches(samples, replicas()) / (workers.sharesData() ? 1 : replicas());
   }
 

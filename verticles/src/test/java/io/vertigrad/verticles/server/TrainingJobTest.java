@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.verticles.fixture.PointsJob;
 import io.vertigrad.verticles.fixture.PointsProvider;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointWritten;
+import io.vertigrad.verticles.metrics.TrainingEvent.EpochTrained;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
@@ -94,6 +96,47 @@ final class TrainingJobTest extends PointsJob {
 
     assertTrue(refused.getMessage().contains("evaluator.topK is 2"), refused.getMessage());
     assertTrue(refused.getMessage().contains("less than the 2 classes"), refused.getMessage());
+  }
+
+  /** 64 samples for two workers are 8 batches of 4 each; async counts a version per batch. */
+  @ParameterizedTest
+  @CsvSource({"sync, 1", "async, 2"})
+  void shouldTellOfEachEpochWithItsMeanTrainingLoss(String strategy, int versionsPerStep) {
+    train(20, new JsonObject().put("name", strategy));
+
+    await(coordinator.result());
+    await(coordinator.stop("the test is over"));
+
+    for (int rank = 0; rank < 2; rank++) {
+      List<EpochTrained> epochs = epochsOf(rank);
+      assertEquals(List.of(1L, 2L), epochs.stream().map(EpochTrained::epoch).toList());
+      assertEquals(8L * versionsPerStep, epochs.get(0).version());
+      assertEquals(16L * versionsPerStep, epochs.get(1).version());
+      assertEquals(100, epochs.get(0).accuracy(), "every label is 1");
+      assertTrue(epochs.get(0).seconds() > 0);
+      if (strategy.equals("sync")) {
+        assertEquals(32, epochs.get(1).samples());
+        assertEquals(meanLoss(0, 8), epochs.get(0).loss(), 1e-4);
+        assertEquals(meanLoss(8, 16), epochs.get(1).loss(), 1e-4);
+      }
+    }
+  }
+
+  /** {@code 3/2 (w - x)^2} of three coordinates, each step at the parameters before it. */
+  private static double meanLoss(int from, int to) {
+    return IntStream.range(from, to)
+        .mapToDouble(step -> PointsProvider.COORDINATE - coordinateAfter(step))
+        .map(distance -> 1.5 * distance * distance)
+        .average()
+        .orElseThrow();
+  }
+
+  private List<EpochTrained> epochsOf(int rank) {
+    return events.stream()
+        .filter(EpochTrained.class::isInstance)
+        .map(EpochTrained.class::cast)
+        .filter(epoch -> epoch.rank() == rank)
+        .toList();
   }
 
   @Test
