@@ -92,6 +92,29 @@ class TrainCommandTest {
     assertEquals(2_048, summary.getInteger("samples"));
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"digits-sync", "digits-ring", "digits-pipeline"})
+  void shouldEndWellAndSayWhyWhenTheAccuracyIsReached(String job) throws IOException {
+    Path run = folder.resolve(job);
+
+    CommandRun result =
+        train(run, "conf/" + job + ".json", "--steps", "100000", "--set", "stop.accuracy=30");
+
+    assertEquals(0, result.exit(), result.err());
+    JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
+    JsonObject stopped = summary.getJsonObject("stopped");
+    assertEquals("accuracy", stopped.getString("reason"));
+    assertEquals(30, stopped.getDouble("threshold"));
+    assertTrue(stopped.getDouble("value") >= 30, summary.encode());
+    assertTrue(stopped.getLong("version") <= summary.getLong("version"), summary.encode());
+    assertTrue(summary.getLong("version") < 10_000, summary.encode());
+    assertTrue(summary.getDouble("seconds") > 0, summary.encode());
+    assertEquals(500, summary.getInteger("testSamples"));
+    assertEquals(summary.getString("parametersHash"), hashOf(run.resolve("model.zip")));
+    assertTrue(result.out().contains(" % reached stop.accuracy, 30.0"), result.out());
+    assertTrue(Files.readString(run.resolve("events.jsonl")).contains("\"jobEnding\""));
+  }
+
   @Test
   void shouldTestTheModelItselfWhenThereIsNoEvaluator() throws IOException {
     Path run = folder.resolve("run");

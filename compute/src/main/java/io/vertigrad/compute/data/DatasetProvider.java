@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data;
 
+import io.vertigrad.codecs.settings.MissingClass;
 import io.vertigrad.codecs.settings.NamedClass;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -48,7 +49,8 @@ public interface DatasetProvider {
   }
 
   private static Dataset load(DataConfig config, Split split, ClassLoader loader) {
-    return find(config.name(), loader).open(config, split);
+    return MissingClass.named(
+        "data set " + config.name(), () -> find(config.name(), loader).open(config, split));
   }
 
   private static DatasetProvider find(String name, ClassLoader loader) {
@@ -60,9 +62,10 @@ public interface DatasetProvider {
             () ->
                 new DataException(
                     "data set '%s' is not known, expected one of: %s, or the class name of a %s"
-                        .formatted(
-                            name,
-                            String.join(", ", registered.keySet()),
-                            DatasetProvider.class.getSimpleName())));
+                            .formatted(
+                                name,
+                                String.join(", ", registered.keySet()),
+                                DatasetProvider.class.getSimpleName())
+                        + NamedClass.hint(name)));
   }
 }

@@ -11,12 +11,12 @@ import java.util.stream.IntStream;
  * i) and of nothing else.
  *
  * <p>So a larger set begins with a smaller one, the splits never share a stream, and every process
- * of a job draws the same bytes. Options: {@code train}, {@code test} (samples), {@code seed} (1)
- * and {@code augmentation}.
+ * of a job draws the same bytes. Options: {@code train}, {@code test} (samples), {@code seed} (1),
+ * {@code normalization} and {@code augmentation}.
  *
  * @param shape {@code [channels, height, width]}
  * @param classes number of classes
- * @param normalisation one per channel
+ * @param normalisation one per channel, unless the option says otherwise
  * @param train samples unless the option says otherwise
  * @param test samples unless the option says otherwise
  */
@@ -40,6 +40,7 @@ public record GeneratedImages(
     Settings options = config.settings();
     byte[] labels = new byte[samples(options, split)];
     long seed = options.longInteger("seed", 1, Long.MIN_VALUE, Long.MAX_VALUE);
+    List<Normalisation> chosen = Normalisation.of(options, normalisation);
     Augmentations.check(options);
     options.refuseUnknown();
     byte[] pixels = new byte[labels.length * imageBytes()];
@@ -47,7 +48,7 @@ public record GeneratedImages(
     IntStream.range(0, chunks)
         .parallel()
         .forEach(chunk -> draw(chunk, painters.get(), seed, split, pixels, labels));
-    return new ImageDataset(pixels, labels, labels.length, shape, classes, normalisation);
+    return new ImageDataset(pixels, labels, labels.length, shape, classes, chosen);
   }
 
   /** How many images the split has. */

@@ -39,6 +39,7 @@ class KnownKeysTest {
       Set.of(
           "workers",
           "resolved",
+          "stop",
           "servers",
           "evaluator",
           "exchange",
@@ -63,7 +64,8 @@ class KnownKeysTest {
             "cluster",
             "pipeline",
             "dashboard",
-            "resolved")) {
+            "resolved",
+            "stop")) {
       addFrom(known, section + ".", section + "." + ABSURD, "{}");
     }
     addFrom(known, "optimizer.", "optimizer." + ABSURD, "{}");

@@ -12,15 +12,16 @@ import io.vertx.core.json.JsonObject;
  * @param testAt no version follows this one before it was tested; {@link EvaluationPlan#NONE} when
  *     nothing waits for a test
  * @param testing true while that test goes on: nobody's limit passes meanwhile
+ * @param ends true when no step ever will begin again: whoever is there has finished
  */
-public record Pause(long number, long holdFrom, long testAt, boolean testing) {
+public record Pause(long number, long holdFrom, long testAt, boolean testing, boolean ends) {
 
   /** Nobody has asked for a pause yet. */
   public static final Pause NONE = new Pause(0, Long.MAX_VALUE);
 
   /** A word of a job in which nothing waits for tests. */
   public Pause(long number, long holdFrom) {
-    this(number, holdFrom, EvaluationPlan.NONE, false);
+    this(number, holdFrom, EvaluationPlan.NONE, false, false);
   }
 
   /** True while the job is paused. */
@@ -30,22 +31,31 @@ public record Pause(long number, long holdFrom, long testAt, boolean testing) {
 
   /** True while waiting for others counts for nothing: in a pause, and during a test. */
   boolean stopsClocks() {
-    return holds() || testing;
+    return (holds() && !ends) || testing;
   }
 
   /** The next word, on pauses. */
   Pause holding(long from) {
-    return new Pause(number + 1, from, testAt, testing);
+    return new Pause(number + 1, from, testAt, testing, ends);
   }
 
   /** The next word, on tests. */
   Pause testing(long at, boolean now) {
-    return new Pause(number + 1, holdFrom, at, now);
+    return new Pause(number + 1, holdFrom, at, now, ends);
   }
 
-  /** {@code {"number", "holdFrom"}}, and {@code testAt} and {@code testing} where tests count. */
+  /** The last word: no step begins at this version or a later one any more. */
+  Pause ending(long from) {
+    return new Pause(number + 1, from, testAt, testing, true);
+  }
+
+  /**
+   * {@code {"number", "holdFrom", "ends"}}, and {@code testAt} and {@code testing} where tests
+   * count.
+   */
   JsonObject toJson() {
-    JsonObject json = new JsonObject().put("number", number).put("holdFrom", holdFrom);
+    JsonObject json =
+        new JsonObject().put("number", number).put("holdFrom", holdFrom).put("ends", ends);
     return testAt == EvaluationPlan.NONE
         ? json
         : json.put("testAt", testAt).put("testing", testing);
@@ -56,6 +66,7 @@ public record Pause(long number, long holdFrom, long testAt, boolean testing) {
         json.getLong("number"),
         json.getLong("holdFrom"),
         json.getLong("testAt", EvaluationPlan.NONE),
-        json.getBoolean("testing", false));
+        json.getBoolean("testing", false),
+        json.getBoolean("ends", false));
   }
 }

@@ -34,6 +34,7 @@ import java.util.TreeMap;
  * @param pipeline the stages of a model spread over members; empty where each has all of it
  * @param servers how many, and what each keeps
  * @param evaluator how often the newest parameters are tested
+ * @param stop what ends it before its last step
  * @param exchange how partitions travel
  * @param cluster where members listen and whom they trust
  * @param dashboard the page that shows the run
@@ -55,6 +56,7 @@ public record JobConfig(
     Optional<PipelineConfig> pipeline,
     ServersConfig servers,
     EvaluatorConfig evaluator,
+    StopConfig stop,
     ExchangeConfig exchange,
     ClusterConfig cluster,
     DashboardConfig dashboard,
@@ -76,6 +78,7 @@ public record JobConfig(
   public static JobConfig read(String origin, JsonObject json) {
     Settings root = Settings.of(origin, json.copy());
     Optional<PipelineConfig> pipeline = PipelineConfig.read(root.section("pipeline"));
+    EvaluatorConfig evaluator = EvaluatorConfig.read(root.section("evaluator"));
     JobConfig job =
         new JobConfig(
             origin,
@@ -91,7 +94,8 @@ public record JobConfig(
             WorkersConfig.read(root.section("workers"), pipeline),
             pipeline,
             ServersConfig.read(root.section("servers")),
-            EvaluatorConfig.read(root.section("evaluator")),
+            evaluator,
+            StopConfig.read(root.section("stop"), evaluator),
             ExchangeConfig.read(root.section("exchange")),
             ClusterConfig.read(root.section("cluster")),
             DashboardConfig.read(root.section("dashboard")),

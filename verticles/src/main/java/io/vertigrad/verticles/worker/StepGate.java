@@ -15,8 +15,9 @@ public final class StepGate {
 
   private final Doorbell bell = new Doorbell();
   private final long firstTest;
-  private volatile long holdFrom = Long.MAX_VALUE;
+  private volatile Pause word = Pause.NONE;
   private volatile long testAt;
+  private volatile boolean resting;
   private long begun;
 
   /** A gate that never waits for tests. */
@@ -37,7 +38,23 @@ public final class StepGate {
 
   /** True while a step at this version may begin. */
   public boolean open(long version) {
-    return version < holdFrom && version < testAt;
+    return version < word.holdFrom() && version < testAt;
+  }
+
+  /** True when the job ends early, at this version or at one before. */
+  public boolean ended(long version) {
+    Pause newest = word;
+    return newest.ends() && version >= newest.holdFrom();
+  }
+
+  /** A worker that stays after an early end has shown what it holds. */
+  public void rest() {
+    resting = true;
+  }
+
+  /** True from then on. */
+  public boolean resting() {
+    return resting;
   }
 
   /**
@@ -57,7 +74,7 @@ public final class StepGate {
 
   /** Takes a pause over; the version to which the last step leads that was begun. */
   synchronized long obey(Pause pause) {
-    holdFrom = pause.holdFrom();
+    word = pause;
     if (firstTest != EvaluationPlan.NONE && pause.number() > 0) {
       testAt = pause.testAt();
     }
@@ -68,6 +85,7 @@ public final class StepGate {
   /** Another incarnation begins, which has begun nothing. */
   synchronized void reset() {
     begun = 0;
+    resting = false;
     testAt = firstTest;
   }
 }

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.verticles.job.StopConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertigrad.verticles.strategy.Membership;
@@ -31,11 +32,18 @@ final class RosterStage {
 
   /** With room for so many workers. */
   static RosterConfig config(int servers, int workers, int places, boolean lockstep) {
+    return config(servers, workers, places, lockstep, 1, StopConfig.NONE);
+  }
+
+  /** One that may end early, after a multiple of so many versions. */
+  static RosterConfig config(
+      int servers, int workers, int places, boolean lockstep, long endsEvery, StopConfig stop) {
     return new RosterConfig(
         new JobTerms(new JsonObject()),
         "sync",
         lockstep,
         lockstep,
+        endsEvery,
         1_000,
         1_000,
         servers,
@@ -49,6 +57,7 @@ final class RosterStage {
         3_000,
         10_000,
         15_000,
+        stop,
         60_000,
         new EvaluationPlan(10, 1_000),
         MemberNames.BY_ROLE);
@@ -61,6 +70,7 @@ final class RosterStage {
         c.strategy(),
         c.lockstep(),
         c.stepsTogether(),
+        c.endsEvery(),
         c.steps(),
         c.lastVersion(),
         c.servers(),
@@ -74,6 +84,7 @@ final class RosterStage {
         c.suspectMillis(),
         c.evictMillis(),
         c.stallMillis(),
+        c.stop(),
         c.deadlineMillis(),
         new EvaluationPlan(-9, 10, 1, c.lastVersion(), true, !c.lockstep()),
         c.names());

@@ -11,7 +11,7 @@ import java.util.List;
  * Opens {@code digits}: handwritten-like digits, 28x28, drawn when they are opened.
  *
  * <p>Options: {@code train} (samples, 12000), {@code test} (samples, 2000), {@code seed} (1),
- * {@code augmentation} (none).
+ * {@code normalization} (standard), {@code augmentation} (none).
  */
 public final class DigitsProvider implements DatasetProvider {
 
