@@ -1,5 +1,6 @@
 package io.vertigrad.verticles.server;
 
+import static java.util.stream.Collectors.toSet;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -20,6 +21,7 @@ import io.vertx.core.Deployable;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -107,19 +109,24 @@ final class TrainingJobTest extends PointsJob {
     await(coordinator.result());
     await(coordinator.stop("the test is over"));
 
-    for (int rank = 0; rank < 2; rank++) {
-      List<EpochTrained> epochs = epochsOf(rank);
-      assertEquals(List.of(1L, 2L), epochs.stream().map(EpochTrained::epoch).toList());
-      assertEquals(8L * versionsPerStep, epochs.get(0).version());
-      assertEquals(16L * versionsPerStep, epochs.get(1).version());
-      assertEquals(100, epochs.get(0).accuracy(), "every label is 1");
-      assertTrue(epochs.get(0).seconds() > 0);
+    // A worker of async that starts late may have no part in the first epoch.
+    List<EpochTrained> told =
+        events.stream()
+            .filter(EpochTrained.class::isInstance)
+            .map(EpochTrained.class::cast)
+            .toList();
+    assertEquals(Set.of(1L, 2L), told.stream().map(EpochTrained::epoch).collect(toSet()));
+    for (EpochTrained epoch : told) {
+      assertEquals(epoch.epoch() * 8 * versionsPerStep, epoch.version());
+      assertEquals(100, epoch.accuracy(), "every label is 1");
+      assertTrue(epoch.seconds() > 0);
       if (strategy.equals("sync")) {
-        assertEquals(32, epochs.get(1).samples());
-        assertEquals(meanLoss(0, 8), epochs.get(0).loss(), 1e-4);
-        assertEquals(meanLoss(8, 16), epochs.get(1).loss(), 1e-4);
+        int last = (int) epoch.version();
+        assertEquals(32, epoch.samples());
+        assertEquals(meanLoss(last - 8, last), epoch.loss(), 1e-4);
       }
     }
+    assertTrue(strategy.equals("async") || told.size() == 4, told.toString());
   }
 
   /** {@code 3/2 (w - x)^2} of three coordinates, each step at the parameters before it. */
@@ -129,14 +136,6 @@ final class TrainingJobTest extends PointsJob {
         .map(distance -> 1.5 * distance * distance)
         .average()
         .orElseThrow();
-  }
-
-  private List<EpochTrained> epochsOf(int rank) {
-    return events.stream()
-        .filter(EpochTrained.class::isInstance)
-        .map(EpochTrained.class::cast)
-        .filter(epoch -> epoch.rank() == rank)
-        .toList();
   }
 
   @Test
@@ -189,17 +188,17 @@ final class TrainingJobTest extends PointsJob {
   @Tag("slow")
   void shouldTestOnWhenAWorkerIsReplacedThatIsHeldForATest(String strategy) {
     job.getJsonObject("exchange").put("partitionElements", 1);
-    job.put("evaluator", new JsonObject().put("every", 2).put("blocking", true));
-    train(2_000, new JsonObject().put("name", strategy));
-    Awaitility.await().until(() -> tests().size() > 10);
+    job.put("evaluator", new JsonObject().put("every", 4_000).put("blocking", true));
+    train(10_000, new JsonObject().put("name", strategy));
+    Awaitility.await().until(() -> !tests().isEmpty());
 
     await(vertx.undeploy(workers.get(1)));
     deploy(new WorkerVerticle());
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    int versions = strategy.equals("sync") ? 2_000 : 4_000;
-    assertEquals(due(2, versions).size(), tests().size());
+    int versions = strategy.equals("sync") ? 10_000 : 20_000;
+    assertEquals(due(4_000, versions).size(), tests().size());
     assertTrue(events.stream().noneMatch(EvaluationSkipped.class::isInstance));
   }
 
