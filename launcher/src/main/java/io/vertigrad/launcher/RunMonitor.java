@@ -6,8 +6,8 @@ import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunRecorder;
 import io.vertigrad.launcher.terminal.Display;
+import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -31,9 +31,9 @@ final class RunMonitor implements AutoCloseable {
   private volatile Membership membership = Membership.NONE;
   private boolean closed;
 
-  RunMonitor(RunDirectory directory, Display display) {
+  RunMonitor(JobConfig job, RunDirectory directory, Display display) {
     this.recorder = new RunRecorder(directory.events(), display::say);
-    this.epochs = new EpochLog(directory.epochs(), display::say);
+    this.epochs = new EpochLog(directory.epochs(), job, display::say);
     this.display = display;
   }
 
@@ -67,9 +67,7 @@ final class RunMonitor implements AutoCloseable {
         () -> {
           progress.apply(event);
           recorder.record(event);
-          if (event instanceof Evaluated tested && progress.replicas().present()) {
-            epochs.record(tested, progress);
-          }
+          epochs.record(event);
           display.show(event, progress);
         });
   }
@@ -81,6 +79,7 @@ final class RunMonitor implements AutoCloseable {
         () -> {
           closed = true;
           recorder.close();
+          epochs.close();
         });
   }
 

@@ -65,7 +65,7 @@ final class TrainingRun {
     this.job = job;
     this.directory = directory;
     this.display = display;
-    this.monitor = new RunMonitor(directory, display);
+    this.monitor = new RunMonitor(job, directory, display);
     this.timeline = new TimelineRecorder(job, directory.timeline(), display::say);
   }
 

@@ -41,16 +41,51 @@ class DecentralTrainingTest {
     assertTrue(result.out().contains("no servers"), result.out());
   }
 
+  /**
+   * A worker's 1,000 samples are 16 batches, the last of 40: 40 steps are two epochs and a half.
+   */
   @Test
-  void shouldWriteThePublishedLogLineWhenTested() throws IOException {
-    train("run", "dpsgd");
+  void shouldWriteTheLineOfThePublishedCoordinatorAtTheEndOfEachEpoch() throws IOException {
+    String evaluator = "{\"everyEpochs\": 1, \"blocking\": true, \"samples\": 500, \"topK\": 3}";
+    train("run", "dpsgd", "--set", "evaluator=" + evaluator);
 
     List<String> lines = Files.readAllLines(folder.resolve("run/epochs.log"));
-    String[] last = lines.get(lines.size() - 1).split(" ");
-    assertEquals(4, last.length);
-    // A worker's 1,000 samples are 16 batches, the last of 40: two epochs and 8 batches of 64.
-    assertEquals(2 + 8 * 64 / 1000.0, Double.parseDouble(last[0]), 0.01);
-    assertEquals(summary("run").getDouble("accuracy"), Double.parseDouble(last[3]), 0.01);
+    assertEquals(2, lines.size(), lines.toString());
+    double before = 0;
+    for (int epoch = 1; epoch <= 2; epoch++) {
+      String[] line = lines.get(epoch - 1).split(" ");
+      assertEquals(String.valueOf(epoch), line[0], "whole, never between two epochs");
+      assertEquals(lossOfEpoch(epoch), Double.parseDouble(line[2]), 1e-3);
+      JsonObject test = testOf(16L * epoch);
+      assertEquals(test.getDouble("accuracy"), Double.parseDouble(line[3]), 0.01);
+      assertEquals(test.getDouble("topAccuracy"), Double.parseDouble(line[4]), 0.01);
+      assertTrue(Double.parseDouble(line[1]) > before, "the clock of training runs on");
+      before = Double.parseDouble(line[1]);
+    }
+    assertTrue(before < summary("run").getDouble("seconds"), "tests are not in it");
+  }
+
+  /** Mean training loss of both workers over an epoch, by what they told. */
+  private double lossOfEpoch(int epoch) throws IOException {
+    List<JsonObject> reports =
+        events("epochTrained").stream().filter(e -> e.getInteger("epoch") == epoch).toList();
+    assertEquals(2, reports.size(), "one of each worker");
+    reports.forEach(e -> assertEquals(1_000, e.getInteger("samples")));
+    return reports.stream().mapToDouble(e -> e.getDouble("loss")).average().orElseThrow();
+  }
+
+  private JsonObject testOf(long version) throws IOException {
+    List<JsonObject> tests =
+        events("evaluated").stream().filter(e -> e.getLong("version") == version).toList();
+    assertEquals(1, tests.size());
+    return tests.get(0);
+  }
+
+  private List<JsonObject> events(String type) throws IOException {
+    return Files.readAllLines(folder.resolve("run/events.jsonl")).stream()
+        .map(JsonObject::new)
+        .filter(event -> event.getString("type").equals(type))
+        .toList();
   }
 
   @ParameterizedTest

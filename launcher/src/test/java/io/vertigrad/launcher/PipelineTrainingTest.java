@@ -41,8 +41,8 @@ class PipelineTrainingTest {
     assertTrue(embedded.out().contains("bubble 20.0 %"), embedded.out());
     assertTrue(Files.exists(folder.resolve("processes/logs/stage-1.log")));
     assertFalse(Files.exists(folder.resolve("processes/logs/evaluator-0.log")), "stages test");
-    assertEquals(List.of("500 of 30", "2000 of 30"), tests("embedded"));
-    assertEquals(List.of("500 of 30", "2000 of 30"), tests("processes"));
+    assertEquals(List.of("500 of 0", "500 of 30", "2000 of 30"), tests("embedded"));
+    assertEquals(List.of("500 of 0", "500 of 30", "2000 of 30"), tests("processes"));
     String job = Files.readString(folder.resolve("embedded/job.json"));
     assertEquals(
         List.of("relu1"),

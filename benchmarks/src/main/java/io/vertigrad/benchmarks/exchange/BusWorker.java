@@ -34,7 +34,7 @@ final class BusWorker {
     loop =
         new TrainingLoop(
             model,
-            TrainingPlan.of(job, strategy, partitions),
+            TrainingPlan.of(job, strategy, partitions, 1),
             bus,
             () -> Optional.of(membership.worker(rank).orElseThrow()),
             any -> new OneBatch(),

@@ -1,42 +1,141 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.EpochTrained;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
+import io.vertigrad.verticles.strategy.StrategyProviders;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 
 /**
- * One line per test of the averaged model in a job without servers, as published programs log it:
- * epoch, accumulated synchronisation seconds, loss, accuracy in percent.
+ * One line for each epoch, as the coordinators of published programs log it: epoch, seconds of
+ * training so far, mean training loss of all workers over the epoch, test accuracy in percent, and
+ * with {@code evaluator.topK} the top-k accuracy. Separated by spaces.
+ *
+ * <p>The seconds are those of the slowest worker of each epoch, from each batch to the next
+ * parameters; tests and pauses are not in them. An accuracy is that of the version at which the
+ * epoch ended, {@code nan} where that was not tested. Single-threaded.
  */
-public final class EpochLog {
+public final class EpochLog implements AutoCloseable {
+
+  private static final int TESTS_KEPT = 16;
 
   private final Path file;
+  private final JobConfig job;
+  private final EvaluationPlan plan;
   private final Consumer<String> trouble;
+  private final Set<Integer> workers = new HashSet<>();
+  private final TreeMap<Long, Open> open = new TreeMap<>();
+  private final TreeMap<Long, Evaluated> tests = new TreeMap<>();
+  private long newestTest;
+  private long written;
+  private double seconds;
   private boolean full;
 
+  /** An epoch without its line yet. */
+  private record Open(long version, Map<Integer, EpochTrained> reports) {}
+
   /** {@code trouble} is told once, when no more can be written; the run goes on. */
-  public EpochLog(Path file, Consumer<String> trouble) {
+  public EpochLog(Path file, JobConfig job, Consumer<String> trouble) {
     this.file = file;
+    this.job = job;
+    this.plan =
+        EvaluationPlan.of(
+            job, StrategyProviders.configure(job.strategy(), EpochLog.class.getClassLoader()));
     this.trouble = trouble;
   }
 
-  /** Adds a line; the seconds are the mean over the workers of what they waited for each other. */
-  public void record(Evaluated tested, RunProgress progress) {
+  /** Takes in the next event; writes the lines of which it was the last that was missing. */
+  public void record(TrainingEvent event) {
+    if (event instanceof EpochTrained report && report.epoch() > written) {
+      open.computeIfAbsent(report.epoch(), epoch -> new Open(report.version(), new HashMap<>()))
+          .reports()
+          .put(report.rank(), report);
+    } else if (event instanceof Evaluated test) {
+      tests.putIfAbsent(test.version(), test);
+      newestTest = Math.max(newestTest, test.version());
+      if (tests.size() > TESTS_KEPT) {
+        tests.pollFirstEntry();
+      }
+    } else if (event instanceof EvaluationSkipped skipped) {
+      newestTest = Math.max(newestTest, skipped.version());
+    } else if (event instanceof MemberJoined joined && joined.role().equals("worker")) {
+      workers.add(joined.rank());
+    } else if (event instanceof MemberLeft left && left.role().equals("worker")) {
+      workers.remove(left.rank());
+    }
+    writeComplete();
+  }
+
+  /** Writes the lines of the epochs that still wait for a report or a test. */
+  @Override
+  public void close() {
+    while (!open.isEmpty()) {
+      writeFirst();
+    }
+  }
+
+  /** In order: an epoch that waits for somebody gets its line at the latest with the next. */
+  private void writeComplete() {
+    long last =
+        open.descendingMap().entrySet().stream()
+            .filter(epoch -> isComplete(epoch.getValue()))
+            .mapToLong(Map.Entry::getKey)
+            .findFirst()
+            .orElse(0);
+    while (!open.isEmpty() && open.firstKey() <= last) {
+      writeFirst();
+    }
+  }
+
+  private boolean isComplete(Open epoch) {
+    int reporters = job.pipeline().isPresent() ? job.replicas() : workers.size();
+    boolean awaited = job.evaluator().count() > 0 && plan.isDue(epoch.version());
+    return epoch.reports().size() >= reporters && (!awaited || newestTest >= epoch.version());
+  }
+
+  private void writeFirst() {
+    Map.Entry<Long, Open> first = open.pollFirstEntry();
+    Open epoch = first.getValue();
+    written = first.getKey();
+    seconds += epoch.reports().values().stream().mapToDouble(EpochTrained::seconds).max().orElse(0);
+    StringBuilder line = new StringBuilder();
+    line.append(format("%d %.3f %.4f", written, seconds, loss(epoch)));
+    Evaluated test = tests.get(epoch.version());
+    line.append(' ').append(test == null ? "nan" : format("%.2f", test.accuracy()));
+    if (job.evaluator().topK() > 0) {
+      line.append(' ').append(test == null ? "nan" : format("%.2f", test.topAccuracy()));
+    }
+    append(line.append(System.lineSeparator()).toString());
+  }
+
+  private static double loss(Open epoch) {
+    long samples = epoch.reports().values().stream().mapToLong(EpochTrained::samples).sum();
+    double sum =
+        epoch.reports().values().stream()
+            .mapToDouble(report -> report.loss() * report.samples())
+            .sum();
+    return sum / samples;
+  }
+
+  private void append(String line) {
     if (full) {
       return;
     }
-    String line =
-        String.format(
-            Locale.ROOT,
-            "%.3f %.3f %.4f %.2f%n",
-            progress.replicas().epochs(tested.version()),
-            progress.replicas().secondsWaited(),
-            tested.loss(),
-            tested.accuracy());
     try {
       Files.writeString(file, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     } catch (IOException e) {
@@ -44,5 +143,9 @@ public final class EpochLog {
       trouble.accept(
           "%s: no more can be written: %s; training goes on".formatted(file, e.getMessage()));
     }
+  }
+
+  private static String format(String pattern, Object... values) {
+    return String.format(Locale.ROOT, pattern, values);
   }
 }

@@ -34,15 +34,6 @@ public final class ReplicasProgress {
     return Optional.ofNullable(averaged);
   }
 
-  /** Passes of all workers together over the training set, up to a version. */
-  public double epochs(long version) {
-    return exchanges.values().stream()
-        .filter(exchange -> exchange.version() > 0)
-        .mapToDouble(exchange -> exchange.epochs() * version / exchange.version())
-        .max()
-        .orElse(0);
-  }
-
   /** Mean over the workers of the seconds they waited for each other. */
   public double secondsWaited() {
     return exchanges.isEmpty() ? 0 : sum(PeerExchange::secondsWaited) / exchanges.size();

@@ -59,7 +59,7 @@ public record RunDirectory(Path path) {
     return path.resolve("events.jsonl");
   }
 
-  /** Without servers: epoch, synchronisation seconds, loss, accuracy, a line per test. */
+  /** A line per epoch: number, seconds of training, training loss, test accuracy. */
   public Path epochs() {
     return path.resolve("epochs.log");
   }

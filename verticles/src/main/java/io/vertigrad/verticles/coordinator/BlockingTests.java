@@ -29,6 +29,7 @@ final class BlockingTests {
   private long at;
   private long tested;
   private boolean testing;
+  private boolean over;
   private long movement = -1;
   private long movedMillis;
 
@@ -52,7 +53,7 @@ final class BlockingTests {
    * last one it has tested.
    */
   void heard(JsonObject status) {
-    if (!plan.blocking()) {
+    if (!plan.blocking() || over) {
       return;
     }
     long done = status.getLong("evaluated", 0L);
@@ -65,6 +66,16 @@ final class BlockingTests {
     if (!testing && at != EvaluationPlan.NONE && status.getLong("testing", 0L) >= at) {
       testing = true;
       pauses.test(at, true);
+    }
+  }
+
+  /** The job ends early: whatever was begun is finished, and no other test is waited for. */
+  void end() {
+    if (plan.blocking() && !over) {
+      over = true;
+      testing = false;
+      at = EvaluationPlan.NONE;
+      pauses.test(at, false);
     }
   }
 

@@ -21,8 +21,11 @@ final class EarlyStop {
     lookedMillis = nowMillis;
   }
 
-  /** Whether this test is good enough. */
+  /** Whether this test is good enough; that of the initial parameters ends nothing. */
   Optional<EarlyEnd> tested(Evaluated test) {
+    if (test.version() == 0) {
+      return Optional.empty();
+    }
     if (config.accuracy().isPresent() && test.accuracy() >= config.accuracy().getAsDouble()) {
       return Optional.of(
           new EarlyEnd(

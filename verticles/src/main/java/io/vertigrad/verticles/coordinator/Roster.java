@@ -245,6 +245,7 @@ final class Roster {
     }
     news.ending(why);
     attendance.newWorkers().forEach(worker -> remove(worker, ENDING));
+    tests.end();
     pauses.conclude();
     settle();
   }

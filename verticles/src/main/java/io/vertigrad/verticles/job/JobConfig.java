@@ -150,8 +150,12 @@ public record JobConfig(
    * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
    */
   public double stepsPerEpoch() {
-    return (double) workers.batches(countedSamples(), replicas())
-        / (workers.sharesData() ? 1 : replicas());
+    return stepsPerEpoch(countedSamples());
+  }
+
+  /** The same for a training set of this size. */
+  public double stepsPerEpoch(long samples) {
+    return (double) workers.batches(samples, replicas()) / (workers.sharesData() ? 1 : replicas());
   }
 
   /** False while it cannot be trained, because something follows from the training samples. */

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.metrics;
 
 import io.vertigrad.verticles.metrics.Throughput.WorkerRate;
+import io.vertigrad.verticles.metrics.TrainingEvent.EpochTrained;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
@@ -111,7 +112,7 @@ final class RunMetrics {
       heard(vitals.role(), vitals.rank(), vitals.incarnation(), event);
     } else if (event instanceof Evaluated tested) {
       tests.add(tested);
-    } else if (!(event instanceof ReplicasAveraged)) {
+    } else if (!(event instanceof ReplicasAveraged || event instanceof EpochTrained)) {
       tell(event);
     }
   }

@@ -206,6 +206,29 @@ public sealed interface TrainingEvent {
   }
 
   /**
+   * One worker has seen its part of an epoch; of a pipeline the last stages tell.
+   *
+   * @param epoch how many have ended, from 1
+   * @param version at which it ended
+   * @param samples of this worker in the epoch that were applied
+   * @param loss their mean training loss
+   * @param accuracy their training accuracy in percent; NaN where the model cannot tell
+   * @param seconds from each batch to the next parameters, added up over the epoch; time that the
+   *     worker was held for a test or a pause is not in it
+   */
+  record EpochTrained(
+      long timeMillis,
+      int rank,
+      int incarnation,
+      long epoch,
+      long version,
+      long samples,
+      double loss,
+      double accuracy,
+      double seconds)
+      implements TrainingEvent {}
+
+  /**
    * Training goes on although a version was not tested that it waited for.
    *
    * @param reason names who is missing or does nothing

@@ -5,6 +5,7 @@ import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PipelineConfig;
+import io.vertigrad.verticles.strategy.Epochs;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
 import io.vertigrad.verticles.strategy.decentral.LocalGradient;
@@ -73,7 +74,11 @@ final class StageSession implements GroupWork.Session {
     neighbours = group.neighbours(job, setting.nanoClock());
     versions =
         new StageVersions(setting, replica, identity, group.neighbours(job, setting.nanoClock()));
-    tally = new Tally(identity);
+    tally =
+        new Tally(
+            identity,
+            Epochs.of(job, setting.strategy(), setting.trainingSamples()),
+            setting.events()::accept);
   }
 
   /** Listens to other stages and readers; blocks until they can send. */
@@ -190,6 +195,7 @@ final class StageSession implements GroupWork.Session {
     tally.moved(averaged - begun, group.traffic());
     int counted = replica.model().hasLoss() ? setting.sizes().of(step) : 0;
     tally.stepped(counted, work.loss(), work.correct(), version());
+    tally.took(averaged - started);
     versions.reached(version());
   }
 

@@ -1,5 +1,6 @@
 package io.vertigrad.verticles.worker;
 
+import io.vertigrad.verticles.metrics.TrainingEvent.EpochTrained;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.timeline.Track;
 import java.util.Optional;
@@ -20,6 +21,9 @@ public interface Enrolment {
   default StepGate gate() {
     return new StepGate();
   }
+
+  /** Is told of each epoch that the worker has been through. */
+  default void epochTrained(EpochTrained epoch) {}
 
   /** Where the loop notes what it does. */
   default Track track() {

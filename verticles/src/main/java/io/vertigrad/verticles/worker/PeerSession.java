@@ -6,6 +6,7 @@ import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.EventPublisher;
 import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
 import io.vertigrad.verticles.peer.HostedSeat;
 import io.vertigrad.verticles.peer.PeerLine;
@@ -81,7 +82,11 @@ final class PeerSession implements GroupWork.Session {
     String address = job.addresses().shard(identity.rank(), identity.incarnation());
     this.hosted = new HostedSeat(plan.vertx(), address, seat);
     this.strategy = plan.strategy().create(context(job));
-    this.tally = new Tally(identity);
+    this.tally =
+        new Tally(
+            identity,
+            plan.training().epochs(),
+            new EventPublisher(plan.vertx(), job.addresses())::publish);
   }
 
   /** Listens to peers and readers; blocks until they can send. */
@@ -186,6 +191,7 @@ final class PeerSession implements GroupWork.Session {
     tally.computed(batch.epoch(), computed - begun);
     tally.stepped(left ? 0 : batch.count(), loss, replica.correct(), version());
     tally.moved(swapping, peers.traffic());
+    tally.took(ended - start);
     watchDivergence(left, loss);
     show();
   }

@@ -2,8 +2,11 @@ package io.vertigrad.verticles.worker;
 
 import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.exchange.Traffic;
+import io.vertigrad.verticles.metrics.TrainingEvent.EpochTrained;
+import io.vertigrad.verticles.strategy.Epochs;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** Counts what a training loop does; belongs to its thread. */
 public final class Tally {
@@ -11,6 +14,8 @@ public final class Tally {
   private static final double NANOS_PER_SECOND = 1e9;
 
   private final Identity identity;
+  private final Epochs epochs;
+  private final Consumer<EpochTrained> trained;
   private final Map<Integer, Long> staleness = new HashMap<>();
   private Traffic traffic = new Traffic();
   private long step;
@@ -24,9 +29,21 @@ public final class Tally {
   private long exchangingNanos;
   private long waitingNanos;
   private long refused;
+  private LoopProgress epochBegan;
+  private long epochsEnded;
+  private long epochNanos;
 
-  public Tally(Identity identity) {
+  /**
+   * Counters at zero.
+   *
+   * @param epochs when one ends
+   * @param trained told of each that this worker has been through
+   */
+  public Tally(Identity identity, Epochs epochs, Consumer<EpochTrained> trained) {
     this.identity = identity;
+    this.epochs = epochs;
+    this.trained = trained;
+    this.epochBegan = snapshot();
   }
 
   /** Time in which nothing could be done: no data, or nothing of a neighbouring stage. */
@@ -88,6 +105,38 @@ public final class Tally {
   /** Goes on from a version. */
   public void pulled(long newest) {
     version = newest;
+    endEpoch();
+  }
+
+  /** The last step took so long, from asking for its batch to the next parameters. */
+  public void took(long nanos) {
+    epochNanos += nanos;
+    endEpoch();
+  }
+
+  /** Tells of an epoch that the newest version has ended, if this worker had a part in it. */
+  private void endEpoch() {
+    long ended = epochs.ended(version);
+    if (ended <= epochsEnded) {
+      return;
+    }
+    epochsEnded = ended;
+    if (samples > epochBegan.samples()) {
+      LoopProgress now = snapshot();
+      trained.accept(
+          new EpochTrained(
+              System.currentTimeMillis(),
+              identity.rank(),
+              identity.incarnation(),
+              ended,
+              epochs.end(ended),
+              now.samples() - epochBegan.samples(),
+              now.lossSince(epochBegan),
+              now.accuracySince(epochBegan),
+              epochNanos / NANOS_PER_SECOND));
+      epochBegan = now;
+    }
+    epochNanos = 0;
   }
 
   /** Steps taken. */

@@ -134,6 +134,7 @@ public final class TrainingLoop implements Work {
         plan.lockstep() ? member.activeFrom() : 0,
         nanoClock,
         enrolment.track(),
+        enrolment::epochTrained,
         () -> stopping || identity.equals(evicted));
   }
 

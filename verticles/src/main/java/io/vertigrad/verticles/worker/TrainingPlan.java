@@ -4,6 +4,7 @@ import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.PartitionPlan;
+import io.vertigrad.verticles.strategy.Epochs;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 
 /**
@@ -16,6 +17,7 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
  * @param clipNorm longest gradient to send (L2 norm over all trainable elements); 0 for any
  * @param lastVersion the loop ends when every partition has reached it
  * @param lockstep true when workers move in rounds
+ * @param epochs when passes over the training set end
  */
 public record TrainingPlan(
     long job,
@@ -24,7 +26,8 @@ public record TrainingPlan(
     Compression compression,
     double clipNorm,
     long lastVersion,
-    boolean lockstep) {
+    boolean lockstep,
+    Epochs epochs) {
 
   public TrainingPlan {
     if (!(clipNorm >= 0)) {
@@ -37,8 +40,25 @@ public record TrainingPlan(
     }
   }
 
-  /** The plan of a job. */
-  public static TrainingPlan of(JobConfig job, StrategyFactory strategy, PartitionPlan partitions) {
+  /** A plan of one who counts no epochs. */
+  public TrainingPlan(
+      long job,
+      PartitionPlan partitions,
+      DataType type,
+      Compression compression,
+      double clipNorm,
+      long lastVersion,
+      boolean lockstep) {
+    this(job, partitions, type, compression, clipNorm, lastVersion, lockstep, Epochs.NONE);
+  }
+
+  /**
+   * The plan of a job.
+   *
+   * @param trainingSamples size of the training set
+   */
+  public static TrainingPlan of(
+      JobConfig job, StrategyFactory strategy, PartitionPlan partitions, long trainingSamples) {
     return new TrainingPlan(
         job.addresses().jobHash(),
         partitions,
@@ -46,6 +66,7 @@ public record TrainingPlan(
         job.exchange().compression(),
         job.optimizer().clipNorm(),
         strategy.lastVersion(job.steps(), job.workers().count()),
-        strategy.lockstep());
+        strategy.lockstep(),
+        Epochs.of(job, strategy, trainingSamples));
   }
 }

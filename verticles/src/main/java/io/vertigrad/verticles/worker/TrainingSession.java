@@ -11,10 +11,12 @@ import io.vertigrad.verticles.exchange.PartitionExchange.Ending;
 import io.vertigrad.verticles.exchange.PartitionVersions;
 import io.vertigrad.verticles.exchange.PullRound;
 import io.vertigrad.verticles.job.Partition;
+import io.vertigrad.verticles.metrics.TrainingEvent.EpochTrained;
 import io.vertigrad.verticles.timeline.Track;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /** One incarnation of a worker, from its first pull to its last step. */
@@ -38,6 +40,7 @@ final class TrainingSession {
 
   /**
    * @param firstVersion version to start from, when every partition has reached it
+   * @param epochs is told of each epoch that the worker has been through
    * @param stop becomes true when this incarnation is to end
    */
   TrainingSession(
@@ -48,6 +51,7 @@ final class TrainingSession {
       long firstVersion,
       LongSupplier nanoClock,
       Track track,
+      Consumer<EpochTrained> epochs,
       BooleanSupplier stop) {
     this.model = model;
     this.plan = plan;
@@ -65,7 +69,7 @@ final class TrainingSession {
             new OutgoingGradient(model, parameters, plan),
             parameters,
             versions);
-    this.tally = new Tally(identity);
+    this.tally = new Tally(identity, plan.epochs(), epochs);
   }
 
   /** Fetches the parameters to start from, in lockstep those of the first round to take part in. */
@@ -134,6 +138,7 @@ final class TrainingSession {
       return ending;
     }
     tally.exchanged(round, loss, model.correct(), versions.highest(), ended - computed);
+    tally.took(ended - start);
     watchDivergence(round, loss);
     return broken.isEmpty() || plan.lockstep() ? ending : pull();
   }

@@ -8,6 +8,8 @@ import io.vertigrad.verticles.coordinator.Pause;
 import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.EventPublisher;
+import io.vertigrad.verticles.metrics.TrainingEvent.EpochTrained;
 import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.StrategyProviders;
@@ -36,6 +38,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   private final Promise<Admission> admitted = Promise.promise();
   private final StepGate gate;
   private final MemberTimeline timeline;
+  private final EventPublisher events;
   private volatile Duties duties;
   private volatile Admission current;
   private volatile Admission lost;
@@ -46,6 +49,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   /** Made on the verticle's context. */
   WorkerMember(Vertx vertx, JobConfig job) {
     this.job = job;
+    events = new EventPublisher(vertx, job.addresses());
     gate = new StepGate(firstTest(job));
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
     timeline = MemberTimeline.of(vertx, job);
@@ -80,6 +84,11 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   @Override
   public StepGate gate() {
     return gate;
+  }
+
+  @Override
+  public void epochTrained(EpochTrained epoch) {
+    events.publish(epoch);
   }
 
   @Override

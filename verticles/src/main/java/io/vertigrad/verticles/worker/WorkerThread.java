@@ -95,7 +95,8 @@ public class WorkerThread {
     StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     try (Model model = Engine.named(job.engine()).model(job.modelOn(data))) {
-      TrainingPlan plan = TrainingPlan.of(job, strategy, PartitionPlan.of(job, model.layout()));
+      PartitionPlan partitions = PartitionPlan.of(job, model.layout());
+      TrainingPlan plan = TrainingPlan.of(job, strategy, partitions, data.size());
       return strategy instanceof PeerStrategyFactory peers
           ? trainWithPeers(peers, plan, model, data)
           : trainWithServers(plan, model, data);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.verticles.fixture.PointsJob;
 import io.vertigrad.verticles.fixture.PointsProvider;
+import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.server.ParameterServerVerticle;
@@ -85,6 +86,20 @@ final class EarlyEndJobTest extends PointsJob {
               .map(event -> ((MemberLeft) event).reason())
               .toList());
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "async", "dpsgd"})
+  void shouldEndInOrderWhereTrainingWaitsForTests(String strategy) {
+    job.put("stop", new JsonObject().put("accuracy", 99.5));
+    job.put("evaluator", new JsonObject().put("every", 20).put("blocking", true));
+
+    JsonObject result = train(strategy);
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(1, result.getJsonObject("stopped").getLong("version"), "of the first test");
+    assertTrue(result.getLong("version") <= 21, result::encode);
+    assertTrue(events.stream().noneMatch(EvaluationSkipped.class::isInstance));
   }
 
   private JsonObject train(String strategy) {

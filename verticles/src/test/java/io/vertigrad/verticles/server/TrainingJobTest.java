@@ -1,5 +1,6 @@
 package io.vertigrad.verticles.server;
 
+import static java.util.stream.Collectors.toSet;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -7,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.verticles.fixture.PointsJob;
 import io.vertigrad.verticles.fixture.PointsProvider;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointWritten;
+import io.vertigrad.verticles.metrics.TrainingEvent.EpochTrained;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
@@ -19,9 +21,11 @@ import io.vertx.core.Deployable;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
@@ -96,6 +100,44 @@ final class TrainingJobTest extends PointsJob {
     assertTrue(refused.getMessage().contains("less than the 2 classes"), refused.getMessage());
   }
 
+  /** 64 samples for two workers are 8 batches of 4 each; async counts a version per batch. */
+  @ParameterizedTest
+  @CsvSource({"sync, 1", "async, 2"})
+  void shouldTellOfEachEpochWithItsMeanTrainingLoss(String strategy, int versionsPerStep) {
+    train(20, new JsonObject().put("name", strategy));
+
+    await(coordinator.result());
+    await(coordinator.stop("the test is over"));
+
+    // A worker of async that starts late may have no part in the first epoch.
+    List<EpochTrained> told =
+        events.stream()
+            .filter(EpochTrained.class::isInstance)
+            .map(EpochTrained.class::cast)
+            .toList();
+    assertEquals(Set.of(1L, 2L), told.stream().map(EpochTrained::epoch).collect(toSet()));
+    for (EpochTrained epoch : told) {
+      assertEquals(epoch.epoch() * 8 * versionsPerStep, epoch.version());
+      assertEquals(100, epoch.accuracy(), "every label is 1");
+      assertTrue(epoch.seconds() > 0);
+      if (strategy.equals("sync")) {
+        int last = (int) epoch.version();
+        assertEquals(32, epoch.samples());
+        assertEquals(meanLoss(last - 8, last), epoch.loss(), 1e-4);
+      }
+    }
+    assertTrue(strategy.equals("async") || told.size() == 4, told.toString());
+  }
+
+  /** {@code 3/2 (w - x)^2} of three coordinates, each step at the parameters before it. */
+  private static double meanLoss(int from, int to) {
+    return IntStream.range(from, to)
+        .mapToDouble(step -> PointsProvider.COORDINATE - coordinateAfter(step))
+        .map(distance -> 1.5 * distance * distance)
+        .average()
+        .orElseThrow();
+  }
+
   @Test
   void shouldTestEachVersionThatIsDueBeforeTrainingGoesOn() {
     job.put("evaluator", new JsonObject().put("every", 5).put("blocking", true));
@@ -146,17 +188,17 @@ final class TrainingJobTest extends PointsJob {
   @Tag("slow")
   void shouldTestOnWhenAWorkerIsReplacedThatIsHeldForATest(String strategy) {
     job.getJsonObject("exchange").put("partitionElements", 1);
-    job.put("evaluator", new JsonObject().put("every", 2).put("blocking", true));
-    train(2_000, new JsonObject().put("name", strategy));
-    Awaitility.await().until(() -> tests().size() > 10);
+    job.put("evaluator", new JsonObject().put("every", 4_000).put("blocking", true));
+    train(10_000, new JsonObject().put("name", strategy));
+    Awaitility.await().until(() -> !tests().isEmpty());
 
     await(vertx.undeploy(workers.get(1)));
     deploy(new WorkerVerticle());
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    int versions = strategy.equals("sync") ? 2_000 : 4_000;
-    assertEquals(due(2, versions).size(), tests().size());
+    int versions = strategy.equals("sync") ? 10_000 : 20_000;
+    assertEquals(due(4_000, versions).size(), tests().size());
     assertTrue(events.stream().noneMatch(EvaluationSkipped.class::isInstance));
   }
 

@@ -1,0 +1,140 @@
+package io.vertigrad.launcher.run;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.TrainingEvent.EpochTrained;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Epochs of 10 rounds of two workers. */
+final class EpochLogTest {
+
+  @TempDir private Path folder;
+  private final List<String> trouble = new ArrayList<>();
+  private Path file;
+  private EpochLog log;
+
+  @BeforeEach
+  void begin() {
+    file = folder.resolve("epochs.log");
+    log = log("{'everyEpochs': 1}");
+  }
+
+  @Test
+  void shouldWriteALineWhenTheLastWorkerAndTheTestAreThere() throws IOException {
+    trained(0, 1, 2.0, 0.5);
+    tested(10, 50);
+    assertEquals(List.of(), lines());
+
+    trained(1, 1, 1.0, 0.75);
+
+    assertEquals(List.of("1 0.750 1.5000 50.00"), lines());
+  }
+
+  @Test
+  void shouldAddUpTheSecondsOfTheSlowest() throws IOException {
+    for (int epoch = 1; epoch <= 2; epoch++) {
+      trained(0, epoch, 1, epoch);
+      trained(1, epoch, 1, 3 - epoch);
+      tested(10 * epoch, 60 + epoch);
+    }
+
+    assertEquals(List.of("1 2.000 1.0000 61.00", "2 4.000 1.0000 62.00"), lines());
+  }
+
+  @Test
+  void shouldNotTakeATestOfAnotherVersionForThatOfTheEpoch() throws IOException {
+    trained(0, 1, 1, 1);
+    trained(1, 1, 1, 1);
+
+    tested(11, 70);
+
+    assertEquals(List.of("1 1.000 1.0000 nan"), lines());
+  }
+
+  @Test
+  void shouldNotWaitForATestThatWasGivenUp() throws IOException {
+    trained(0, 1, 1, 1);
+    trained(1, 1, 1, 1);
+
+    log.record(new EvaluationSkipped(0, 10, "no evaluator takes part"));
+
+    assertEquals(List.of("1 1.000 1.0000 nan"), lines());
+  }
+
+  @Test
+  void shouldNotWaitForATestThatIsNotDueNorForAWorkerThatDied() throws IOException {
+    log = log("{'every': 7}");
+    trained(0, 1, 1, 1);
+    assertEquals(List.of(), lines());
+
+    log.record(new MemberLeft(0, "worker", 1, 0, "silent"));
+
+    assertEquals(List.of("1 1.000 1.0000 nan"), lines());
+  }
+
+  @Test
+  void shouldKeepTheOrderAndWriteWhatIsLeftAtTheEnd() throws IOException {
+    trained(0, 1, 1, 1);
+    trained(0, 2, 3, 1);
+    trained(1, 2, 3, 1);
+    tested(20, 80);
+    assertEquals(List.of("1 1.000 1.0000 nan", "2 2.000 3.0000 80.00"), lines());
+    trained(1, 1, 1, 1);
+    trained(0, 3, 5, 1);
+
+    log.close();
+
+    assertEquals("3 3.000 5.0000 nan", lines().get(2));
+    assertEquals(3, lines().size(), "a late report makes no second line");
+  }
+
+  @Test
+  void shouldAddTopKWhenAskedFor() throws IOException {
+    log = log("{'everyEpochs': 1, 'topK': 5}");
+    trained(0, 1, 1, 1);
+    trained(1, 1, 1, 1);
+
+    log.record(new Evaluated(0, 10, 500, 1, 40, 5, 90.5, false, ""));
+
+    assertEquals(List.of("1 1.000 1.0000 40.00 90.50"), lines());
+  }
+
+  private void trained(int rank, int epoch, double loss, double seconds) {
+    log.record(new EpochTrained(0, rank, 0, epoch, 10L * epoch, 100, loss, 50, seconds));
+  }
+
+  private void tested(long version, double accuracy) {
+    log.record(new Evaluated(0, version, 500, 1, accuracy, false, ""));
+  }
+
+  private List<String> lines() throws IOException {
+    assertEquals(List.of(), trouble);
+    return Files.exists(file) ? Files.readAllLines(file) : List.of();
+  }
+
+  private EpochLog log(String evaluator) {
+    JsonObject job =
+        new JsonObject()
+            .put("steps", 30)
+            .put("workers", new JsonObject().put("batch", 10))
+            .put("resolved", new JsonObject().put("trainingSamples", 200))
+            .put("evaluator", new JsonObject(evaluator.replace('\'', '"')));
+    EpochLog made = new EpochLog(file, JobConfig.read("job.json", job), trouble::add);
+    made.record(new MemberJoined(0, "worker", 0, 0, "here"));
+    made.record(new MemberJoined(0, "worker", 1, 0, "here"));
+    return made;
+  }
+}
