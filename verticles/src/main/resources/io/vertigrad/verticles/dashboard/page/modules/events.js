@@ -1,7 +1,7 @@
 // What happened, newest first, in words.
 
 import { byId, element } from './dom.js';
-import { clock, count, duration, figure, many } from './format.js';
+import { clock, count, duration, many, seconds } from './format.js';
 
 const WORDS = {
   jobStarted: (e, run) => `started: ${e.strategy}, ${many(e.workers, run.trainer)}, ${many(e.servers, 'server')}, ${count(e.parameters)} parameters`,
@@ -9,11 +9,11 @@ const WORDS = {
   jobResumed: (e) => `resumed after a pause of ${duration(e.pausedMillis / 1000)}`,
   jobFinished: (e) => `finished at update ${count(e.version)}`,
   jobFailed: (e) => `failed: ${e.reason}`,
-  jobStopped: (e) => `stopped: ${e.reason}`,
+  jobStopped: (e) => (e.reason === 'interrupted' ? e.reason : `stopped: ${e.reason}`),
   memberJoined: (e, run) => `${run.called(e)} joined${again(e)} from ${e.node}`,
-  memberSuspected: (e, run) => `${run.called(e)} has been silent for ${figure(e.silentMillis / 1000)} s`,
+  memberSuspected: (e, run) => `${run.called(e)} has been silent for ${seconds(e.silentMillis / 1000)}`,
   stallFound: (e) =>
-    `${e.stillMillis === 0 ? 'training waits' : `no step for ${figure(e.stillMillis / 1000)} s`}, ` +
+    `${e.stillMillis === 0 ? 'training waits' : `no step for ${seconds(e.stillMillis / 1000)}`}, ` +
     `missing: ${e.missing}` +
     `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
   memberLeft: (e, run) => `${run.called(e)} left: ${e.reason}`,
@@ -23,7 +23,8 @@ const WORDS = {
   checkpointFailed: (e, run) => `checkpoint of ${keeper(e.shard, run)} failed: ${e.reason}`,
 };
 
-const BAD = ['jobFailed', 'updateRefused', 'checkpointFailed'];
+const END = ['jobFinished', 'jobFailed', 'jobStopped'];
+const BAD = ['jobFailed', 'jobStopped', 'updateRefused', 'checkpointFailed'];
 const DOUBTFUL = ['memberSuspected', 'stallFound', 'processRestarted'];
 
 export class Events {
@@ -46,7 +47,7 @@ function item(event, run) {
   const words = WORDS[event.type]?.(event, run) ?? event.type;
   return element(
     'li',
-    { class: tone(event) },
+    { class: tone(event), 'data-type': event.type },
     element('time', { datetime: new Date(event.timeMillis).toISOString() }, clock(event.timeMillis)),
     element('span', {}, words),
   );
@@ -55,7 +56,8 @@ function item(event, run) {
 function tone(event) {
   const orderly = /^(finished|stopped|joins again)$/.test(event.reason ?? '');
   const bad = BAD.includes(event.type) || (event.type === 'memberLeft' && !orderly);
-  return bad ? 'bad' : DOUBTFUL.includes(event.type) ? 'doubtful' : undefined;
+  const end = END.includes(event.type) ? 'end' : '';
+  return `${end} ${bad ? 'bad' : DOUBTFUL.includes(event.type) ? 'doubtful' : ''}`.trim() || undefined;
 }
 
 const keeper = (shard, run) => (run.trainer === 'stage' ? run.called({ role: 'worker', rank: shard }) : `shard ${shard}`);
