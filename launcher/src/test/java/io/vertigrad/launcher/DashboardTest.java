@@ -231,6 +231,11 @@ final class DashboardTest {
     browser.open(replay(events, 0));
     browser.await("the end", () -> browser.all("#events li").size() == events.size());
 
+    assertTrue(
+        browser
+            .text("#events")
+            .contains("ending at version 1,234: accuracy 90.13 % reached stop.accuracy, 90.0"),
+        browser.text("#events"));
     for (boolean dark : new boolean[] {false, true}) {
       browser.dark(dark);
       for (WebElement text : browser.all("#events li span, #events li time, #verdict")) {

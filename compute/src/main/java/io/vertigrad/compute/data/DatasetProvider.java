@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data;
 
+import io.vertigrad.codecs.settings.MissingClass;
 import io.vertigrad.codecs.settings.NamedClass;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -21,6 +22,16 @@ public interface DatasetProvider {
    */
   Dataset open(DataConfig config, Split split);
 
+  /**
+   * How many samples a split has; opens it unless a provider knows it without.
+   *
+   * @throws DataException as {@link #open} does
+   * @throws io.vertigrad.codecs.settings.SettingsException likewise
+   */
+  default long samples(DataConfig config, Split split) {
+    return open(config, split).size();
+  }
+
   /** Which half of a data set. */
   enum Split {
     TRAIN,
@@ -32,8 +43,14 @@ public interface DatasetProvider {
     return OpenDatasets.SHARED.open(config, split, loader, () -> load(config, split, loader));
   }
 
+  /** How many samples the split has of the data set that {@code config} names. */
+  static long samples(DataConfig config, Split split, ClassLoader loader) {
+    return find(config.name(), loader).samples(config, split);
+  }
+
   private static Dataset load(DataConfig config, Split split, ClassLoader loader) {
-    return find(config.name(), loader).open(config, split);
+    return MissingClass.named(
+        "data set " + config.name(), () -> find(config.name(), loader).open(config, split));
   }
 
   private static DatasetProvider find(String name, ClassLoader loader) {
@@ -45,9 +62,10 @@ public interface DatasetProvider {
             () ->
                 new DataException(
                     "data set '%s' is not known, expected one of: %s, or the class name of a %s"
-                        .formatted(
-                            name,
-                            String.join(", ", registered.keySet()),
-                            DatasetProvider.class.getSimpleName())));
+                            .formatted(
+                                name,
+                                String.join(", ", registered.keySet()),
+                                DatasetProvider.class.getSimpleName())
+                        + NamedClass.hint(name)));
   }
 }

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.coordinator.Decision.Announce;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
@@ -84,6 +85,12 @@ final class RosterNews {
 
   void resumed(long pausedMillis) {
     decisions.accept(new Announce(new JobResumed(now(), pausedMillis)));
+  }
+
+  void ending(EarlyEnd why) {
+    decisions.accept(
+        new Announce(
+            new JobEnding(now(), why.reason(), why.threshold(), why.value(), why.version())));
   }
 
   void finished(Progress progress) {

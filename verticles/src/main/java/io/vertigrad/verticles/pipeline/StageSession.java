@@ -105,6 +105,7 @@ final class StageSession implements GroupWork.Session {
         }
         news.accept(this);
         while (!stop.getAsBoolean() && !group.changed() && !mayStep()) {
+          endEarly();
           group.pause();
         }
       } catch (GroupChangedException changed) {
@@ -136,6 +137,14 @@ final class StageSession implements GroupWork.Session {
   private boolean mayStep() {
     boolean able = group.ready() && !finished() && !stop.getAsBoolean();
     return able && gate.open(version());
+  }
+
+  /** The job ends here, at a version that nobody took for the last. */
+  private void endEarly() {
+    if (group.ready() && gate.ended(version()) && !gate.resting() && !finished()) {
+      versions.ended(version());
+      gate.rest();
+    }
   }
 
   private void regroup() {

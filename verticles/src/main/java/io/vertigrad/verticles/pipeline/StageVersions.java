@@ -65,6 +65,12 @@ final class StageVersions {
     tests.ifPresent(stages -> stages.after(version));
   }
 
+  /** An early end was reached, by a version that was shown and tested like any other. */
+  void ended(long version) {
+    seat.show(version, replica.partitions(setting.job().exchange().type()));
+    tests.ifPresent(stages -> stages.end(version));
+  }
+
   /** The last version, and before that every one an evaluator may ask for. */
   private void show(long version) {
     JobConfig job = setting.job();

@@ -110,6 +110,7 @@ final class PeerSession implements GroupWork.Session {
         }
         news.accept(this);
         while (!stop.getAsBoolean() && !peers.regrouped() && !mayStep()) {
+          endEarly();
           strategy.idle();
           peers.pause();
         }
@@ -197,8 +198,17 @@ final class PeerSession implements GroupWork.Session {
   /** Shows readers every version the evaluator may ask for, and the last. */
   private void show() {
     long version = version();
-    if (finished() || version % plan.job().evaluator().every() == 0) {
+    boolean last = finished() || gate.ended(version);
+    if (last || version % plan.job().evaluator().every() == 0) {
       seat.publish(version, replica.vector().parameters());
+    }
+  }
+
+  /** The job ends here, at a version that readers were not shown. */
+  private void endEarly() {
+    if (!fresh && gate.ended(version()) && !gate.resting()) {
+      show();
+      gate.rest();
     }
   }
 

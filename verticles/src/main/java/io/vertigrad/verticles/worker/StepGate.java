@@ -13,12 +13,29 @@ public final class StepGate {
   private static final long LOOK_NANOS = 50_000_000;
 
   private final Doorbell bell = new Doorbell();
-  private volatile long holdFrom = Long.MAX_VALUE;
+  private volatile Pause word = Pause.NONE;
+  private volatile boolean resting;
   private long begun;
 
   /** True while a step at this version may begin. */
   public boolean open(long version) {
-    return version < holdFrom;
+    return version < word.holdFrom();
+  }
+
+  /** True when the job ends early, at this version or at one before. */
+  public boolean ended(long version) {
+    Pause newest = word;
+    return newest.ends() && version >= newest.holdFrom();
+  }
+
+  /** A worker that stays after an early end has shown what it holds. */
+  public void rest() {
+    resting = true;
+  }
+
+  /** True from then on. */
+  public boolean resting() {
+    return resting;
   }
 
   /**
@@ -38,7 +55,7 @@ public final class StepGate {
 
   /** Takes a pause over; the version to which the last step leads that was begun. */
   synchronized long obey(Pause pause) {
-    holdFrom = pause.holdFrom();
+    word = pause;
     bell.ring();
     return begun;
   }
@@ -46,5 +63,6 @@ public final class StepGate {
   /** Another incarnation begins, which has begun nothing. */
   synchronized void reset() {
     begun = 0;
+    resting = false;
   }
 }

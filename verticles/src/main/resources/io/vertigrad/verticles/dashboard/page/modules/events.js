@@ -1,12 +1,13 @@
 // What happened, newest first, in words.
 
 import { byId, element } from './dom.js';
-import { clock, count, duration, many, seconds } from './format.js';
+import { accuracy, clock, count, duration, many, seconds, testLoss } from './format.js';
 
 const WORDS = {
   jobStarted: (e, run) => `started: ${e.strategy}, ${many(e.workers, run.trainer)}, ${many(e.servers, 'server')}, ${count(e.parameters)} parameters`,
   jobPaused: () => 'paused',
   jobResumed: (e) => `resumed after a pause of ${duration(e.pausedMillis / 1000)}`,
+  jobEnding: (e) => `ending at version ${count(e.version)}: ${reached(e)} reached stop.${e.reason}, ${threshold(e)}`,
   jobFinished: (e) => `finished at update ${count(e.version)}`,
   jobFailed: (e) => `failed: ${e.reason}`,
   jobStopped: (e) => (e.reason === 'interrupted' ? e.reason : `stopped: ${e.reason}`),
@@ -59,6 +60,20 @@ function tone(event) {
   const end = END.includes(event.type) ? 'end' : '';
   return `${end} ${bad ? 'bad' : DOUBTFUL.includes(event.type) ? 'doubtful' : ''}`.trim() || undefined;
 }
+
+function reached({ reason, value }) {
+  switch (reason) {
+    case 'accuracy':
+      return `accuracy ${accuracy(value)}`;
+    case 'loss':
+      return `loss ${testLoss(value)}`;
+    default:
+      return `${duration(60 * value)} of training`;
+  }
+}
+
+/** As it is in the job file, whole numbers with a digit after the point. */
+const threshold = (e) => (Number.isInteger(e.threshold) ? e.threshold.toFixed(1) : String(e.threshold));
 
 const keeper = (shard, run) => (run.trainer === 'stage' ? run.called({ role: 'worker', rank: shard }) : `shard ${shard}`);
 const again = (event) => (event.incarnation > 0 ? ` again (incarnation ${event.incarnation})` : '');
