@@ -58,7 +58,8 @@ final class RunProcess {
   }
 
   private String said(int group) {
-    // It comes first, or after the line that says which port the cluster has instead of a taken one.
+    // It comes first, or after the line that says which port the cluster has instead of a taken
+    // one.
     return lines.stream()
         .map(ADDRESS::matcher)
         .filter(Matcher::find)

@@ -4,6 +4,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointWritten;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
@@ -148,6 +149,7 @@ final class RunStory {
         new CheckpointFailed(START + 8, 0, 50, "no space"),
         new JobPaused(START + 9),
         new JobResumed(START + 10, 1),
+        new EvaluationSkipped(START + 10, 50, "evaluator 0 is gone"),
         new JobEnding(START + 10, "accuracy", 90, 90.125, 1_234),
         new JobFinished(START + 11, 60, 60),
         new JobStopped(START + 12, "asked for on the dashboard"),

@@ -64,7 +64,7 @@ public final class FinalModel {
       return tested
           .filter(found -> isOf(snapshot, found))
           .map(found -> found.of(snapshot.hash()))
-          .orElseGet(() -> test(model, test, snapshot));
+          .orElseGet(() -> test(model, test, snapshot, job.evaluator().topK()));
     }
   }
 
@@ -100,18 +100,11 @@ public final class FinalModel {
     return reader.source().pull();
   }
 
-  private static Evaluated test(Model model, Dataset test, ParameterSnapshot snapshot) {
+  private static Evaluated test(Model model, Dataset test, ParameterSnapshot snapshot, int topK) {
     Score score = Score.NONE;
     for (Batch batch : SequentialBatches.all(test, BATCH)) {
-      score = score.plus(model.score(batch));
+      score = score.plus(model.score(batch, topK));
     }
-    return new Evaluated(
-        System.currentTimeMillis(),
-        snapshot.lowestVersion(),
-        score.samples(),
-        score.loss(),
-        score.accuracy(),
-        true,
-        snapshot.hash());
+    return Evaluated.of(snapshot.lowestVersion(), score, topK, true, snapshot.hash());
   }
 }

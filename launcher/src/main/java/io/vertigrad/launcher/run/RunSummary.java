@@ -30,6 +30,11 @@ public final class RunSummary {
     JsonObject versionsJson = new JsonObject();
     versions.forEach(versionsJson::put);
     JsonObject summary = new JsonObject();
+    if (tested.topK() > 0) {
+      summary.put("topK", tested.topK()).put("topAccuracy", tested.topAccuracy());
+    }
+    putKnown(summary, "trainingLoss", progress.trainingLoss());
+    putKnown(summary, "trainingAccuracy", progress.trainingAccuracy());
     if (progress.replicas().present()) {
       summary.put("replicas", progress.replicas().toJson());
     }
@@ -72,6 +77,12 @@ public final class RunSummary {
         .put("threshold", ending.threshold())
         .put("value", ending.value())
         .put("version", ending.version());
+  }
+
+  private static void putKnown(JsonObject summary, String key, double value) {
+    if (Double.isFinite(value)) {
+      summary.put(key, value);
+    }
   }
 
   /** Partition frames by outcome, over all servers. */

@@ -47,8 +47,13 @@ public final class ResultText {
     List<String> lines = new ArrayList<>();
     lines.add(
         EventText.format(
-            "accuracy %.2f %% on the whole test set (%,d samples), loss %.4f",
+            "accuracy %.2f %%%s on the whole test set (%,d samples), loss %.4f",
             summary.getDouble("accuracy"),
+            summary.containsKey("topK")
+                ? EventText.format(
+                    " (top %d %.2f %%)",
+                    summary.getInteger("topK"), summary.getDouble("topAccuracy"))
+                : "",
             summary.getInteger("testSamples"),
             summary.getDouble("loss")));
     lines.add(throughput(job, summary));

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.coordinator.Decision.Announce;
+import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
@@ -77,6 +78,10 @@ final class RosterNews {
                 parameters,
                 config.steps(),
                 config.lastVersion())));
+  }
+
+  void testSkipped(long version, String why) {
+    decisions.accept(new Announce(new EvaluationSkipped(now(), version, why)));
   }
 
   void paused() {

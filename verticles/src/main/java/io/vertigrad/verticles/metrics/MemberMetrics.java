@@ -138,6 +138,15 @@ final class MemberMetrics {
     return PRESENT.contains(values.getString("condition"));
   }
 
+  boolean tells(String key) {
+    return values.containsKey(key);
+  }
+
+  /** As {@link #number}, but NaN where an event said NaN, which is text in JSON. */
+  double value(String key) {
+    return "NaN".equals(values.getValue(key)) ? Double.NaN : number(key);
+  }
+
   double number(String key) {
     return values.getValue(key) instanceof Number number ? number.doubleValue() : 0;
   }

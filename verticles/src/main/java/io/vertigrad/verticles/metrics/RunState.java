@@ -22,7 +22,15 @@ final class RunState {
   private static final String PAUSED = "paused";
   private static final String PAUSED_SINCE = "pausedSinceMillis";
   private static final List<String> SUMMARIZED =
-      List.of("seconds", "samples", "samplesPerSecond", "accuracy", "testSamples", "version");
+      List.of(
+          "seconds",
+          "samples",
+          "samplesPerSecond",
+          "accuracy",
+          "topK",
+          "topAccuracy",
+          "testSamples",
+          "version");
 
   private final JsonObject values = new JsonObject().put("phase", "waiting");
   private boolean summarized;
@@ -39,6 +47,9 @@ final class RunState {
       most("samples", server.samples());
     } else if (event instanceof Evaluated tested) {
       values.put("testLoss", number(tested.loss())).put("accuracy", number(tested.accuracy()));
+      if (tested.topK() > 0) {
+        values.put("topK", tested.topK()).put("topAccuracy", number(tested.topAccuracy()));
+      }
       values.put("testedVersion", tested.version()).put("testSamples", tested.samples());
     } else if (event instanceof ReplicasAveraged averaged) {
       values.put("consensusDistance", number(averaged.consensusDistance()));
@@ -78,8 +89,9 @@ final class RunState {
    * What the workers do together.
    *
    * @param loss mean of their training losses; NaN when there is none
+   * @param accuracy likewise of their training accuracies, in percent
    */
-  void workers(double samplesPerSecond, double samples, double loss) {
+  void workers(double samplesPerSecond, double samples, double loss, double accuracy) {
     if (summarized) {
       return;
     }
@@ -87,6 +99,9 @@ final class RunState {
     values.put("samplesPerSecond", samplesPerSecond);
     if (Double.isFinite(loss)) {
       values.put("loss", loss);
+    }
+    if (Double.isFinite(accuracy)) {
+      values.put("trainingAccuracy", accuracy);
     }
   }
 

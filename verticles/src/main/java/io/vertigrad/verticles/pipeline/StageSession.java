@@ -189,7 +189,7 @@ final class StageSession implements GroupWork.Session {
     tally.computed(setting.sizes().epoch(step), work.computedNanos());
     tally.moved(averaged - begun, group.traffic());
     int counted = replica.model().hasLoss() ? setting.sizes().of(step) : 0;
-    tally.stepped(counted, work.loss(), version());
+    tally.stepped(counted, work.loss(), work.correct(), version());
     versions.reached(version());
   }
 

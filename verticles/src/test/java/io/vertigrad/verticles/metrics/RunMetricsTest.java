@@ -98,6 +98,10 @@ final class RunMetricsTest {
     assertEquals("{\"0\":20}", member(rejoined, "worker", 0).getJsonObject("staleness").encode());
     assertEquals(40, member(rejoined, "server", 0).getLong("applied"));
 
+    JsonObject alone = advance(List.of(RunStory.progress(RunStory.START + 2_050, 1, 0, 20)));
+    assertEquals(
+        0.1, alone.getJsonObject("state").getDouble("loss"), 1e-9, "worker 0 told none since");
+
     JsonObject after =
         advance(
             List.of(
