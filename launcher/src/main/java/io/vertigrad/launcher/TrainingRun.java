@@ -54,6 +54,7 @@ final class TrainingRun {
   private volatile boolean interrupted;
   private String joinAddress;
   private Deployment deployment;
+  private Optional<MetricsVerticle> metrics = Optional.empty();
 
   /**
    * A run that has not begun.
@@ -131,11 +132,10 @@ final class TrainingRun {
 
   private void showDashboard() {
     String token = Dashboard.token();
+    MetricsVerticle source = new MetricsVerticle(token, directory.path().toString());
     String url =
-        Await.result(
-            Dashboard.start(vertx, job, new MetricsVerticle(token)),
-            START_SECONDS,
-            "starting the dashboard");
+        Await.result(Dashboard.start(vertx, job, source), START_SECONDS, "starting the dashboard");
+    metrics = Optional.of(source);
     Dashboard.otherPort(job.dashboard().port(), url).ifPresent(monitor::say);
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
@@ -182,6 +182,7 @@ final class TrainingRun {
     }
     JsonObject summary = RunSummary.of(job, monitor.progress(), last, Versions.all());
     directory.write(directory.summary(), summary);
+    Await.result(tellDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
     monitor.close();
     display.conclude(ResultText.closing(job, directory, summary), summary);
   }
@@ -200,14 +201,22 @@ final class TrainingRun {
     Vertx closing = vertx;
     vertx = null;
     Future<Void> left =
-        coordinating ? coordinator.stop("the run is over") : Future.succeededFuture();
+        coordinating
+            ? coordinator.stop(interrupted ? "interrupted" : "the run is over")
+            : Future.succeededFuture();
     Future<Void> stopped =
-        left.eventually(() -> deployment == null ? Future.succeededFuture() : deployment.stop())
+        left.eventually(() -> tellDashboard(Optional.empty()))
+            .eventually(() -> deployment == null ? Future.succeededFuture() : deployment.stop())
             .eventually(closing::close);
     Await.farewell(stopped, STOP_SECONDS, "stopping");
     timeline.close();
     monitor.close();
     display.close();
+  }
+
+  /** How the run ended, before its server goes. */
+  private Future<Void> tellDashboard(Optional<JsonObject> summary) {
+    return metrics.map(told -> told.conclude(summary)).orElseGet(Future::succeededFuture);
   }
 
   private static void forget(Thread hook) {

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.logging.Level;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Assumptions;
@@ -95,6 +96,73 @@ final class Browser implements AutoCloseable {
 
   void await(String what, Callable<Boolean> condition) {
     Awaitility.await(what).atMost(LIMIT).ignoreExceptions().until(condition);
+  }
+
+  /**
+   * Where a chart shows nothing of a line between its first pixel and its last: the lengths of its
+   * gaps, as shares of the line's, those below 3 % left out.
+   *
+   * @param chart selector of what the canvas is in
+   * @param rgb of the line
+   */
+  List<Double> gaps(String chart, int... rgb) {
+    Object found =
+        run(
+            """
+            const canvas = document.querySelector(arguments[0] + ' canvas');
+            const [r, g, b] = arguments[1];
+            const { width, height } = canvas;
+            const copy = Object.assign(document.createElement('canvas'), { width, height });
+            const context = copy.getContext('2d', { willReadFrequently: true });
+            context.drawImage(canvas, 0, 0);
+            const pixels = context.getImageData(0, 0, width, height).data;
+            const drawn = [];
+            for (let x = 0; x < width; x++) {
+              for (let y = 0; y < height; y++) {
+                const i = 4 * (y * width + x);
+                const far = Math.abs(pixels[i] - r) + Math.abs(pixels[i + 1] - g)
+                    + Math.abs(pixels[i + 2] - b);
+                if (far < 60 && pixels[i + 3] > 120) {
+                  drawn.push(x);
+                  break;
+                }
+              }
+            }
+            const length = drawn.at(-1) - drawn[0];
+            return drawn.slice(1).map((x, i) => (x - drawn[i]) / length).filter(gap => gap > 0.03);
+            """,
+            chart,
+            IntStream.of(rgb).boxed().toList());
+    return ((List<?>) found).stream().map(gap -> ((Number) gap).doubleValue()).toList();
+  }
+
+  /** Contrast of a text to what is behind it, as WCAG 2 defines it: from 1 to 21. */
+  double contrast(WebElement text) {
+    return ((Number)
+            run(
+                """
+                const channels = (color) => color.match(/[\\d.]+/g).map(Number);
+                const light = (color) => {
+                  const [r, g, b] = channels(color).slice(0, 3).map((c) => c / 255)
+                      .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+                  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+                };
+                let behind = arguments[0];
+                let ground;
+                do {
+                  ground = getComputedStyle(behind).backgroundColor;
+                  behind = behind.parentElement;
+                } while (channels(ground)[3] === 0);
+                const [low, high] = [light(getComputedStyle(arguments[0]).color), light(ground)]
+                    .sort((a, b) => a - b);
+                return (high + 0.05) / (low + 0.05);
+                """,
+                text))
+        .doubleValue();
+  }
+
+  List<WebElement> all(String selector) {
+    return driver.findElements(By.cssSelector(selector));
   }
 
   void acceptQuestion() {

@@ -11,7 +11,9 @@ import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -24,21 +26,49 @@ final class ComparePageTest {
   private static final String HOSTILE = "<img src=x onerror=\"window.hacked=1\"><b>'&amp;";
 
   @TempDir private Path folder;
-  private Browser browser;
+  private static Browser browser;
   private Vertx vertx;
 
-  @BeforeEach
-  void startBrowser() {
+  @BeforeAll
+  static void startBrowser() {
     browser = Browser.start();
+  }
+
+  @AfterAll
+  static void closeBrowser() {
+    if (browser != null) {
+      browser.close();
+    }
+  }
+
+  @BeforeEach
+  void begin() {
+    browser.forget();
     vertx = Vertx.vertx();
   }
 
   @AfterEach
-  void endEverything() {
-    if (browser != null) {
-      browser.close();
-      Await.result(vertx.close(), 20, "closing");
+  void end() {
+    Await.result(vertx.close(), 20, "closing");
+  }
+
+  @Test
+  void shouldDrawNoLineWhereNothingWasMeasured() throws Exception {
+    List<FinishedRun> runs =
+        List.of(
+            FinishedRun.read(RunStory.folder(folder, "gaps", RunStory.withGaps())),
+            FinishedRun.read(RunStory.folder(folder, "whole", RunStory.of("a pid 1", "finished"))));
+    browser.open(page(runs));
+    browser.await("the page", () -> browser.has("body[data-ready]"));
+    browser.run("document.querySelector('[name=axis][value=time]').click()");
+
+    for (String chart : List.of("#training", "#loss", "#accuracy")) {
+      List<Double> gaps = browser.gaps(chart, 0, 114, 178);
+      assertEquals(1, gaps.size(), chart + gaps);
+      assertEquals(0.2, gaps.get(0), 0.04, chart);
+      assertEquals(List.of(), browser.gaps(chart, 217, 138, 0), chart);
     }
+    assertEquals(List.of(), browser.complaints());
   }
 
   @Test
@@ -100,6 +130,10 @@ final class ComparePageTest {
         List.of(
             FinishedRun.read(RunStory.folder(folder, one, events)),
             FinishedRun.read(RunStory.folder(folder, other, events.subList(0, 83))));
+    return page(runs);
+  }
+
+  private String page(List<FinishedRun> runs) {
     return Await.result(
         ComparisonPage.start(vertx, 0, runs, ComparisonTable.of(runs)), 20, "the page");
   }

@@ -4,16 +4,24 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.Addresses;
 import io.vertigrad.launcher.cluster.PortProbe;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.EventPublisher;
+import io.vertigrad.verticles.metrics.MetricsVerticle;
 import io.vertigrad.verticles.metrics.ReplayVerticle;
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertx.core.Deployable;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -24,12 +32,20 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.openqa.selenium.WebElement;
 
 /** The page, in a real browser; screenshots stay in {@code target/screenshots}. */
 @Tag("slow")
 final class DashboardTest {
 
   private static final String HOSTILE = "<img src=x onerror=\"window.hacked=1\"><b>'&amp;";
+
+  private static final int[] BLUE = {0, 114, 178};
+  private static final int[] ORANGE = {217, 138, 0};
+  private static final int[] INK = {27, 30, 35};
+
+  /** Least contrast of a text, as WCAG 2 wants it (level AA). */
+  private static final double READABLE = 4.5;
 
   /** Points that a page has drawn after a while; one that comes late has them at once. */
   private static final int HISTORY = 25;
@@ -122,7 +138,196 @@ final class DashboardTest {
 
     assertEquals(1, run.exit(), run.output());
     assertTrue(run.output().contains("asked for on the dashboard"), run.output());
-    browser.await("its end", () -> browser.text("#line").contains("connection lost"));
+    browser.await("its end", () -> browser.text("#line").equals("stopped"));
+    String again = "To see it again: ./vertigrad replay " + folder.resolve("run");
+    assertTrue(browser.text("#verdict").contains(again), browser.text("#verdict"));
+  }
+
+  @Test
+  void shouldSayHowARunEndedWhenItsServerIsGoneAndAskNoMore() throws Exception {
+    MetricsVerticle source = new MetricsVerticle("", "runs/one day's work");
+    browser.open(page(source));
+    browser.await("the line", () -> browser.text("#line").equals("live"));
+    browser.run(
+        "window.retries = 0; const wait = window.setTimeout; window.setTimeout = (f, millis) => {"
+            + "window.retries += millis === 1000; return wait(f, millis); };");
+    RunStory.withGaps().forEach(new EventPublisher(vertx, new Addresses("story"))::publish);
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+    JsonObject summary = new JsonObject().put("samples", 15_552).put("seconds", 80.05);
+    summary.put("samplesPerSecond", 194.5).put("accuracy", 79.485).put("loss", 1.00005);
+    Await.result(source.conclude(Optional.of(summary.put("testSamples", 2_000))), 20, "the end");
+    String result =
+        "Finished: 15,552 samples in 80.1 s: 195 samples/s. Accuracy 79.49 % (2,000 test samples),"
+            + " loss 1.0001.";
+    browser.await("its result", () -> browser.text("#verdict").startsWith(result));
+
+    vertx.close().toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+
+    browser.await("how it ended", () -> browser.text("#line").equals("finished"));
+    assertEquals(0L, browser.run("return window.retries"));
+    assertEquals(
+        result + " To see it again: ./vertigrad replay 'runs/one day'\\''s work'",
+        browser.text("#verdict"));
+  }
+
+  @Test
+  void shouldDrawNoLineWhereNothingWasMeasured() throws Exception {
+    browser.open(replay(RunStory.withGaps(), 0));
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+    browser.screenshot("gaps", 1280);
+
+    for (String chart : List.of("#loss", "#rate")) {
+      assertGaps(browser.gaps(chart, BLUE), 0.2);
+      assertGaps(browser.gaps(chart, ORANGE), 0.2, 0.2);
+    }
+    assertGaps(browser.gaps("#accuracy", INK), 0.2);
+    // Over updates a pause takes no room, but those that worker 1 missed do: 20 of 81.
+    browser.run("document.querySelector('[name=axis][value=version]').click()");
+    assertGaps(browser.gaps("#loss", BLUE));
+    assertGaps(browser.gaps("#loss", ORANGE), 0.25);
+    // Without smoothing as with it, and with all of it.
+    browser.run("document.querySelector('[name=axis][value=time]').click()");
+    for (String smoothing : List.of("0", "0.98")) {
+      browser.run(
+          "const s = document.querySelector('#smoothing'); s.value = arguments[0];"
+              + "s.dispatchEvent(new Event('input'))",
+          smoothing);
+      assertGaps(browser.gaps("#loss", ORANGE), 0.2, 0.2);
+    }
+  }
+
+  @Test
+  void shouldDrawNoLineOverAGapInTheHistoryThatALatecomerGets() throws Exception {
+    browser.open(page(new Snapshot()));
+    browser.await("the history", () -> points() == 80);
+
+    assertGaps(browser.gaps("#loss", BLUE), 0.2);
+    assertEquals("running", browser.text("#phase"));
+  }
+
+  @Test
+  void shouldCountOnWhenAWorkerJoinsAgainAndTellNothingOfItsDeadProcess() throws Exception {
+    browser.open(replay(RunStory.withGaps(), 0));
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+    // 81 steps of worker 0; of worker 1 51 before it died, and 11 since it joined again.
+    assertEquals("81", browser.text("#staleness .histogram:nth-child(1) .value"));
+    assertEquals("62", browser.text("#staleness .histogram:nth-child(2) .value"));
+
+    List<Long> counts = gradientsFrameByFrame();
+    assertEquals(counts.stream().sorted().toList(), counts, "it never falls");
+
+    slide("56");
+    browser.await("a dead worker", () -> has("worker 1", "lost"));
+    assertEquals("", browser.text("#split .split:nth-child(2) .parts"));
+    List<String> cells =
+        browser.all("#nodes tr[data-lost] td").stream().map(e -> e.getText()).toList();
+    assertEquals(List.of("a pid 3", "worker 1 (lost)", "–", "–", "–", "–", "–", "–"), cells);
+    assertTrue(browser.text("#nodes tbody").contains("1.5 of 2"), "worker 0 lives");
+  }
+
+  @Test
+  void shouldWriteEveryKindOfEventSoThatItCanBeRead() throws Exception {
+    List<TrainingEvent> events = RunStory.ofEveryKind();
+    browser.open(replay(events, 0));
+    browser.await("the end", () -> browser.all("#events li").size() == events.size());
+
+    assertTrue(
+        browser
+            .text("#events")
+            .contains("ending at version 1,234: accuracy 90.13 % reached stop.accuracy, 90.0"),
+        browser.text("#events"));
+    for (boolean dark : new boolean[] {false, true}) {
+      browser.dark(dark);
+      for (WebElement text : browser.all("#events li span, #events li time, #verdict")) {
+        assertReadable(text, text.getText());
+      }
+      for (String phase :
+          List.of("waiting", "running", "paused", "finished", "failed", "stopped", "interrupted")) {
+        browser.run("document.querySelector('#phase').dataset.phase = arguments[0]", phase);
+        assertReadable(browser.all("#phase").get(0), phase);
+      }
+      for (String line : List.of("connecting", "connected", "lost", "replay", "finished")) {
+        browser.run("document.querySelector('#line').dataset.state = arguments[0]", line);
+        assertReadable(browser.all("#line").get(0), line);
+      }
+    }
+  }
+
+  private void assertReadable(WebElement text, String what) {
+    double contrast = browser.contrast(text);
+    assertTrue(contrast >= READABLE, "%s: %.2f to 1".formatted(what, contrast));
+  }
+
+  private static void assertGaps(List<Double> found, double... expected) {
+    assertEquals(expected.length, found.size(), found::toString);
+    for (int i = 0; i < expected.length; i++) {
+      assertEquals(expected[i], found.get(i), 0.04, found::toString);
+    }
+  }
+
+  /** How many gradients the page says were applied, at every third moment of a replay. */
+  private static List<Long> gradientsFrameByFrame() {
+    Object counts =
+        browser.run(
+            """
+            const slider = document.querySelector('#frame');
+            const drawn = () => new Promise((done) =>
+                requestAnimationFrame(() => requestAnimationFrame(done)));
+            return (async () => {
+              const counts = [];
+              for (let frame = 0; frame <= slider.max; frame += 3) {
+                slider.value = frame;
+                slider.dispatchEvent(new Event('input'));
+                await drawn();
+                counts.push([...document.querySelectorAll('#staleness .histogram .value')]
+                    .reduce((sum, value) => sum + Number(value.textContent), 0));
+              }
+              return counts;
+            })();
+            """);
+    return ((List<?>) counts).stream().map(count -> ((Number) count).longValue()).toList();
+  }
+
+  /** What a page that comes late is told: one worker, averages of several reports, and a pause. */
+  private static final class Snapshot extends VerticleBase {
+
+    @Override
+    public Future<?> start() {
+      JsonObject history = new JsonObject();
+      for (String column :
+          List.of("timeMillis", "version", "loss", "samplesPerSecond", "segment")) {
+        history.put(column, new JsonArray());
+      }
+      for (int second = 1; second <= 100; second++) {
+        if (second <= 40 || second > 60) {
+          history.getJsonArray("timeMillis").add(1_000L * second);
+          history.getJsonArray("version").add(second);
+          history.getJsonArray("loss").add(3 + 1.0 / second);
+          history.getJsonArray("samplesPerSecond").add(100);
+          history.getJsonArray("segment").add(second <= 40 ? 0 : 1);
+        }
+      }
+      JsonObject worker = new JsonObject().put("role", "worker").put("rank", 0);
+      JsonObject state = new JsonObject().put("phase", "running").put("startedMillis", 0);
+      JsonObject run = new JsonObject().put("config", new JsonObject()).put("workers", 1);
+      JsonObject snapshot =
+          new JsonObject()
+              .put("schema", 1)
+              .put("kind", "snapshot")
+              .put("job", "story")
+              .put("number", 9)
+              .put("timeMillis", 100_000)
+              .put("state", state.put("version", 100))
+              .put("members", JsonArray.of(worker.put("condition", "up")))
+              .put("tests", new JsonArray())
+              .put("events", new JsonArray())
+              .put("run", run.put("servers", 1))
+              .put("history", new JsonObject().put("worker 0", history));
+      return vertx
+          .eventBus()
+          .consumer(new Addresses("story").metricsRequests(), asked -> asked.reply(snapshot))
+          .completion();
+    }
   }
 
   @Test
@@ -228,12 +433,18 @@ final class DashboardTest {
   private String replay(List<TrainingEvent> events, int port) throws IOException {
     Path file = folder.resolve("story.jsonl");
     RunStory.write(file, events);
+    return page(new ReplayVerticle(file), port);
+  }
+
+  private String page(Deployable source) {
+    return page(source, 0);
+  }
+
+  private String page(Deployable source, int port) {
     JsonObject job = new JsonObject().put("job", "story");
     job.put("dashboard", new JsonObject().put("port", port));
     return Await.result(
-        Dashboard.start(vertx, JobConfig.read("story", job), new ReplayVerticle(file)),
-        20,
-        "the replay");
+        Dashboard.start(vertx, JobConfig.read("story", job), source), 20, "the page");
   }
 
   private void slide(String frame) {

@@ -58,8 +58,14 @@ final class RunProcess {
   }
 
   private String said(int group) {
-    Matcher first = ADDRESS.matcher(lines.isEmpty() ? "" : lines.get(0));
-    return first.find() ? first.group(group) : "";
+    // It comes first, or after the line that says which port the cluster has instead of a taken
+    // one.
+    return lines.stream()
+        .map(ADDRESS::matcher)
+        .filter(Matcher::find)
+        .map(found -> found.group(group))
+        .findFirst()
+        .orElse("");
   }
 
   private void read() {

@@ -1,10 +1,24 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
+import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointWritten;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStopped;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberVitals;
+import io.vertigrad.verticles.metrics.TrainingEvent.ProcessRestarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.StallFound;
+import io.vertigrad.verticles.metrics.TrainingEvent.UpdateRefused;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -52,6 +66,94 @@ final class RunStory {
     }
     events.add(new MemberLeft(START + 62_000, "worker", 0, 0, reason));
     return events;
+  }
+
+  /**
+   * A hundred seconds of two workers with a report a second each: between the 40th and the 60th the
+   * job is paused, between the 70th and the 90th worker 1 is dead. Both tell their vitals.
+   */
+  static List<TrainingEvent> withGaps() {
+    List<TrainingEvent> events = new ArrayList<>();
+    events.add(new MemberJoined(START, "server", 0, 0, "a pid 1"));
+    events.add(new MemberJoined(START, "worker", 0, 0, "a pid 2"));
+    events.add(new MemberJoined(START, "worker", 1, 0, "a pid 3"));
+    events.add(new JobStarted(START, "async", 2, 1, 1_960, 100, 200));
+    for (int second = 1; second <= 100; second++) {
+      long now = START + 1_000L * second;
+      if (second == 41) {
+        events.add(new JobPaused(now - 999));
+      } else if (second == 60) {
+        events.add(new JobResumed(now - 1_000, 18_999));
+      }
+      if (second == 71) {
+        events.add(new MemberLeft(now - 1, "worker", 1, 0, "its process ended"));
+      } else if (second == 90) {
+        events.add(new MemberJoined(now - 1, "worker", 1, 1, "a pid 4"));
+      }
+      if (second <= 40 || second >= 60) {
+        int step = second <= 40 ? second : second - 19;
+        events.add(report(now, 0, 0, step, step));
+        events.add(vitals(now, 0, 0));
+        if (second <= 70) {
+          events.add(report(now, 1, 0, step, step));
+          events.add(vitals(now, 1, 0));
+        } else if (second >= 90) {
+          events.add(report(now, 1, 1, second - 89, step));
+        }
+        events.add(new Evaluated(now, step, 500, 1 + 1.0 / step, 39 + step / 2.0, false, "00"));
+      }
+    }
+    events.add(new JobFinished(START + 100_000, 81, 81 * 192));
+    return events;
+  }
+
+  /** A report of two workers whose curves lie apart. */
+  private static WorkerProgress report(long now, int rank, int incarnation, int step, int version) {
+    return new WorkerProgress(
+        now,
+        rank,
+        incarnation,
+        step,
+        version,
+        0,
+        (rank + 1) * 64L * step,
+        3 + rank + 1.0 / step,
+        0.7 * step,
+        0.2 * step,
+        0.1 * step,
+        1_000L * step,
+        0,
+        2_000L * step,
+        Map.of(rank, (long) step),
+        Map.of(0, 1_000L * step),
+        Map.of(0, 2_000L * step));
+  }
+
+  private static MemberVitals vitals(long now, int rank, int incarnation) {
+    String node = "a pid " + (2 + rank);
+    return new MemberVitals(
+        now, "worker", rank, incarnation, node, 1.5, 2, 10, 20, 30, 40, 0.5, 1.5);
+  }
+
+  /** One event of each kind that the page lists. */
+  static List<TrainingEvent> ofEveryKind() {
+    return List.of(
+        new MemberJoined(START, "worker", 0, 0, "a pid 1"),
+        new JobStarted(START + 1, "sync", 1, 1, 1_960, 60, 60),
+        new MemberSuspected(START + 2, "worker", 0, 0, 3_000),
+        new StallFound(START + 3, 17, 15_100, "worker 1", "shard 0 waits", "worker 0: trains"),
+        new MemberLeft(START + 4, "worker", 0, 0, "its process ended"),
+        new ProcessRestarted(START + 5, "worker-0", 1, 3, "worker-0 ended"),
+        new UpdateRefused(START + 6, 0, 0, 5, 1, "holds NaN"),
+        new CheckpointWritten(START + 7, 0, 50, "checkpoint-50", 12),
+        new CheckpointFailed(START + 8, 0, 50, "no space"),
+        new JobPaused(START + 9),
+        new JobResumed(START + 10, 1),
+        new EvaluationSkipped(START + 10, 50, "evaluator 0 is gone"),
+        new JobEnding(START + 10, "accuracy", 90, 90.125, 1_234),
+        new JobFinished(START + 11, 60, 60),
+        new JobStopped(START + 12, "asked for on the dashboard"),
+        new JobFailed(START + 13, "worker 0 is gone"));
   }
 
   /** The folder of a run that came to its end, with these events. */

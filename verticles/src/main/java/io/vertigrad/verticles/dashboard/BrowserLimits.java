@@ -1,6 +1,8 @@
 package io.vertigrad.verticles.dashboard;
 
+import io.vertigrad.codecs.Addresses;
 import io.vertx.core.Handler;
+import io.vertx.core.json.JsonObject;
 import io.vertx.ext.bridge.BridgeEventType;
 import io.vertx.ext.web.handler.sockjs.BridgeEvent;
 import io.vertx.ext.web.handler.sockjs.SockJSSocket;
@@ -19,10 +21,28 @@ final class BrowserLimits implements Handler<BridgeEvent> {
 
   static final int SOCKETS = 256;
 
+  /** What a browser may listen to. */
+  static final String LISTENED = "metrics\\..+";
+
+  private static final String ADDRESS = "address";
+  private static final String DENIED = "access_denied";
+  private static final int FORBIDDEN = 403;
+  private static final Map<BridgeEventType, String> VERBS =
+      Map.of(
+          BridgeEventType.SEND, "send to",
+          BridgeEventType.PUBLISH, "publish to",
+          BridgeEventType.REGISTER, "listen to");
+
   private static final Logger LOG = LoggerFactory.getLogger(BrowserLimits.class);
 
   private final Map<SockJSSocket, BrowserSocket> sockets = new ConcurrentHashMap<>();
   private final EncodedOnce encoded = new EncodedOnce();
+  private final Addresses addresses;
+
+  /** {@code addresses} of the job whose page this is. */
+  BrowserLimits(Addresses addresses) {
+    this.addresses = addresses;
+  }
 
   @Override
   public void handle(BridgeEvent event) {
@@ -38,8 +58,8 @@ final class BrowserLimits implements Handler<BridgeEvent> {
         deliver(socket, event);
         event.tryComplete(false);
       }
-      case SEND, PUBLISH, REGISTER, SOCKET_PING ->
-          event.tryComplete(type != BridgeEventType.PUBLISH && mayAsk(socket));
+      case SOCKET_PING -> event.tryComplete(mayAsk(socket));
+      case SEND, PUBLISH, REGISTER -> decide(socket, event);
       default -> event.tryComplete(true);
     }
   }
@@ -57,6 +77,51 @@ final class BrowserLimits implements Handler<BridgeEvent> {
   private void deliver(SockJSSocket socket, BridgeEvent event) {
     BrowserSocket browser = sockets.get(socket);
     if (browser != null && !browser.write(encoded.of(event.getRawMessage()))) {
+      close(socket, "it does not read");
+    }
+  }
+
+  /**
+   * Passes on what is permitted. What is not is answered here, so that whoever waits is told; the
+   * bridge's own answer names no address, and clients find nobody to give it to. The event then
+   * stays open, which is how the bridge is kept from answering too.
+   */
+  private void decide(SockJSSocket socket, BridgeEvent event) {
+    if (!mayAsk(socket)) {
+      event.tryComplete(false);
+    } else if (permitted(event.type(), event.getRawMessage())) {
+      event.tryComplete(true);
+    } else {
+      deny(socket, event.type(), event.getRawMessage());
+    }
+  }
+
+  private boolean permitted(BridgeEventType type, JsonObject message) {
+    String address = String.valueOf(message.getValue(ADDRESS));
+    return switch (type) {
+      case SEND -> address.equals(addresses.metricsRequests());
+      case REGISTER -> address.matches(LISTENED);
+      default -> false;
+    };
+  }
+
+  private void deny(SockJSSocket socket, BridgeEventType type, JsonObject message) {
+    Object address = message.getValue(ADDRESS);
+    Object asker = message.getValue("replyAddress");
+    JsonObject answer =
+        new JsonObject()
+            .put("type", "err")
+            .put(ADDRESS, asker == null ? address : asker)
+            .put("failureType", DENIED)
+            .put("failureCode", FORBIDDEN)
+            .put(
+                "message",
+                "a browser may not %s %s; it may listen to metrics.<job> and send to %s"
+                    .formatted(
+                        VERBS.getOrDefault(type, "use"), address, addresses.metricsRequests()))
+            .put("body", DENIED);
+    BrowserSocket browser = sockets.get(socket);
+    if (browser != null && !browser.write(answer.toBuffer())) {
       close(socket, "it does not read");
     }
   }

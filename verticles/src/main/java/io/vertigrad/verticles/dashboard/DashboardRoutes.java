@@ -60,7 +60,7 @@ final class DashboardRoutes {
             .setMaxHandlersPerSocket(HANDLERS)
             .setMaxAddressLength(ADDRESS_LENGTH)
             .addInboundPermitted(new PermittedOptions().setAddress(addresses.metricsRequests()))
-            .addOutboundPermitted(new PermittedOptions().setAddressRegex("metrics\\..+"));
-    return SockJSHandler.create(vertx, transports).bridge(permitted, new BrowserLimits());
+            .addOutboundPermitted(new PermittedOptions().setAddressRegex(BrowserLimits.LISTENED));
+    return SockJSHandler.create(vertx, transports).bridge(permitted, new BrowserLimits(addresses));
   }
 }

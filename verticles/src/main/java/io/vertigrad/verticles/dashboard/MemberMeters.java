@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The meters of one member, which read whatever the view holds of it. Counters begin anew with an
- * incarnation, as those of a restarted process do.
+ * The meters of one member, which read whatever the view holds of it. Counters go on over all
+ * incarnations of its rank, and what nobody tells of it, as of a process that is gone, is NaN.
  */
 final class MemberMeters {
 
@@ -46,23 +46,23 @@ final class MemberMeters {
   private void process() {
     Tags who = tags.and("role", role);
     gauge("vertigrad.member.up", NO_UNIT, who, member -> JobView.present(member) ? 1 : 0);
-    gauge("vertigrad.member.cpu.cores", NO_UNIT, who, number("cores", 1));
-    gauge("vertigrad.member.heap.used", "bytes", who, number("heapBytes", 1));
-    gauge("vertigrad.member.heap.max", "bytes", who, number("heapLimitBytes", 1));
-    gauge("vertigrad.member.off.heap.used", "bytes", who, number("offHeapBytes", 1));
-    gauge("vertigrad.member.resident", "bytes", who, number("residentBytes", 1));
+    gauge("vertigrad.member.cpu.cores", NO_UNIT, who, known("cores", 1));
+    gauge("vertigrad.member.heap.used", "bytes", who, known("heapBytes", 1));
+    gauge("vertigrad.member.heap.max", "bytes", who, known("heapLimitBytes", 1));
+    gauge("vertigrad.member.off.heap.used", "bytes", who, known("offHeapBytes", 1));
+    gauge("vertigrad.member.resident", "bytes", who, known("residentBytes", 1));
     for (String quantile : new String[] {"50", "99"}) {
       gauge(
           "vertigrad.member.round.trip",
           "seconds",
           who.and("quantile", "0." + quantile.replace("50", "5")),
-          number("roundTripMillis" + quantile, MILLIS));
+          known("roundTripMillis" + quantile, MILLIS));
     }
   }
 
   private void worker() {
-    gauge("vertigrad.worker.version", NO_UNIT, tags, number("version", 1));
-    gauge("vertigrad.worker.loss", NO_UNIT, tags, number("loss", 1));
+    gauge("vertigrad.worker.version", NO_UNIT, tags, known("version", 1));
+    gauge("vertigrad.worker.loss", NO_UNIT, tags, known("loss", 1));
     counter("vertigrad.worker.steps", NO_UNIT, tags, number("step", 1));
     counter("vertigrad.worker.samples", NO_UNIT, tags, number("samples", 1));
     counter("vertigrad.worker.computing", "seconds", tags, number("secondsComputing", 1));
@@ -76,7 +76,7 @@ final class MemberMeters {
   }
 
   private void server() {
-    gauge("vertigrad.server.version", NO_UNIT, tags, number("version", 1));
+    gauge("vertigrad.server.version", NO_UNIT, tags, known("version", 1));
     Map.of(
             "applied", "applied",
             "late", "late",
@@ -106,9 +106,19 @@ final class MemberMeters {
         .register(registry);
   }
 
+  /** Of a counter. */
   private static ToDoubleFunction<JsonObject> number(String key, double factor) {
+    return number(key, factor, 0);
+  }
+
+  /** Of a gauge. */
+  private static ToDoubleFunction<JsonObject> known(String key, double factor) {
+    return number(key, factor, Double.NaN);
+  }
+
+  private static ToDoubleFunction<JsonObject> number(String key, double factor, double otherwise) {
     return member ->
-        member.getValue(key) instanceof Number number ? factor * number.doubleValue() : 0;
+        member.getValue(key) instanceof Number number ? factor * number.doubleValue() : otherwise;
   }
 
   /** Sum over all applied gradients of something that follows from their staleness. */

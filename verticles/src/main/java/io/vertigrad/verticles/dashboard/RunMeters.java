@@ -25,7 +25,7 @@ final class RunMeters implements AutoCloseable {
 
   private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
   private static final Set<String> PHASES =
-      Set.of("waiting", "running", "paused", "finished", "failed", "stopped");
+      Set.of("waiting", "running", "paused", "finished", "failed", "stopped", "interrupted");
   private static final double PERCENT = 100;
 
   private final PrometheusMeterRegistry registry =

@@ -5,13 +5,46 @@ import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 
-/** One rank of one role: whether its member is well, and what it said last. */
+/**
+ * One rank of one role: whether its member is well, and what it said last.
+ *
+ * <p>What a member counts begins at 0 with each incarnation; here the counters of all incarnations
+ * of the rank are added up, so that they never fall.
+ */
 final class MemberMetrics {
+
+  /** Earlier incarnations than these do not report any more. */
+  private static final int INCARNATIONS = 4;
+
+  private static final Set<String> PRESENT = Set.of("up", "suspect");
+  private static final Set<String> IN_GOOD_ORDER = Set.of("finished", "stopped", "joins again");
+
+  private static final List<String> VITALS =
+      List.of(
+          "cores",
+          "processors",
+          "heapBytes",
+          "heapLimitBytes",
+          "offHeapBytes",
+          "residentBytes",
+          "roundTripMillis50",
+          "roundTripMillis99");
+
+  private static final List<String> SHARES = List.of("computing", "exchanging", "waitingForData");
 
   private final JsonObject values = new JsonObject();
   private final Curve curve = new Curve();
+  private final TreeMap<Integer, JsonObject> counted = new TreeMap<>();
+  private JsonObject settled = new JsonObject();
+  private int settledIncarnation = -1;
+  private JsonObject freshPoint;
+  private boolean interrupted;
+  private boolean beginsSegment;
   private boolean changed;
 
   MemberMetrics(String role, int rank) {
@@ -19,19 +52,29 @@ final class MemberMetrics {
   }
 
   void joined(MemberJoined event) {
-    reset(event.incarnation());
+    begin(event.incarnation());
     put("node", event.node());
     condition("up", "");
   }
 
   void suspected(long silentMillis) {
     condition("suspect", "silent for %d ms".formatted(silentMillis));
+    interrupt();
   }
 
   void left(MemberLeft event) {
-    boolean inGoodOrder = event.reason().matches("finished|stopped|joins again");
+    boolean inGoodOrder = IN_GOOD_ORDER.contains(event.reason());
     condition(inGoodOrder ? "left" : "lost", event.reason());
     rest();
+    VITALS.forEach(this::remove);
+    if (!inGoodOrder) {
+      SHARES.forEach(this::remove);
+    }
+  }
+
+  /** Nothing is measured until its next report. */
+  void interrupt() {
+    interrupted = true;
   }
 
   boolean moving() {
@@ -47,34 +90,56 @@ final class MemberMetrics {
     put("receivedFromPerSecond", byPartner(Map.of()));
   }
 
-  /** Takes in whatever an event tells of this member; a sign of life. */
-  void heard(int incarnation, JsonObject event) {
+  /**
+   * Takes in whatever an event tells of this member; a sign of life.
+   *
+   * @param counters keys of the event that begin at 0 with each incarnation and never fall in it
+   */
+  void heard(int incarnation, JsonObject event, List<String> counters) {
+    count(incarnation, event, counters);
     if (incarnation < values.getInteger("incarnation", 0)) {
       return;
     }
-    reset(incarnation);
-    event.forEach(entry -> put(entry.getKey(), entry.getValue()));
+    begin(incarnation);
+    boolean gone = !present();
+    for (Map.Entry<String, Object> entry : event) {
+      if (!gone || !VITALS.contains(entry.getKey())) {
+        put(entry.getKey(), entry.getValue());
+      }
+    }
     if (values.getString("condition").equals("suspect")) {
       condition("up", "");
     }
   }
 
+  /** Its next report is the first after an interruption, if there was one. */
+  void reports() {
+    beginsSegment |= interrupted;
+    interrupted = false;
+  }
+
   void moved(WorkerProgress progress, WorkerRate rate) {
-    put("samplesPerSecond", rate.samplesPerSecond());
-    put("computing", rate.computing());
-    put("exchanging", rate.exchanging());
-    put("waitingForData", rate.waitingForData());
-    put("sentPerSecond", rate.sentPerSecond());
-    put("receivedPerSecond", rate.receivedPerSecond());
-    put("sentToPerSecond", byPartner(rate.sentTo()));
-    put("receivedFromPerSecond", byPartner(rate.receivedFrom()));
+    if (present()) {
+      put("samplesPerSecond", rate.samplesPerSecond());
+      put("computing", rate.computing());
+      put("exchanging", rate.exchanging());
+      put("waitingForData", rate.waitingForData());
+      put("sentPerSecond", rate.sentPerSecond());
+      put("receivedPerSecond", rate.receivedPerSecond());
+      put("sentToPerSecond", byPartner(rate.sentTo()));
+      put("receivedFromPerSecond", byPartner(rate.receivedFrom()));
+    }
     if (rate.samplesPerSecond() > 0) {
-      curve.add(progress.timeMillis(), progress.version(), rate.loss(), rate.samplesPerSecond());
+      draw(progress, rate);
     }
   }
 
   boolean present() {
-    return values.getString("condition").matches("up|suspect");
+    return PRESENT.contains(values.getString("condition"));
+  }
+
+  boolean tells(String key) {
+    return values.containsKey(key);
   }
 
   /** As {@link #number}, but NaN where an event said NaN, which is text in JSON. */
@@ -93,12 +158,38 @@ final class MemberMetrics {
     return taken;
   }
 
+  /** The point that its history got since the call before; null when there was none. */
+  JsonObject takeFreshPoint() {
+    JsonObject taken = freshPoint;
+    freshPoint = null;
+    return taken;
+  }
+
   JsonObject toJson() {
     return values.copy();
   }
 
   JsonObject history() {
     return curve.toJson();
+  }
+
+  private void draw(WorkerProgress progress, WorkerRate rate) {
+    if (!Double.isFinite(rate.loss())) {
+      return;
+    }
+    if (beginsSegment) {
+      curve.interrupt();
+      beginsSegment = false;
+    }
+    int segment =
+        curve.add(progress.timeMillis(), progress.version(), rate.loss(), rate.samplesPerSecond());
+    freshPoint =
+        new JsonObject()
+            .put("timeMillis", progress.timeMillis())
+            .put("version", progress.version())
+            .put("loss", Curve.rounded(rate.loss()))
+            .put("samplesPerSecond", Curve.rounded(rate.samplesPerSecond()))
+            .put("segment", segment);
   }
 
   /** Bytes per second, under the rank of whom they went to or came from. */
@@ -109,23 +200,84 @@ final class MemberMetrics {
     return json;
   }
 
+  /** Replaces the event's counters by the sums over all incarnations. */
+  private void count(int incarnation, JsonObject event, List<String> counters) {
+    if (counters.isEmpty() || incarnation <= settledIncarnation) {
+      return;
+    }
+    JsonObject mine = counted.computeIfAbsent(incarnation, fresh -> new JsonObject());
+    counters.forEach(key -> mine.put(key, event.getValue(key)));
+    while (counted.size() > INCARNATIONS) {
+      Map.Entry<Integer, JsonObject> oldest = counted.pollFirstEntry();
+      settled = sum(settled, oldest.getValue());
+      settledIncarnation = oldest.getKey();
+    }
+    boolean current = incarnation >= values.getInteger("incarnation", 0);
+    if (current && counted.size() == 1 && settled.isEmpty()) {
+      return;
+    }
+    JsonObject all = settled;
+    for (JsonObject each : counted.values()) {
+      all = sum(all, each);
+    }
+    event.mergeIn(all);
+    all.forEach(entry -> put(entry.getKey(), entry.getValue()));
+  }
+
+  /** Key by key; objects, of counts by staleness, likewise. */
+  private static JsonObject sum(JsonObject one, JsonObject other) {
+    JsonObject sums = one.copy();
+    other.forEach(entry -> sums.put(entry.getKey(), sum(one, entry)));
+    return sums;
+  }
+
+  private static Object sum(JsonObject one, Map.Entry<String, Object> added) {
+    Object before = one.getValue(added.getKey());
+    if (before == null) {
+      return added.getValue();
+    }
+    if (added.getValue() instanceof JsonObject counts) {
+      return sum((JsonObject) before, counts);
+    }
+    Number more = (Number) added.getValue();
+    return more instanceof Double || before instanceof Double
+        ? (Object) (((Number) before).doubleValue() + more.doubleValue())
+        : (Object) (((Number) before).longValue() + more.longValue());
+  }
+
   private void condition(String name, String reason) {
     put("condition", name);
     put("reason", reason);
   }
 
-  /** What an earlier incarnation had counted does not go on. */
-  private void reset(int incarnation) {
-    if (!Integer.valueOf(incarnation).equals(values.getInteger("incarnation"))) {
-      String role = values.getString("role");
-      int rank = values.getInteger("rank");
-      values.clear().put("role", role).put("rank", rank).put("condition", "up").put("reason", "");
-      put("incarnation", incarnation);
+  /** Of an earlier incarnation only the counters go on. */
+  private void begin(int incarnation) {
+    Integer before = values.getInteger("incarnation");
+    if (Integer.valueOf(incarnation).equals(before)) {
+      return;
+    }
+    JsonObject kept = new JsonObject();
+    counted.values().stream()
+        .flatMap(counters -> counters.fieldNames().stream())
+        .distinct()
+        .forEach(key -> kept.put(key, values.getValue(key)));
+    String role = values.getString("role");
+    int rank = values.getInteger("rank");
+    values.clear().put("role", role).put("rank", rank).put("condition", "up").put("reason", "");
+    values.mergeIn(kept);
+    put("incarnation", incarnation);
+    if (before != null) {
+      interrupt();
     }
   }
 
   private void put(String key, Object value) {
     values.put(key, value);
+    changed = true;
+  }
+
+  private void remove(String key) {
+    values.remove(key);
     changed = true;
   }
 }

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A finished run as the messages its dashboard would have had, at most {@value #FRAMES} of them,
@@ -18,8 +19,13 @@ record Recording(JsonObject beginning, List<JsonObject> frames) {
   static final int FRAMES = 1_500;
   private static final long SHORTEST_MILLIS = 333;
 
-  /** Reads {@code events.jsonl}; a torn last line, of a run that was killed, is left out. */
-  static Recording read(Path events, RunDescription run) throws IOException {
+  /**
+   * Reads {@code events.jsonl}; a torn last line, of a run that was killed, is left out.
+   *
+   * @param summary the run's {@code summary.json}, if it came to its end
+   */
+  static Recording read(Path events, RunDescription run, Optional<JsonObject> summary)
+      throws IOException {
     long[] span = {Long.MAX_VALUE, Long.MIN_VALUE};
     EventFile.forEach(
         events,
@@ -35,6 +41,7 @@ record Recording(JsonObject beginning, List<JsonObject> frames) {
     Window window = new Window(metrics, span[0], span[1]);
     EventFile.forEach(events, window::add);
     window.close();
+    summary.ifPresent(window::conclude);
     return new Recording(beginning, window.frames);
   }
 
@@ -51,7 +58,8 @@ record Recording(JsonObject beginning, List<JsonObject> frames) {
 
     Window(RunMetrics metrics, long firstMillis, long lastMillis) {
       this.metrics = metrics;
-      lengthMillis = Math.max(SHORTEST_MILLIS, (lastMillis - firstMillis) / FRAMES + 1);
+      // One frame is left for the summary.
+      lengthMillis = Math.max(SHORTEST_MILLIS, (lastMillis - firstMillis) / (FRAMES - 1) + 1);
       endMillis = firstMillis + lengthMillis;
     }
 
@@ -61,6 +69,11 @@ record Recording(JsonObject beginning, List<JsonObject> frames) {
         endMillis += lengthMillis;
       }
       events.add(event);
+    }
+
+    void conclude(JsonObject summary) {
+      metrics.summarize(summary);
+      frames.add(metrics.advance(List.of(), endMillis));
     }
 
     void close() {

@@ -1,14 +1,18 @@
 package io.vertigrad.verticles.metrics;
 
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.ToDoubleFunction;
 
 /**
@@ -17,11 +21,12 @@ import java.util.function.ToDoubleFunction;
  */
 public final class RunCurves {
 
-  private static final String[] TESTED = {"timeMillis", "version", "loss", "accuracy"};
+  private static final String[] TESTED = {"timeMillis", "version", "loss", "accuracy", "segment"};
 
   private final Curve losses = new Curve();
   private final TestCurve tests = new TestCurve();
   private final Map<Integer, WorkerProgress> reports = new LinkedHashMap<>();
+  private final Set<Integer> ranks = new HashSet<>();
   private long startedMillis;
 
   private RunCurves() {}
@@ -36,7 +41,7 @@ public final class RunCurves {
 
   /**
    * As JSON: {@code startedMillis}, and {@code training} and {@code tests}, columns of equal length
-   * each.
+   * each, with the {@code segment} of each point: no line goes from one to the next.
    */
   public JsonObject toJson() {
     JsonObject training = losses.toJson();
@@ -64,13 +69,36 @@ public final class RunCurves {
     } else if (event instanceof WorkerProgress worker && worker.samples() > 0) {
       // A stage that others follow counts no samples and knows no loss.
       report(worker);
+    } else if (event instanceof JobResumed) {
+      interruptTraining();
+      tests.interrupt();
+    } else if (event instanceof MemberJoined joined && joined.incarnation() > 0) {
+      cameBack(joined);
     }
   }
 
+  /** While one of several workers was away the others were measured. */
+  private void cameBack(MemberJoined joined) {
+    if (joined.role().equals("evaluator")) {
+      tests.interrupt();
+    } else if (joined.role().equals("worker") && ranks.equals(Set.of(joined.rank()))) {
+      interruptTraining();
+    }
+  }
+
+  private void interruptTraining() {
+    average();
+    losses.interrupt();
+  }
+
   private void report(WorkerProgress worker) {
-    if (reports.containsKey(worker.rank())) {
+    boolean late =
+        reports.values().stream()
+            .anyMatch(r -> worker.timeMillis() - r.timeMillis() > Curve.SHORTEST_GAP_MILLIS);
+    if (late || reports.containsKey(worker.rank())) {
       average();
     }
+    ranks.add(worker.rank());
     reports.put(worker.rank(), worker);
   }
 

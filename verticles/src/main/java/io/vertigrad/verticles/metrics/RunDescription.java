@@ -13,16 +13,26 @@ import io.vertx.core.json.JsonObject;
  * @param servers how many there should be; 0 in a job whose workers exchange among themselves
  * @param lockstep true when workers move in rounds and wait for each other
  * @param controllable true when a page with the token may stop it, and so on
+ * @param folder where it is recorded, as its command printed it; empty when nobody said
  */
 record RunDescription(
-    String job, JobConfig config, int servers, boolean lockstep, boolean controllable) {
+    String job,
+    JobConfig config,
+    int servers,
+    boolean lockstep,
+    boolean controllable,
+    String folder) {
 
   static RunDescription of(JobConfig job, boolean controllable) {
+    return of(job, controllable, "");
+  }
+
+  static RunDescription of(JobConfig job, boolean controllable, String folder) {
     StrategyFactory strategy =
         StrategyProviders.configure(job.strategy(), RunDescription.class.getClassLoader());
     int servers = strategy.servers(job.servers().count());
     return new RunDescription(
-        job.addresses().job(), job, servers, strategy.lockstep(), controllable);
+        job.addresses().job(), job, servers, strategy.lockstep(), controllable, folder);
   }
 
   JsonObject toJson() {
@@ -33,6 +43,9 @@ record RunDescription(
             .put("servers", servers)
             .put("lockstep", lockstep)
             .put("controllable", controllable);
+    if (!folder.isEmpty()) {
+      json.put("folder", folder);
+    }
     if (servers == 0) {
       json.put("links", Links.of(config));
     }

@@ -32,6 +32,21 @@ final class RunMetrics {
 
   private static final int MEMBERS = 1_024;
 
+  private static final List<String> WORKER_COUNTERS =
+      List.of(
+          "step",
+          "samples",
+          "secondsComputing",
+          "secondsExchanging",
+          "secondsWaitingForData",
+          "bytesSent",
+          "bytesSaved",
+          "bytesReceived",
+          "staleness");
+
+  private static final List<String> SERVER_COUNTERS =
+      List.of("applied", "late", "duplicate", "tooStale", "refused");
+
   private final RunDescription run;
   private final RunState state = new RunState();
   private final Map<String, MemberMetrics> members = new LinkedHashMap<>();
@@ -62,10 +77,24 @@ final class RunMetrics {
         .map(MemberMetrics::takeChanged)
         .filter(Objects::nonNull)
         .forEach(changed::add);
+    JsonObject points = new JsonObject();
+    members.forEach(
+        (name, member) -> {
+          JsonObject point = member.takeFreshPoint();
+          if (point != null) {
+            points.put(name, point);
+          }
+        });
     return message("delta", timeMillis)
         .put("members", changed)
+        .put("history", points)
         .put("tests", tests.takeFresh())
         .put("events", chronicle.takeFresh());
+  }
+
+  /** The run is over, and this is its {@code summary.json}; the next delta tells. */
+  void summarize(JsonObject summary) {
+    state.summarize(summary);
   }
 
   /** Everything up to the last delta. */
@@ -101,15 +130,18 @@ final class RunMetrics {
     state.apply(event);
     if (event instanceof JobResumed resumed) {
       book.resumed(resumed.timeMillis());
+      members.values().forEach(MemberMetrics::interrupt);
+      tests.interrupt();
     }
     if (event instanceof WorkerProgress worker) {
-      heard("worker", worker.rank(), worker.incarnation(), event);
+      heard("worker", worker.rank(), worker.incarnation(), event, WORKER_COUNTERS);
+      member("worker", worker.rank()).reports();
     } else if (event instanceof PeerExchange peer) {
-      heard("worker", peer.rank(), peer.incarnation(), event);
+      heard("worker", peer.rank(), peer.incarnation(), event, List.of());
     } else if (event instanceof ServerProgress server) {
-      heard("server", server.shard(), server.incarnation(), event);
+      heard("server", server.shard(), server.incarnation(), event, SERVER_COUNTERS);
     } else if (event instanceof MemberVitals vitals) {
-      heard(vitals.role(), vitals.rank(), vitals.incarnation(), event);
+      heard(vitals.role(), vitals.rank(), vitals.incarnation(), event, List.of());
     } else if (event instanceof Evaluated tested) {
       tests.add(tested);
     } else if (!(event instanceof ReplicasAveraged || event instanceof EpochTrained)) {
@@ -121,6 +153,9 @@ final class RunMetrics {
     chronicle.add(event);
     if (event instanceof MemberJoined joined) {
       member(joined.role(), joined.rank()).joined(joined);
+      if (joined.role().equals("evaluator") && joined.incarnation() > 0) {
+        tests.interrupt();
+      }
     } else if (event instanceof MemberSuspected silent) {
       member(silent.role(), silent.rank()).suspected(silent.silentMillis());
     } else if (event instanceof MemberLeft left) {
@@ -128,10 +163,15 @@ final class RunMetrics {
     }
   }
 
-  private void heard(String role, int rank, int incarnation, TrainingEvent event) {
+  private void heard(
+      String role, int rank, int incarnation, TrainingEvent event, List<String> counters) {
     JsonObject values = event.toJson();
     List.of("type", "role", "shard", "sentTo", "receivedFrom").forEach(values::remove);
-    member(role, rank).heard(incarnation, values);
+    if (event instanceof PeerExchange) {
+      // Another time than the one of the same name that the worker counts.
+      values.remove("secondsExchanging");
+    }
+    member(role, rank).heard(incarnation, values, counters);
   }
 
   private void move(List<WorkerProgress> window) {
@@ -152,10 +192,13 @@ final class RunMetrics {
         mean(workers, "accuracy"));
   }
 
-  /** Over the workers that are there and have taken a step; NaN when any does not know it. */
+  /**
+   * Over the workers that are there and have reported since they joined; NaN when any does not know
+   * it.
+   */
   private static double mean(List<MemberMetrics> workers, String key) {
     return workers.stream()
-        .filter(w -> w.present() && w.number("step") > 0)
+        .filter(w -> w.present() && w.tells(key))
         .mapToDouble(w -> w.value(key))
         .average()
         .orElse(Double.NaN);

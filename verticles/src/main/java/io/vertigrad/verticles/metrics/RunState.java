@@ -11,17 +11,35 @@ import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 
 /** Where the whole job stands. */
 final class RunState {
 
+  /** The reason of a {@link JobStopped} whose command was interrupted, and the phase after it. */
+  static final String INTERRUPTED = "interrupted";
+
   private static final String PAUSED = "paused";
+  private static final String PAUSED_SINCE = "pausedSinceMillis";
+  private static final List<String> SUMMARIZED =
+      List.of(
+          "seconds",
+          "samples",
+          "samplesPerSecond",
+          "accuracy",
+          "topK",
+          "topAccuracy",
+          "testSamples",
+          "version");
 
   private final JsonObject values = new JsonObject().put("phase", "waiting");
-  private long pausedSinceMillis;
+  private boolean summarized;
 
   void apply(TrainingEvent event) {
     if (event instanceof WorkerProgress worker) {
+      if (!values.containsKey("firstMillis")) {
+        values.put("firstMillis", worker.timeMillis()).put("firstVersion", worker.version());
+      }
       most("version", worker.version());
       most("epoch", worker.epoch());
     } else if (event instanceof ServerProgress server) {
@@ -50,7 +68,7 @@ final class RunState {
       values.remove("timeMillis");
     } else if (event instanceof JobPaused) {
       values.put("phase", PAUSED);
-      pausedSinceMillis = event.timeMillis();
+      values.put(PAUSED_SINCE, event.timeMillis());
     } else if (event instanceof JobResumed resumed) {
       phase("running", "startedMillis", resumed.timeMillis());
       values.put("resumedMillis", resumed.timeMillis());
@@ -58,7 +76,8 @@ final class RunState {
       phase("finished", "endedMillis", finished.timeMillis());
       most("version", finished.version());
     } else if (event instanceof JobStopped stopped) {
-      phase("stopped", "endedMillis", stopped.timeMillis());
+      boolean interrupted = stopped.reason().equals(INTERRUPTED);
+      phase(interrupted ? INTERRUPTED : "stopped", "endedMillis", stopped.timeMillis());
       values.put("reason", stopped.reason());
     } else if (event instanceof JobFailed failed) {
       phase("failed", "endedMillis", failed.timeMillis());
@@ -73,6 +92,9 @@ final class RunState {
    * @param accuracy likewise of their training accuracies, in percent
    */
   void workers(double samplesPerSecond, double samples, double loss, double accuracy) {
+    if (summarized) {
+      return;
+    }
     most("samples", Math.round(samples));
     values.put("samplesPerSecond", samplesPerSecond);
     if (Double.isFinite(loss)) {
@@ -80,6 +102,27 @@ final class RunState {
     }
     if (Double.isFinite(accuracy)) {
       values.put("trainingAccuracy", accuracy);
+    }
+  }
+
+  /**
+   * The run is over, and this is what came out of it: what the terminal says then, the page says.
+   *
+   * @param summary as {@code summary.json} has it
+   */
+  void summarize(JsonObject summary) {
+    summarized = true;
+    for (String key : SUMMARIZED) {
+      if (summary.containsKey(key)) {
+        values.put(key, summary.getValue(key));
+      }
+    }
+    if (summary.containsKey("loss")) {
+      values.put("testLoss", summary.getValue("loss"));
+      values.put("testedVersion", summary.getValue("version"));
+    }
+    if (INTERRUPTED.equals(summary.getString("state"))) {
+      values.put("phase", INTERRUPTED);
     }
   }
 
@@ -99,7 +142,7 @@ final class RunState {
 
   private void phase(String name, String when, long timeMillis) {
     if (paused()) {
-      long paused = timeMillis - pausedSinceMillis;
+      long paused = timeMillis - (long) values.remove(PAUSED_SINCE);
       values.put("pausedMillis", values.getLong("pausedMillis", 0L) + paused);
     }
     values.put("phase", name);

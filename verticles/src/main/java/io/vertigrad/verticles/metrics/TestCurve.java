@@ -6,13 +6,24 @@ import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What evaluations found, oldest first; when it is full, every second one is forgotten. */
+/**
+ * What evaluations found, oldest first; when it is full, every second one is forgotten. Like the
+ * points of a {@link Curve} they come in segments.
+ */
 final class TestCurve {
 
   static final int CAPACITY = 1_000;
 
   private final List<JsonObject> kept = new ArrayList<>();
   private final List<JsonObject> fresh = new ArrayList<>();
+  private int segment;
+  private boolean begun;
+
+  /** The next evaluation begins a new segment. */
+  void interrupt() {
+    segment += begun ? 1 : 0;
+    begun = false;
+  }
 
   void add(Evaluated tested) {
     if (kept.size() == CAPACITY) {
@@ -22,6 +33,8 @@ final class TestCurve {
     }
     JsonObject json = tested.toJson();
     json.remove("type");
+    json.put("segment", segment);
+    begun = true;
     kept.add(json);
     fresh.add(json);
   }

@@ -110,6 +110,36 @@ final class BrowserLimitsTest {
   }
 
   @Test
+  void shouldAnswerWhoeverAsksWhatItMayNotUnderTheAddressItWaitsAt() throws Exception {
+    RawBrowser browser = open();
+
+    browser.ask("vertigrad.story.control", new JsonObject().put("request", "stop"));
+    browser.send("publish", "vertigrad.story.events", "hello");
+    browser.send("publish", STORY.metricsRequests(), "hello");
+    browser.listen("vertigrad.story.control");
+
+    until(() -> browser.heard().size() == 4);
+    browser.ask(STORY.metricsRequests(), new JsonObject().put("request", "last"));
+    until(() -> browser.heard().size() >= 5);
+    assertEquals(5, browser.heard().size(), "one answer to each: " + browser.heard());
+    List<JsonObject> denied = browser.heard().subList(0, 4);
+    // "r" is where the one that asked waits for its answer.
+    assertEquals(
+        List.of("r", "vertigrad.story.events", STORY.metricsRequests(), "vertigrad.story.control"),
+        denied.stream().map(answer -> answer.getString("address")).toList());
+    for (JsonObject answer : denied) {
+      assertEquals("err", answer.getString("type"), answer::encode);
+      assertEquals("access_denied", answer.getString("failureType"), answer::encode);
+    }
+    assertEquals(
+        "a browser may not send to vertigrad.story.control; it may listen to metrics.<job> and send"
+            + " to metrics-requests.story",
+        denied.get(0).getString("message"));
+    assertTrue(denied.get(1).getString("message").contains("publish to"), denied.get(1)::encode);
+    assertTrue(denied.get(3).getString("message").contains("listen to"), denied.get(3)::encode);
+  }
+
+  @Test
   void shouldNotLetBrowsersTalkToEachOther() throws Exception {
     RawBrowser browser = open();
 

@@ -136,6 +136,47 @@ final class ProbesTest {
   }
 
   @Test
+  void shouldNeverLetACounterFallNorTellVitalsOfAProcessThatIsGone() {
+    publish(beginning());
+    publish(
+        List.of(
+            progress(0),
+            new ServerProgress(5, 0, 0, 40, 10_240, 80, 3, 2, 1, 4),
+            new MemberVitals(6, "worker", 0, 0, "n", 1.5, 8, 111, 222, 333, 444, 0.5, 2.5)));
+    Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_worker_version{"));
+    String[] worker = {"role=\"worker\"", "rank=\"0\""};
+    assertEquals(1.5, value("vertigrad_member_cpu_cores", worker));
+
+    publish(
+        List.of(
+            new MemberLeft(9, "worker", 0, 0, "its process ended"),
+            new MemberLeft(9, "server", 0, 0, "its process ended")));
+    Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_member_up", worker) == 0);
+    for (String vital :
+        List.of(
+            "vertigrad_member_cpu_cores",
+            "vertigrad_member_resident_bytes",
+            "vertigrad_member_round_trip_seconds")) {
+      assertEquals(Double.NaN, value(vital, worker), vital);
+    }
+    publish(
+        List.of(
+            new MemberJoined(10, "worker", 0, 1, "n"), new MemberJoined(10, "server", 0, 1, "n")));
+    Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_member_up", worker) == 1);
+    assertEquals(5_120, value("vertigrad_worker_samples_total", "rank=\"0\""));
+    assertEquals(25, value("vertigrad_worker_staleness_total", "rank=\"0\""));
+    assertEquals(3, value("vertigrad_server_updates_total", "outcome=\"late\""));
+
+    publish(List.of(progress(0, 1), new ServerProgress(11, 0, 1, 50, 1, 10, 1, 0, 0, 0)));
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> value("vertigrad_worker_samples_total", "rank=\"0\"") == 10_240);
+    assertEquals(80, value("vertigrad_worker_gradients_applied_total", "rank=\"0\""));
+    assertEquals(90, value("vertigrad_server_updates_total", "outcome=\"applied\""));
+    assertEquals(4, value("vertigrad_server_updates_total", "outcome=\"late\""));
+  }
+
+  @Test
   void shouldDocumentEveryNameThatItExports() throws IOException {
     publish(beginning());
     publish(List.of(progress(0), new ServerProgress(5, 0, 0, 1, 1, 1, 0, 0, 0, 0)));
@@ -177,9 +218,28 @@ final class ProbesTest {
   }
 
   private static WorkerProgress progress(int rank) {
+    return progress(rank, 0);
+  }
+
+  private static WorkerProgress progress(int rank, int incarnation) {
     Map<Integer, Long> staleness = Map.of(0, 25L, 1, 10L, 3, 5L);
     return new WorkerProgress(
-        4, rank, 0, 40, 40, 0, 5_120, 0.5, 1.5, 0.25, 0.1, 1_000, 500, 2_000, staleness, Map.of(),
+        4,
+        rank,
+        incarnation,
+        40,
+        40,
+        0,
+        5_120,
+        0.5,
+        1.5,
+        0.25,
+        0.1,
+        1_000,
+        500,
+        2_000,
+        staleness,
+        Map.of(),
         Map.of());
   }
 

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.metrics;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertx.core.json.JsonArray;
@@ -9,6 +10,7 @@ import org.junit.jupiter.api.Test;
 final class CurveTest {
 
   private final Curve curve = new Curve();
+  private long now = 1_000;
 
   @Test
   void shouldKeepEveryPointWhileThereIsRoom() {
@@ -35,6 +37,67 @@ final class CurveTest {
     for (int i = 1; i < loss.size(); i++) {
       assertTrue(loss.getDouble(i) > loss.getDouble(i - 1), "order at " + i);
     }
+  }
+
+  @Test
+  void shouldNeitherJoinNorAverageWhatWasMeasuredBeforeAndAfterAnInterruption() {
+    // An odd number of points before, so that pairs of neighbours would go over the interruption.
+    int before = 3 * Curve.CAPACITY + 1;
+    for (int i = 0; i < before; i++) {
+      curve.add(1_000 + i, i, 2, 1);
+    }
+    curve.interrupt();
+    for (int i = 0; i < 2 * before; i++) {
+      curve.add(1_000 + before + i, before + i, 1, 1);
+    }
+
+    JsonArray loss = curve.toJson().getJsonArray("loss");
+    JsonArray segment = curve.toJson().getJsonArray("segment");
+    assertTrue(loss.size() <= Curve.CAPACITY, "" + loss.size());
+    for (int i = 0; i < loss.size(); i++) {
+      assertEquals(segment.getInteger(i) == 0 ? 2f : 1f, loss.getFloat(i), "at " + i);
+    }
+    assertEquals(1L, segment.getValue(segment.size() - 1));
+  }
+
+  @Test
+  void shouldBeginASegmentAfterATimeWithoutAPointThatIsLongBesideTheUsualOne() {
+    for (int step : new int[] {300, 300, 300, 300, 1_900, 300, 2_500, 300}) {
+      now += step;
+      curve.add(now, 1, 1, 1);
+    }
+    assertEquals("[0,0,0,0,0,0,0,0]", segments(), "2.5 s are not long where 1.9 s occur");
+
+    now += 9_000;
+    curve.add(now, 1, 1, 1);
+
+    assertEquals("[0,0,0,0,0,0,0,0,1]", segments());
+  }
+
+  @Test
+  void shouldNotTakeLongStepsForInterruptions() {
+    for (int i = 0; i < 20; i++) {
+      now += 30_000;
+      curve.add(now, i, 1, 1);
+    }
+
+    assertFalse(segments().contains("1"), segments());
+  }
+
+  @Test
+  void shouldStayBoundedWhenEveryPointIsASegment() {
+    for (int i = 1; i <= 5 * Curve.CAPACITY; i++) {
+      curve.add(i, i, 1, 1);
+      curve.interrupt();
+    }
+
+    JsonArray segment = curve.toJson().getJsonArray("segment");
+    assertTrue(segment.size() <= Curve.CAPACITY, "" + segment.size());
+    assertEquals(segment.size(), segment.stream().distinct().count());
+  }
+
+  private String segments() {
+    return curve.toJson().getJsonArray("segment").encode();
   }
 
   @Test

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -11,6 +12,7 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.junit5.VertxExtension;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -30,6 +32,7 @@ final class MetricsVerticleTest {
   private final List<JsonObject> deltas = new CopyOnWriteArrayList<>();
   private final List<JsonObject> asked = new CopyOnWriteArrayList<>();
   private Vertx vertx;
+  private MetricsVerticle metrics;
 
   @BeforeEach
   void deploy(Vertx fresh) throws Exception {
@@ -44,7 +47,8 @@ final class MetricsVerticleTest {
               message.reply(new JsonObject().put("state", "running"));
             });
     DeploymentOptions options = new DeploymentOptions().setConfig(RunStory.job().json());
-    await(vertx.deployVerticle(new MetricsVerticle(TOKEN), options));
+    metrics = new MetricsVerticle(TOKEN, "runs/today");
+    await(vertx.deployVerticle(metrics, options));
   }
 
   @Test
@@ -73,6 +77,23 @@ final class MetricsVerticleTest {
     Awaitility.await()
         .atMost(LIMIT)
         .until(() -> deltas.stream().anyMatch(d -> d.getLong("number") == number + 1));
+  }
+
+  @Test
+  void shouldTellHowARunEndedAndWhereItIsBeforeItsProcessGoes() throws Exception {
+    publish(new JobFinished(RunStory.START + 9_000, 200, 51_200));
+    JsonObject summary = new JsonObject().put("seconds", 8.5).put("samplesPerSecond", 6_023.5);
+
+    await(metrics.conclude(Optional.of(summary)));
+
+    JsonObject snapshot = ask("snapshot");
+    assertEquals("finished", snapshot.getJsonObject("state").getString("phase"));
+    assertEquals(8.5, snapshot.getJsonObject("state").getDouble("seconds"));
+    assertEquals("runs/today", snapshot.getJsonObject("run").getString("folder"));
+    long number = snapshot.getLong("number");
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> deltas.stream().anyMatch(delta -> delta.getLong("number") == number));
   }
 
   @ParameterizedTest

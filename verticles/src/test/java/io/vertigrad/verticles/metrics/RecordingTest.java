@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.metrics;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -10,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -53,6 +55,31 @@ final class RecordingTest {
     assertTrue(refused.getMessage().contains("holds no event"), refused.getMessage());
   }
 
+  @Test
+  void shouldEndWithTheNumbersOfTheSummary() throws IOException {
+    Path file = folder.resolve("events.jsonl");
+    Files.write(file, story(3).stream().map(event -> event.toJson().encode()).toList());
+    JsonObject summary =
+        new JsonObject()
+            .put("state", "interrupted")
+            .put("seconds", 2.75)
+            .put("samples", 770)
+            .put("samplesPerSecond", 280.0)
+            .put("loss", 0.25);
+
+    List<JsonObject> frames =
+        Recording.read(file, RunDescription.of(RunStory.job(), false), Optional.of(summary))
+            .frames();
+
+    JsonObject state = frames.get(frames.size() - 1).getJsonObject("state");
+    assertEquals(2.75, state.getDouble("seconds"));
+    assertEquals(770, state.getLong("samples"));
+    assertEquals(280, state.getDouble("samplesPerSecond"));
+    assertEquals(0.25, state.getDouble("testLoss"));
+    assertEquals("interrupted", state.getString("phase"));
+    assertFalse(frames.get(frames.size() - 2).getJsonObject("state").containsKey("seconds"));
+  }
+
   private static List<TrainingEvent> story(int seconds) {
     List<TrainingEvent> events = new ArrayList<>(RunStory.beginning());
     for (int second = 1; second <= seconds; second++) {
@@ -66,6 +93,6 @@ final class RecordingTest {
     StringBuilder lines = new StringBuilder();
     events.forEach(event -> lines.append(event.toJson().encode()).append('\n'));
     Files.writeString(file, lines + rest);
-    return Recording.read(file, RunDescription.of(RunStory.job(), false));
+    return Recording.read(file, RunDescription.of(RunStory.job(), false), Optional.empty());
   }
 }

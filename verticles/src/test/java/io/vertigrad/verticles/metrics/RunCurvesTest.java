@@ -3,6 +3,8 @@ package io.vertigrad.verticles.metrics;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -35,6 +37,26 @@ final class RunCurvesTest {
     assertEquals(JsonArray.of(1L, 2L), tests.getJsonArray("version"));
     assertEquals(JsonArray.of(1.0, 0.5), tests.getJsonArray("loss"));
     assertEquals(JsonArray.of(99.0, 99.5), tests.getJsonArray("accuracy"));
+  }
+
+  @Test
+  void shouldBeginASegmentAfterAPauseAndAfterATimeInWhichNobodyReported() throws IOException {
+    List<TrainingEvent> events = new ArrayList<>(RunStory.beginning());
+    for (int tenths : new int[] {1, 2, 3, 4, 5}) {
+      events.addAll(RunStory.after(tenths));
+    }
+    events.add(new JobPaused(RunStory.START + 510));
+    events.add(new JobResumed(RunStory.START + 590, 80));
+    events.addAll(RunStory.after(6));
+    events.addAll(RunStory.after(7));
+    events.addAll(RunStory.after(200));
+
+    JsonObject curves = curves(events);
+
+    assertEquals(
+        "[0,0,0,0,0,1,1,2]", curves.getJsonObject("training").getJsonArray("segment").encode());
+    assertEquals(
+        "[0,0,0,0,0,1,1,1]", curves.getJsonObject("tests").getJsonArray("segment").encode());
   }
 
   @Test

@@ -38,18 +38,19 @@ final class RunStory {
   static List<TrainingEvent> after(int tenths) {
     long now = START + 100L * tenths;
     return List.of(
-        progress(now, 0, tenths),
-        progress(now, 1, tenths),
+        progress(now, 0, 0, tenths),
+        progress(now, 1, 0, tenths),
         new ServerProgress(now, 0, 0, tenths, 256L * tenths, 2L * tenths, 1, 2, 3, 4),
         new MemberVitals(now, "worker", 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0.5, 1.5),
         new Evaluated(now, tenths, 500, 1.0 / tenths, 100 - 1.0 / tenths, false, "00"));
   }
 
-  private static WorkerProgress progress(long now, int rank, int step) {
+  /** The same of a worker that joined again, its counters from 0 as after so many steps. */
+  static WorkerProgress progress(long now, int rank, int incarnation, int step) {
     return new WorkerProgress(
         now,
         rank,
-        0,
+        incarnation,
         step,
         step,
         0,

@@ -1,7 +1,7 @@
 // The bar at the top: which run, how far, how well.
 
 import { byId, element, setText } from './dom.js';
-import { count, duration, figure, many, NONE, percent } from './format.js';
+import { accuracy, count, duration, many, NONE, trainingLoss } from './format.js';
 
 const FIGURES = ['updates', 'epoch', 'elapsed', 'left', 'samples/s', 'loss', 'accuracy'];
 
@@ -11,16 +11,16 @@ const LINE = {
   lost: 'connection lost, trying again',
   outdated: 'another version runs, reload the page',
   replay: 'replay',
+  finished: 'finished',
+  failed: 'failed',
+  stopped: 'stopped',
+  interrupted: 'interrupted',
 };
 
 export class Bar {
   constructor() {
     this.values = new Map();
-    for (const name of FIGURES) {
-      const value = element('dd', {}, NONE);
-      this.values.set(name, value);
-      byId('figures').append(element('div', {}, element('dt', {}, name), value));
-    }
+    FIGURES.forEach((name) => this.#add(name));
     this.progress = byId('progress');
   }
 
@@ -43,22 +43,32 @@ export class Bar {
     this.progress.setAttribute('aria-valuenow', Math.round(done));
   }
 
+  #add(name) {
+    const value = element('dd', {}, NONE);
+    this.values.set(name, value);
+    byId('figures').append(element('div', {}, element('dt', {}, name), value));
+    return value;
+  }
+
   #figures(run) {
     const state = run.state;
     const of = state.lastVersion ? ` / ${count(state.lastVersion)}` : '';
-    const set = (name, text) => setText(this.values.get(name), text);
+    const set = (name, text) => setText(this.values.get(name) ?? this.#add(name), text);
     set('updates', `${count(state.version ?? 0)}${of}`);
     set('epoch', count(state.epoch ?? 0));
-    set('elapsed', state.startedMillis ? duration(run.elapsedSeconds) : NONE);
+    set('elapsed', state.startedMillis ? duration(run.seconds) : NONE);
     set('left', duration(run.secondsLeft));
-    set('samples/s', count(state.phase === 'running' ? state.samplesPerSecond : averageRate(run)));
-    set('loss', figure(state.loss ?? undefined));
-    set('accuracy', percent(state.accuracy ?? undefined, 2));
+    set('samples/s', count(run.samplesPerSecond));
+    set('loss', trainingLoss(state.loss ?? undefined));
+    set('accuracy', accuracy(state.accuracy ?? undefined));
+    if (state.topK > 0) {
+      set(`top-${state.topK} accuracy`, accuracy(state.topAccuracy ?? undefined));
+    }
+    if (Number.isFinite(state.trainingAccuracy)) {
+      set('training accuracy', accuracy(state.trainingAccuracy));
+    }
   }
 }
-
-const averageRate = (run) =>
-  run.state.endedMillis ? run.state.samples / run.workingSeconds : undefined;
 
 function describe(run) {
   const config = run.run.config;

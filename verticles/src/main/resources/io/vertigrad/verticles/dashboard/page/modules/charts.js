@@ -1,17 +1,23 @@
 // Curves over time or over updates, drawn by uPlot.
 
 import { element, setText } from './dom.js';
-import { count, duration, figure } from './format.js';
+import { count, duration, significant } from './format.js';
 import { named } from './palette.js';
 
 const HEIGHT = 220;
 const LEGEND_NAMES = 9;
+
+/** uPlot's null mode, per column: where other lines have points in a gap of this one it stays one. */
+const OVER_THE_WHOLE_GAP = [0, 2];
 const WHOLE_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400, 604800];
 const UPDATE_STEPS = [1, 2, 5].flatMap((n) => [...Array(12).keys()].map((e) => n * 10 ** e)).sort((a, b) => a - b);
 
-/** One chart that is told its lines anew each time; a legend in text above it. */
+/**
+ * One chart that is told its lines anew each time; a legend in text above it. Between two segments
+ * of a line nothing was measured, and nothing is drawn.
+ */
 export class Chart {
-  /** `options.value` formats a value, `options.range` may fix the vertical scale. */
+  /** `options.value` formats a value of a line without `value`, `options.range` may fix the scale. */
   constructor(host, options) {
     this.host = host;
     this.options = options;
@@ -22,7 +28,10 @@ export class Chart {
     new ResizeObserver(() => this.#resize()).observe(host);
   }
 
-  /** `lines` are {name, color, x, y, width}; `marks` are {x, kind}; all of it lies before `end`. */
+  /**
+   * `lines` are {name, color, x, y, segment, width, value}: x, y and the number of the segment are
+   * columns. `marks` are {x, kind}; all of it lies before `end`.
+   */
   show(lines, axis, marks, end) {
     this.end = end;
     const drawn = lines.filter((line) => line.x.length > 0);
@@ -33,8 +42,9 @@ export class Chart {
       this.#forget();
       return;
     }
-    const data = uPlot.join(drawn.map((line) => [line.x, line.y]));
-    this.host.dataset.points = data[0].length;
+    const data = uPlot.join(drawn.map(withGaps), drawn.map(() => OVER_THE_WHOLE_GAP));
+    this.host.dataset.points = new Set(drawn.flatMap((line) => line.x)).size;
+    this.host.dataset.gaps = drawn.reduce((sum, line) => sum + gapsOf(line).length, 0);
     const look = JSON.stringify([axis, drawn.map((line) => [line.name, line.color, line.width])]);
     if (look !== this.look) {
       this.#forget();
@@ -65,8 +75,8 @@ export class Chart {
           label: line.name,
           stroke: line.color,
           width: line.width ?? 1.5,
-          spanGaps: true,
-          points: { show: line.x.length < 3, size: 5 },
+          spanGaps: false,
+          points: { show: line.x.length < 3, size: 5, filter: alone },
         })),
       ],
       hooks: { setCursor: [(plot) => this.#label(plot.cursor.idx)], draw: [(p) => this.#mark(p)] },
@@ -78,7 +88,7 @@ export class Chart {
     const shown = this.lines.slice(0, LEGEND_NAMES).map((line, i) => {
       const column = this.plot.data[i + 1];
       const value = index === null ? line.y.at(-1) : nearest(column, index);
-      return { color: line.color, text: line.name, value: this.options.value(value) };
+      return { color: line.color, text: line.name, value: (line.value ?? this.options.value)(value) };
     });
     while (this.legend.children.length > shown.length) {
       this.legend.lastChild.remove();
@@ -135,11 +145,17 @@ export function rising(values) {
   return values.map((value) => (last = value > last ? value : last + 1e-6));
 }
 
-/** Exponential smoothing that starts at the first value, without a bias towards zero. */
-export function smoothed(values, factor) {
+/**
+ * Exponential smoothing that starts at the first value of each segment, without a bias towards zero.
+ */
+export function smoothed(values, factor, segment) {
   let sum = 0;
   let weight = 0;
-  return values.map((value) => {
+  return values.map((value, i) => {
+    if (segment[i] !== segment[i - 1]) {
+      sum = 0;
+      weight = 0;
+    }
     sum = factor * sum + (1 - factor) * value;
     weight = factor * weight + (1 - factor);
     return sum / weight;
@@ -156,10 +172,40 @@ function legendItem() {
   );
 }
 
+/** Places before which a segment begins that is not the first. */
+const gapsOf = ({ segment }) =>
+  segment.map((_, i) => i).filter((i) => i > 0 && segment[i] !== segment[i - 1]);
+
+/** For uPlot, which draws no line over a null. */
+function withGaps(line) {
+  const x = [...line.x];
+  const y = [...line.y];
+  for (const i of gapsOf(line).reverse()) {
+    x.splice(i, 0, (line.x[i - 1] + line.x[i]) / 2);
+    y.splice(i, 0, null);
+  }
+  return [x, y];
+}
+
+/** Points without a neighbour, which no line shows. */
+function alone(plot, series, show) {
+  if (show) {
+    return null;
+  }
+  const column = plot.data[series];
+  const measured = [...column.keys()].filter((i) => column[i] !== undefined);
+  return measured.filter((i, k) => {
+    const before = measured[k - 1] === undefined ? null : column[measured[k - 1]];
+    const after = measured[k + 1] === undefined ? null : column[measured[k + 1]];
+    return column[i] !== null && before === null && after === null;
+  });
+}
+
+/** Before the place, but of the same segment. */
 function nearest(column, index) {
   for (let i = index; i >= 0; i--) {
-    if (column[i] !== null && column[i] !== undefined) {
-      return column[i];
+    if (column[i] !== undefined) {
+      return column[i] ?? undefined;
     }
   }
   return undefined;
@@ -171,4 +217,4 @@ const padded = (plot, low, high) => {
 };
 
 const shortened = (value) =>
-  Math.abs(value) >= 10000 ? `${count(value / 1000)}k` : Math.abs(value) < 0.001 && value ? figure(value) : String(Number(value.toFixed(4)));
+  Math.abs(value) >= 10000 ? `${count(value / 1000)}k` : Math.abs(value) < 0.001 && value ? significant(value, 2) : String(Number(value.toFixed(4)));

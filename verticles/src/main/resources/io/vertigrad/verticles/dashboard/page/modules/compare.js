@@ -2,7 +2,7 @@
 
 import { Chart, rising, smoothed } from './charts.js';
 import { byId, element, setText } from './dom.js';
-import { figure, many, percent } from './format.js';
+import { accuracy, many, testLoss, trainingLoss } from './format.js';
 import { named, ofRank, onThemeChange } from './palette.js';
 
 const WIDTH = 1.75;
@@ -14,10 +14,9 @@ class Comparison {
     this.smoothing = byId('smoothing');
     const chart = (id, label, value, empty) => new Chart(byId(id), { label, value, empty });
     const untested = 'None of these runs was tested.';
-    const hundredths = (value) => percent(value, 2);
-    this.training = chart('training', 'Training loss of each run', figure, 'No step was reported.');
-    this.loss = chart('loss', 'Test loss of each run', figure, untested);
-    this.accuracy = chart('accuracy', 'Accuracy of each run, percent', hundredths, untested);
+    this.training = chart('training', 'Training loss of each run', trainingLoss, 'No step was reported.');
+    this.loss = chart('loss', 'Test loss of each run', testLoss, untested);
+    this.accuracy = chart('accuracy', 'Accuracy of each run, percent', accuracy, untested);
     setText(byId('description'), `of ${many(runs.length, 'finished run')}`);
     byId('runs').append(...this.runs.map((run) => this.#choice(run)));
     byId('table').append(tableOf(table));
@@ -34,7 +33,7 @@ class Comparison {
     setText(byId('smoothing-value'), factor.toFixed(2));
     this.runs.forEach((run) => (run.swatch.style.background = ofRank(run.place)));
     const shown = this.runs.filter((run) => run.shown);
-    this.#draw(this.training, shown, ({ training }) => [training, smoothed(training.loss, factor)]);
+    this.#draw(this.training, shown, ({ training }) => [training, smoothed(training.loss, factor, training.segment)]);
     this.#draw(this.loss, shown, ({ tests }) => [tests, tests.loss]);
     this.#draw(this.accuracy, shown, ({ tests }) => [tests, tests.accuracy]);
   }
@@ -55,6 +54,7 @@ class Comparison {
         width: WIDTH,
         x: kept.map((i) => x[i]),
         y: kept.map((i) => y[i]),
+        segment: kept.map((i) => columns.segment[i]),
       };
     });
     const end = Math.max(...lines.map((line) => line.x.at(-1) ?? 0), 1e-3);

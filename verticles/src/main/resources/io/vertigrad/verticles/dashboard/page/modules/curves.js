@@ -2,7 +2,7 @@
 
 import { byId, setText } from './dom.js';
 import { Chart, rising, smoothed } from './charts.js';
-import { count, figure, percent } from './format.js';
+import { accuracy, count, testLoss, trainingLoss } from './format.js';
 import { named, ofRank, onThemeChange } from './palette.js';
 
 const MARKS = 60;
@@ -20,12 +20,12 @@ export class Curves {
     this.smoothing = byId('smoothing');
     this.loss = new Chart(byId('loss'), {
       label: 'Loss of each worker and of the tests',
-      value: figure,
+      value: trainingLoss,
       empty: 'No step has been reported yet.',
     });
     this.accuracy = new Chart(byId('accuracy'), {
       label: 'Accuracy of the tests in percent',
-      value: (value) => percent(value, 2),
+      value: accuracy,
       empty: 'Nothing has been tested yet.',
     });
     this.rate = new Chart(byId('rate'), {
@@ -51,13 +51,14 @@ export class Curves {
         name: run.called(worker),
         color: ofRank(worker.rank),
         x: this.#along(curve.timeMillis, curve.version),
-        y: smoothed(curve[column], factor),
+        y: smoothed(curve[column], factor, curve.segment),
+        segment: curve.segment,
       };
     };
     const marks = this.#marks();
-    const end = this.axis === 'time' ? Math.max(1, run.elapsedSeconds) : Math.max(1, run.state.version ?? 1);
+    const end = this.axis === 'time' ? Math.max(1, run.spanSeconds) : Math.max(1, run.state.version ?? 1);
     const losses = workers.map((worker) => line(worker, 'loss'));
-    this.loss.show([...losses, this.#test('test', 'loss')], this.axis, marks, end);
+    this.loss.show([...losses, { ...this.#test('test', 'loss'), value: testLoss }], this.axis, marks, end);
     this.accuracy.show([this.#test('test', 'accuracy')], this.axis, marks, end);
     this.rate.show(
       workers.map((worker) => line(worker, 'samplesPerSecond')),
@@ -78,6 +79,7 @@ export class Curves {
         tests.map((test) => test.version),
       ),
       y: tests.map((test) => test[column]),
+      segment: tests.map((test) => test.segment),
     };
   }
 

@@ -1,20 +1,20 @@
 // What happened, newest first, in words.
 
 import { byId, element } from './dom.js';
-import { clock, count, duration, figure, many } from './format.js';
+import { accuracy, clock, count, duration, many, seconds, testLoss } from './format.js';
 
 const WORDS = {
   jobStarted: (e, run) => `started: ${e.strategy}, ${many(e.workers, run.trainer)}, ${many(e.servers, 'server')}, ${count(e.parameters)} parameters`,
   jobPaused: () => 'paused',
   jobResumed: (e) => `resumed after a pause of ${duration(e.pausedMillis / 1000)}`,
-  jobEnding: (e) => `ending: ${e.reason} of ${figure(e.value)} reached stop.${e.reason}, ${e.threshold}`,
+  jobEnding: (e) => `ending at version ${count(e.version)}: ${reached(e)} reached stop.${e.reason}, ${threshold(e)}`,
   jobFinished: (e) => `finished at update ${count(e.version)}`,
   jobFailed: (e) => `failed: ${e.reason}`,
-  jobStopped: (e) => `stopped: ${e.reason}`,
+  jobStopped: (e) => (e.reason === 'interrupted' ? e.reason : `stopped: ${e.reason}`),
   memberJoined: (e, run) => `${run.called(e)} joined${again(e)} from ${e.node}`,
-  memberSuspected: (e, run) => `${run.called(e)} has been silent for ${figure(e.silentMillis / 1000)} s`,
+  memberSuspected: (e, run) => `${run.called(e)} has been silent for ${seconds(e.silentMillis / 1000)}`,
   stallFound: (e) =>
-    `${e.stillMillis === 0 ? 'training waits' : `no step for ${figure(e.stillMillis / 1000)} s`}, ` +
+    `${e.stillMillis === 0 ? 'training waits' : `no step for ${seconds(e.stillMillis / 1000)}`}, ` +
     `missing: ${e.missing}` +
     `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
   memberLeft: (e, run) => `${run.called(e)} left: ${e.reason}`,
@@ -25,7 +25,8 @@ const WORDS = {
   checkpointFailed: (e, run) => `checkpoint of ${keeper(e.shard, run)} failed: ${e.reason}`,
 };
 
-const BAD = ['jobFailed', 'updateRefused', 'checkpointFailed'];
+const END = ['jobFinished', 'jobFailed', 'jobStopped'];
+const BAD = ['jobFailed', 'jobStopped', 'updateRefused', 'checkpointFailed'];
 const DOUBTFUL = ['memberSuspected', 'evaluationSkipped', 'stallFound', 'processRestarted'];
 
 export class Events {
@@ -48,7 +49,7 @@ function item(event, run) {
   const words = WORDS[event.type]?.(event, run) ?? event.type;
   return element(
     'li',
-    { class: tone(event) },
+    { class: tone(event), 'data-type': event.type },
     element('time', { datetime: new Date(event.timeMillis).toISOString() }, clock(event.timeMillis)),
     element('span', {}, words),
   );
@@ -57,8 +58,23 @@ function item(event, run) {
 function tone(event) {
   const orderly = /^(finished|stopped|joins again)$/.test(event.reason ?? '');
   const bad = BAD.includes(event.type) || (event.type === 'memberLeft' && !orderly);
-  return bad ? 'bad' : DOUBTFUL.includes(event.type) ? 'doubtful' : undefined;
+  const end = END.includes(event.type) ? 'end' : '';
+  return `${end} ${bad ? 'bad' : DOUBTFUL.includes(event.type) ? 'doubtful' : ''}`.trim() || undefined;
 }
+
+function reached({ reason, value }) {
+  switch (reason) {
+    case 'accuracy':
+      return `accuracy ${accuracy(value)}`;
+    case 'loss':
+      return `loss ${testLoss(value)}`;
+    default:
+      return `${duration(60 * value)} of training`;
+  }
+}
+
+/** As it is in the job file, whole numbers with a digit after the point. */
+const threshold = (e) => (Number.isInteger(e.threshold) ? e.threshold.toFixed(1) : String(e.threshold));
 
 const keeper = (shard, run) => (run.trainer === 'stage' ? run.called({ role: 'worker', rank: shard }) : `shard ${shard}`);
 const again = (event) => (event.incarnation > 0 ? ` again (incarnation ${event.incarnation})` : '');

@@ -1,4 +1,5 @@
-// Numbers and times as people read them.
+// Numbers and times as people read them, digit for digit as the terminal writes them; the rules are
+// in docs/metrics.md.
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
@@ -11,22 +12,50 @@ export const count = (value) => (known(value) ? whole.format(value) : NONE);
 
 export const many = (number, what) => `${count(number)} ${what}${number === 1 ? '' : 's'}`;
 
-export const percent = (value, digits = 0) =>
-  known(value) ? `${value.toFixed(digits)} %` : NONE;
-
-/** Three significant digits or so, without exponents where they can be avoided. */
-export function figure(value) {
+/**
+ * So many digits after the point, halves away from zero as they are written: 1.005 becomes 1.01,
+ * though the number that is stored for it is a little smaller.
+ */
+export function fixed(value, digits) {
   if (!known(value)) {
     return NONE;
   }
-  const size = Math.abs(value);
-  if (size === 0) {
-    return '0';
+  const [mantissa, exponent = 0] = String(Math.abs(value)).split('e');
+  const shifted = Math.round(Number(`${mantissa}e${Number(exponent) + digits}`));
+  const text = Number(`${shifted}e${-digits}`).toFixed(digits);
+  return value < 0 && shifted > 0 ? `-${text}` : text;
+}
+
+export const percent = (value, digits = 0) => (known(value) ? `${fixed(value, digits)} %` : NONE);
+
+/** Loss on the batches of training. */
+export const trainingLoss = (value) => fixed(value, 3);
+
+/** Loss of a test. */
+export const testLoss = (value) => fixed(value, 4);
+
+/** Accuracy of a test, given in percent. */
+export const accuracy = (value) => percent(value, 2);
+
+/** How many updates old, on average. */
+export const staleness = (value) => fixed(value, 1);
+
+/** A short time. */
+export const seconds = (value) => (known(value) ? `${fixed(value, 1)} s` : NONE);
+
+/** So many digits that tell something; an exponent below 0.0001 and where there are more digits. */
+export function significant(value, digits) {
+  if (!known(value)) {
+    return NONE;
   }
-  if (size >= 1000) {
-    return whole.format(value);
+  const [mantissa, power] = value.toExponential().split('e').map(Number);
+  const carried = Math.abs(Number(fixed(mantissa, digits - 1))) === 10;
+  const exponent = power + (carried ? 1 : 0);
+  if (value === 0 || (exponent >= -4 && exponent < digits)) {
+    return fixed(value, Math.max(0, digits - 1 - exponent));
   }
-  return size < 0.001 ? value.toExponential(1) : value.toFixed(size < 1 ? 4 : size < 10 ? 3 : 1);
+  const two = String(Math.abs(exponent)).padStart(2, '0');
+  return `${fixed(carried ? mantissa / 10 : mantissa, digits - 1)}e${exponent < 0 ? '-' : '+'}${two}`;
 }
 
 /** Decimal units: 1 kB is 1000 bytes. */
@@ -43,7 +72,7 @@ export function bytes(value) {
   return `${unit === 0 || rest >= 99.5 ? rest.toFixed(0) : rest.toFixed(1)} ${UNITS[unit]}`;
 }
 
-export const millis = (value) => (known(value) ? `${value.toFixed(value < 9.95 ? 1 : 0)} ms` : NONE);
+export const millis = (value) => (known(value) ? `${fixed(value, value < 9.95 ? 1 : 0)} ms` : NONE);
 
 /** 1:05, or 1:01:05. */
 export function duration(seconds) {

@@ -1,4 +1,5 @@
-// The line to the run: a snapshot, then deltas; after a gap or a break, all over again.
+// The line to the run: a snapshot, then deltas; after a gap or a break, all over again. The process
+// that serves a run goes when the run is over, and then nobody is asked again.
 
 import { Run, SCHEMA } from './run.js';
 
@@ -8,7 +9,7 @@ const WAITING_DELTAS = 100;
 
 /**
  * Follows a job and tells `heard(run)` after every message, `said(state)` when the line changes:
- * connected, lost, or outdated.
+ * connected, lost, outdated, or when the run ended and its server is gone, how it ended.
  */
 export class Line {
   constructor(job, { heard, said, replay }) {
@@ -44,6 +45,10 @@ export class Line {
   }
 
   #lost() {
+    if (this.last?.ended) {
+      this.said(this.last.state.phase);
+      return;
+    }
     this.said('lost');
     setTimeout(() => this.connect(), RETRY_MILLIS);
   }
@@ -75,6 +80,7 @@ export class Line {
 
   #begin(snapshot) {
     this.run = new Run(snapshot);
+    this.last = this.run;
     const waiting = this.waiting;
     this.waiting = [];
     this.heard(this.run);

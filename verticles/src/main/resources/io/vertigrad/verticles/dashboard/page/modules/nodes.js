@@ -1,7 +1,7 @@
 // A row per process: its members, and what it uses.
 
 import { byId, element, setText } from './dom.js';
-import { bytes, millis, NONE } from './format.js';
+import { bytes, fixed, millis, NONE } from './format.js';
 
 const COLUMNS = ['Node', 'Members', 'CPU', 'Heap', 'Off-heap', 'Resident', 'Round trip p50', 'p99'];
 
@@ -34,6 +34,7 @@ function row() {
 }
 
 function fill(row, name, members, run) {
+  // A member that is gone tells nothing; what it told last is not how its process is.
   const told = members.filter((member) => Number.isFinite(member.cores));
   const newest = told.reduce((a, b) => (a && a.timeMillis > b.timeMillis ? a : b), undefined);
   const worst = (key) => (told.length ? Math.max(...told.map((member) => member[key])) : undefined);
@@ -41,7 +42,7 @@ function fill(row, name, members, run) {
   const texts = [
     name,
     members.map((m) => `${run.called(m)}${m.condition === 'up' ? '' : ` (${m.condition})`}`).join(', '),
-    newest ? `${newest.cores.toFixed(1)} of ${newest.processors}` : NONE,
+    newest ? `${fixed(newest.cores, 1)} of ${newest.processors}` : NONE,
     newest ? `${bytes(newest.heapBytes)} of ${bytes(limit)}` : NONE,
     newest ? bytes(newest.offHeapBytes) : NONE,
     newest ? bytes(newest.residentBytes) : NONE,

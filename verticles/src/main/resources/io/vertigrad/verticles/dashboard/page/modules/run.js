@@ -4,7 +4,8 @@ export const SCHEMA = 1;
 
 const POINTS = 2400;
 const EVENTS = 200;
-const COLUMNS = ['timeMillis', 'version', 'loss', 'samplesPerSecond'];
+const COLUMNS = ['timeMillis', 'version', 'loss', 'samplesPerSecond', 'segment'];
+const ENDED = ['finished', 'failed', 'stopped', 'interrupted'];
 
 export class Run {
   constructor(snapshot) {
@@ -37,7 +38,10 @@ export class Run {
     this.timeMillis = delta.timeMillis;
     this.state = delta.state;
     for (const member of delta.members) {
-      this.#remember(member);
+      this.members.set(nameOf(member), member);
+    }
+    for (const [name, point] of Object.entries(delta.history)) {
+      this.#extend(name, point);
     }
     this.tests.push(...delta.tests);
     this.events = this.events.concat(delta.events).slice(-EVENTS);
@@ -70,48 +74,44 @@ export class Run {
     return this.state.startedMillis ?? this.timeMillis;
   }
 
-  get elapsedSeconds() {
+  /** Whether nothing more will happen. */
+  get ended() {
+    return ENDED.includes(this.state.phase);
+  }
+
+  /** From its start until its end or now, pauses included: the length of the time axis. */
+  get spanSeconds() {
     return ((this.state.endedMillis ?? this.timeMillis) - this.startMillis) / 1000;
   }
 
-  /** Of a run that is over: without its pauses. */
-  get workingSeconds() {
-    return this.elapsedSeconds - (this.state.pausedMillis ?? 0) / 1000;
+  /** Time of training, without pauses; of a run that is over as its summary has it. */
+  get seconds() {
+    return this.state.seconds ?? (this.#trainingMillis(this.startMillis) / 1000);
   }
 
-  /** Seconds until the last version at the pace of the last half minute; undefined if unknown. */
+  /** Since the start. */
+  get samplesPerSecond() {
+    if (this.state.seconds !== undefined) {
+      return this.state.samplesPerSecond;
+    }
+    return this.seconds > 0 ? (this.state.samples ?? 0) / this.seconds : undefined;
+  }
+
+  /** Seconds until the last version at the pace since the first report; undefined if unknown. */
   get secondsLeft() {
-    const pace = this.#versionsPerSecond();
-    return this.state.phase === 'running' && pace > 0
-      ? (this.state.lastVersion - this.state.version) / pace
+    const { phase, version, lastVersion, firstVersion, firstMillis } = this.state;
+    return phase === 'running' && version > firstVersion
+      ? ((lastVersion - version) * this.#trainingMillis(firstMillis)) / 1000 / (version - firstVersion)
       : undefined;
   }
 
-  #versionsPerSecond() {
-    let longest = { timeMillis: [], version: [] };
-    for (const curve of this.curves.values()) {
-      longest = curve.timeMillis.at(-1) > (longest.timeMillis.at(-1) ?? 0) ? curve : longest;
-    }
-    const end = longest.timeMillis.length - 1;
-    const from = Math.max(longest.timeMillis[end] - 30000, this.state.resumedMillis ?? 0);
-    const since = longest.timeMillis.findIndex((t) => t >= from);
-    const millis = longest.timeMillis[end] - longest.timeMillis[since];
-    return millis > 0 ? (1000 * (longest.version[end] - longest.version[since])) / millis : 0;
+  /** Between then and now or the end, without pauses. */
+  #trainingMillis(from) {
+    const { endedMillis, pausedSinceMillis, pausedMillis } = this.state;
+    return (endedMillis ?? pausedSinceMillis ?? this.timeMillis) - from - (pausedMillis ?? 0);
   }
 
-  #remember(member) {
-    const name = nameOf(member);
-    const before = this.members.get(name);
-    this.members.set(name, member);
-    const stepped = member.step !== before?.step || member.incarnation !== before?.incarnation;
-    if (member.role === 'worker' && stepped && member.samplesPerSecond > 0) {
-      if (Number.isFinite(member.loss)) {
-        this.#extend(name, member);
-      }
-    }
-  }
-
-  #extend(name, member) {
+  #extend(name, point) {
     if (!this.curves.has(name)) {
       this.curves.set(name, Object.fromEntries(COLUMNS.map((c) => [c, []])));
     }
@@ -121,7 +121,7 @@ export class Run {
       if (full) {
         curve[column] = curve[column].filter((value, i) => i % 2 === 1);
       }
-      curve[column].push(member[column]);
+      curve[column].push(point[column]);
     }
   }
 }

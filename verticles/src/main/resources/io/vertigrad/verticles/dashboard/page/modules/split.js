@@ -22,7 +22,9 @@ export class Split {
   }
 
   show(run) {
-    const workers = run.of('worker').filter((worker) => Number.isFinite(worker.computing));
+    const workers = run
+      .of('worker')
+      .filter((worker) => Number.isFinite(worker.computing) || worker.condition === 'lost');
     this.empty.hidden = workers.length > 0;
     while (this.rows.children.length > workers.length) {
       this.rows.lastChild.remove();
@@ -47,16 +49,16 @@ function fill(row, worker, run) {
   setText(name.lastChild, run.called(worker));
   row.dataset.condition = worker.condition;
   const shares = shareOf(worker);
+  const gone = worker.condition === 'lost' || worker.condition === 'left';
   PARTS.forEach(([key], i) => {
     const part = parts.children[i];
     part.style.width = `${100 * shares[key]}%`;
-    setText(part, shares[key] * parts.clientWidth > 34 ? `${Math.round(100 * shares[key])} %` : '');
+    setText(part, !gone && shares[key] * parts.clientWidth > 34 ? `${Math.round(100 * shares[key])} %` : '');
   });
   parts.setAttribute(
     'aria-label',
     PARTS.map(([key, text]) => `${Math.round(100 * shares[key])} percent ${text}`).join(', '),
   );
-  const gone = worker.condition === 'lost' || worker.condition === 'left';
   setText(value, gone ? worker.condition : `${count(worker.samplesPerSecond)} /s`);
 }
 

@@ -1,7 +1,7 @@
 // How old gradients were when they were applied, and what became of partitions at the servers.
 
 import { byId, element, setText } from './dom.js';
-import { count, figure } from './format.js';
+import { count, significant, staleness } from './format.js';
 
 const OUTCOMES = [
   ['applied', 'applied'],
@@ -40,7 +40,7 @@ export class Staleness {
       this.replicas,
       run.run.servers > 0
         ? ''
-        : `No servers: workers exchange among themselves.${distance === undefined ? '' : ` Consensus distance ${figure(distance)}.`}`,
+        : `No servers: workers exchange among themselves.${distance === undefined ? '' : ` Consensus distance ${significant(distance, 2)}.`}`,
     );
   }
 
@@ -67,7 +67,7 @@ export class Staleness {
     setText(
       this.mean,
       all > 0
-        ? `${figure(total / all)} updates old on average`
+        ? `${staleness(total / all)} updates old on average`
         : 'Counted where servers apply gradients.',
     );
   }

@@ -1,13 +1,13 @@
 // One sentence about what the run does, and who holds it up.
 
 import { byId, setText } from './dom.js';
-import { count } from './format.js';
+import { accuracy, count, seconds, testLoss } from './format.js';
 import { shareOf } from './split.js';
 
 const SLOWER = 1.3;
 
 export function showVerdict(run) {
-  setText(byId('verdict'), verdict(run));
+  setText(byId('verdict'), [verdict(run), again(run)].filter(Boolean).join(' '));
 }
 
 function verdict(run) {
@@ -18,7 +18,9 @@ function verdict(run) {
     case 'paused':
       return ['Paused: no worker begins another step.', lost(run), silent(run)].filter(Boolean).join(' ');
     case 'finished':
-      return `Finished: ${count(state.samples)} samples in ${run.elapsedSeconds.toFixed(1)} s.`;
+      return `Finished: ${result(run)}`;
+    case 'interrupted':
+      return `Interrupted: ${result(run)}`;
     case 'failed':
       return `Failed: ${state.reason}`;
     case 'stopped':
@@ -27,6 +29,22 @@ function verdict(run) {
       return [doing(run), lost(run), silent(run), slowest(run)].filter(Boolean).join(' ');
   }
 }
+
+function result(run) {
+  const { samples, seconds: told, accuracy: percent, testSamples, testLoss: loss } = run.state;
+  const speed = `${count(samples)} samples in ${seconds(run.seconds)}: ${count(run.samplesPerSecond)} samples/s.`;
+  return told === undefined || !Number.isFinite(percent)
+    ? speed
+    : `${speed} Accuracy ${accuracy(percent)} (${count(testSamples)} test samples), loss ${testLoss(loss)}.`;
+}
+
+/** What whoever sees the end does next: this page goes with the process that serves it. */
+function again(run) {
+  const folder = run.run.folder;
+  return run.ended && folder && `To see it again: ./vertigrad replay ${quoted(folder)}`;
+}
+
+const quoted = (path) => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 const active = (run) =>
   run.of('worker').filter((w) => w.condition === 'up' && Number.isFinite(w.computing));

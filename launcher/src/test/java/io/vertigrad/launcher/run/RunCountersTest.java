@@ -1,0 +1,65 @@
+package io.vertigrad.launcher.run;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** What {@code summary.json} counts when members die and join again. */
+final class RunCountersTest {
+
+  private final RunProgress progress = new RunProgress(() -> 0);
+
+  @Test
+  void shouldCountEveryIncarnationOnce() {
+    progress.apply(server(0, 70));
+    progress.apply(server(0, 80));
+    progress.apply(worker(0, 30, 10));
+    progress.apply(new MemberLeft(0, "server", 0, 0, "its process ended"));
+    progress.apply(new MemberLeft(0, "worker", 0, 0, "its process ended"));
+    progress.apply(new MemberJoined(0, "server", 0, 1, "n"));
+    progress.apply(new MemberJoined(0, "worker", 0, 1, "n"));
+    assertEquals(80, progress.ofServers(ServerProgress::applied));
+    assertEquals(Map.of(0, 30L, 1, 10L), progress.staleness());
+
+    progress.apply(server(1, 5));
+    progress.apply(worker(1, 2, 1));
+    // What the incarnation before said last came late, and twice.
+    progress.apply(worker(0, 31, 10));
+    progress.apply(worker(0, 31, 10));
+
+    assertEquals(85, progress.ofServers(ServerProgress::applied));
+    assertEquals(Map.of(0, 33L, 1, 11L), progress.staleness());
+    assertEquals(44 * 128, progress.samples());
+  }
+
+  private static ServerProgress server(int incarnation, long applied) {
+    return new ServerProgress(0, 0, incarnation, applied, 0, applied, 0, 0, 0, 0);
+  }
+
+  private static WorkerProgress worker(int incarnation, long fresh, long stale) {
+    long steps = fresh + stale;
+    return new WorkerProgress(
+        0,
+        0,
+        incarnation,
+        steps,
+        steps,
+        0,
+        128 * steps,
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        Map.of(0, fresh, 1, stale),
+        Map.of(),
+        Map.of());
+  }
+}
