@@ -2,17 +2,21 @@ package io.vertigrad.launcher.run;
 
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStopped;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
@@ -23,8 +27,12 @@ public final class RunProgress {
 
   private static final double NANOS = 1e9;
 
+  /** Reason with which a worker leaves that has seen the last version. */
+  private static final String FINISHED = "finished";
+
   private final LongSupplier nanoClock;
   private final Map<String, WorkerProgress> workers = new TreeMap<>();
+  private final Set<String> gone = new HashSet<>();
   private final Map<String, ServerProgress> servers = new TreeMap<>();
   private final ReplicasProgress replicas = new ReplicasProgress();
   private final Pace pace = new Pace();
@@ -34,6 +42,7 @@ public final class RunProgress {
   private Evaluated wholeTestSet;
   private long startedNanos;
   private long endedNanos;
+  private boolean stopped;
   private boolean paused;
   private long pausedAtNanos;
   private long pausedNanos;
@@ -59,9 +68,13 @@ public final class RunProgress {
       started = start;
       startedNanos = now();
     } else if (event instanceof MemberLeft left && left.role().equals("worker")) {
-      endedNanos = now();
+      gone.add(left.rank() + "." + left.incarnation());
+      endedNanos = left.reason().equals(FINISHED) ? now() : endedNanos;
     } else if (event instanceof JobFinished finish && finished == null) {
       finished = finish;
+      endedNanos = endedNanos == 0 ? now() : endedNanos;
+    } else if (event instanceof JobStopped || event instanceof JobFailed) {
+      stopped = true;
     } else if (event instanceof JobPaused && !paused) {
       pausedAtNanos = now();
       paused = true;
@@ -100,6 +113,23 @@ public final class RunProgress {
     return finished == null ? seen : Math.max(seen, finished.version());
   }
 
+  /**
+   * Steps of the job so far, out of {@link JobStarted#steps()}; it never falls, whichever worker
+   * spoke last. Where each worker's step is a version of its own, as many of them are one step.
+   */
+  public long step() {
+    if (started == null || started.lastVersion() == 0) {
+      return 0;
+    }
+    double share = (double) Math.min(version(), started.lastVersion()) / started.lastVersion();
+    return Math.round(share * started.steps());
+  }
+
+  /** True when the job was stopped, or failed: its members leave because of that. */
+  public boolean stopped() {
+    return stopped;
+  }
+
   /** Epoch of the worker that is furthest. */
   public int epoch() {
     return workers.values().stream().mapToInt(WorkerProgress::epoch).max().orElse(0);
@@ -128,7 +158,7 @@ public final class RunProgress {
    * the end.
    */
   public OptionalDouble secondsLeft() {
-    return started == null || endedNanos != 0 || paused
+    return started == null || endedNanos != 0 || stopped || paused
         ? OptionalDouble.empty()
         : pace.secondsTo(started.lastVersion(), now());
   }
@@ -137,9 +167,12 @@ public final class RunProgress {
     return seconds() == 0 ? 0 : samples() / seconds();
   }
 
-  /** Mean of the workers' latest training losses; NaN before the first. */
+  /** Mean of the latest training losses of the workers that are there; NaN before the first. */
   public double trainingLoss() {
-    return workers.values().stream()
+    boolean nobody = gone.containsAll(workers.keySet());
+    return workers.entrySet().stream()
+        .filter(worker -> nobody || !gone.contains(worker.getKey()))
+        .map(Map.Entry::getValue)
         .filter(worker -> worker.samples() > 0)
         .mapToDouble(WorkerProgress::loss)
         .average()

@@ -1,6 +1,5 @@
 package io.vertigrad.launcher.terminal;
 
-import io.vertigrad.launcher.job.JobFile;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.json.JsonObject;
@@ -26,7 +25,7 @@ public final class ResultText {
         directory.path());
   }
 
-  /** What came out, where it is, and what to do next. */
+  /** What came out, and where it is. */
   public static List<String> closing(JobConfig job, RunDirectory directory, JsonObject summary) {
     List<String> lines = new ArrayList<>();
     lines.add(
@@ -41,7 +40,6 @@ public final class ResultText {
     }
     lines.add(
         SAVED + directory.path() + ": model.zip, summary.json, events.jsonl, job.json, run.log");
-    lines.add("next: " + next(job));
     return lines;
   }
 
@@ -70,12 +68,5 @@ public final class ResultText {
         replicas.getDouble("consensusDistance"),
         replicas.getDouble("spectralGap"),
         100 * replicas.getDouble("hiddenShare"));
-  }
-
-  private static String next(JobConfig job) {
-    if (job.origin().startsWith(JobFile.DEFAULT)) {
-      return "./vertigrad train conf/digits-async.json";
-    }
-    return "./vertigrad train " + job.origin().split(" ")[0] + " --processes";
   }
 }
