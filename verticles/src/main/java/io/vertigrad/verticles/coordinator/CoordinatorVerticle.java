@@ -30,8 +30,9 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   /**
    * How the job ended: {@code state} ({@code finished}, {@code failed} or {@code stopped}), {@code
-   * version}, {@code samples}, {@code evaluation} when the evaluator tested the end, and {@code
-   * failure} when there was one. It never fails.
+   * version}, {@code samples}, {@code evaluation} when the evaluator tested the end, {@code silent}
+   * with the names of servers that did not tell their last counters, and {@code failure} when there
+   * was one. It never fails.
    */
   public Future<JsonObject> result() {
     return result.future();

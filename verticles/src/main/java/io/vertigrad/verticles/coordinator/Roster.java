@@ -4,6 +4,7 @@ import io.vertigrad.verticles.coordinator.Decision.Publish;
 import io.vertigrad.verticles.coordinator.Decision.Save;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -164,11 +165,18 @@ final class Roster {
     settle();
   }
 
-  /** The end was evaluated, or could not be; {@code statuses} are the servers' last counters. */
-  void concluded(Iterable<JsonObject> statuses, Optional<JsonObject> evaluation) {
+  /**
+   * The end was evaluated, or could not be.
+   *
+   * @param statuses what the servers said last, with their {@code counters}
+   * @param silent servers that did not say it
+   */
+  void concluded(
+      Iterable<JsonObject> statuses, List<Admission> silent, Optional<JsonObject> evaluation) {
     if (state() == RosterState.FINISHING) {
       statuses.forEach(progress::heard);
-      course.finished(evaluation);
+      statuses.forEach(news::counted);
+      course.finished(evaluation, silent.stream().map(config.names()::of).toList());
     }
   }
 

@@ -81,7 +81,7 @@ final class ServerMember implements MemberHandler {
       return MemberHandler.super.command(command);
     }
     return switch (command.getString("command", "")) {
-      case "status" -> Future.succeededFuture(service.get().status());
+      case "status" -> Future.succeededFuture(service.get().statusAndCounters());
       case "checkpoint" -> Future.succeededFuture(service.get().checkpoint());
       default -> MemberHandler.super.command(command);
     };

@@ -79,6 +79,13 @@ final class ShardService {
     return owns ? ShardSeat.status(shard) : new JsonObject();
   }
 
+  /** The status, with {@code counters}: the event that tells them, up to now. */
+  JsonObject statusAndCounters() {
+    JsonObject counters =
+        ShardSeat.event(admission.rank(), admission.incarnation(), shard.counters()).toJson();
+    return owns ? status().put("counters", counters) : status();
+  }
+
   /** Begins a checkpoint, unless one is being written; answers with the status. */
   JsonObject checkpoint() {
     checkpoints.now(shard);
