@@ -1,5 +1,7 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.deploy.CoordinatorLostException;
@@ -74,6 +76,10 @@ final class NodeCommand implements Callable<Integer> {
     }
     JobConfig config = read();
     Role role = role(config);
+    DatasetProvider.check(
+        config.data(),
+        role == Role.EVALUATOR ? Split.TEST : Split.TRAIN,
+        NodeCommand.class.getClassLoader());
     while (true) {
       try (Participation participation = Participation.join(config, role)) {
         return participation.play() ? ExitStatus.OK : ExitStatus.JOB_FAILED;

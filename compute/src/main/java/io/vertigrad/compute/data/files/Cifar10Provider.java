@@ -47,10 +47,17 @@ public final class Cifar10Provider implements DatasetProvider {
     int test = options.integer("test", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
     Augmentations.check(options);
     options.refuseUnknown();
+    return read(files(config, split), split == Split.TRAIN ? train : test);
+  }
+
+  @Override
+  public void check(DataConfig config, Split split) {
+    files(config, split);
+  }
+
+  private static List<Path> files(DataConfig config, Split split) {
     DataFolder folder = DataFolder.of(config, SUBFOLDERS, ADVICE);
-    List<Path> files =
-        split == Split.TRAIN ? trainingFiles(folder) : List.of(folder.require("test_batch.bin"));
-    return read(files, split == Split.TRAIN ? train : test);
+    return split == Split.TRAIN ? trainingFiles(folder) : List.of(folder.require("test_batch.bin"));
   }
 
   private static List<Path> trainingFiles(DataFolder folder) {

@@ -5,6 +5,7 @@ import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -39,9 +40,17 @@ public final class CsvProvider implements DatasetProvider {
             options.flag("header", false));
     Augmentations.check(options);
     options.refuseUnknown();
+    return new CsvReader(file(config, split), format).read();
+  }
+
+  @Override
+  public void check(DataConfig config, Split split) {
+    file(config, split);
+  }
+
+  private static Path file(DataConfig config, Split split) {
     DataFolder folder = DataFolder.of(config, List.of("csv"), ADVICE);
-    return new CsvReader(folder.require(split == Split.TRAIN ? "train.csv" : "test.csv"), format)
-        .read();
+    return folder.require(split == Split.TRAIN ? "train.csv" : "test.csv");
   }
 
   private static List<Integer> shape(Settings options) {
