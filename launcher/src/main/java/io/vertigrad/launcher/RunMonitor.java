@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.EpochLog;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunProgress;
@@ -8,8 +9,10 @@ import io.vertigrad.launcher.run.RunRecorder;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
@@ -29,6 +32,7 @@ final class RunMonitor implements AutoCloseable {
   private final Display display;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile Membership membership = Membership.NONE;
+  private final Promise<Void> ended = Promise.promise();
   private boolean closed;
 
   RunMonitor(RunDirectory directory, Display display) {
@@ -61,6 +65,16 @@ final class RunMonitor implements AutoCloseable {
     locked(() -> display.say(line));
   }
 
+  /** Offers a command that may be pasted; from any thread. */
+  void offer(String label, ShellCommand command) {
+    locked(() -> display.offer(label, command.toString()));
+  }
+
+  /** Completes when the job's end was heard of: everything that came before it was, too. */
+  Future<Void> ended() {
+    return ended.future();
+  }
+
   /** Takes an event that did not come over the bus. */
   void hear(TrainingEvent event) {
     locked(
@@ -72,6 +86,9 @@ final class RunMonitor implements AutoCloseable {
           }
           display.show(event, progress);
         });
+    if (event instanceof JobFinished) {
+      ended.tryComplete();
+    }
   }
 
   /** Stops recording; later events are not heard. */

@@ -1,5 +1,7 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.deploy.Crew;
 import io.vertigrad.launcher.job.InputException;
@@ -11,10 +13,13 @@ import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
+import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** {@code vertigrad train}: runs a whole job and waits for its end. */
 @Command(
@@ -30,6 +35,8 @@ import picocli.CommandLine.Option;
 final class TrainCommand implements Callable<Integer> {
 
   private static final long READ_SECONDS = 30;
+
+  @Spec private CommandSpec spec;
 
   @Mixin private JobOptions job;
 
@@ -84,6 +91,7 @@ final class TrainCommand implements Callable<Integer> {
     JobConfig asked = read();
     Crew crew = crew(asked);
     ClusterStart.check(asked.cluster());
+    checkData(asked, crew);
     RunDirectory directory =
         runDirectory == null
             ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
@@ -93,7 +101,23 @@ final class TrainCommand implements Callable<Integer> {
     Display display = Display.of(Display.Style.chosen(json, quiet), System.out, kept);
     boolean joins = !kept.cluster().members().isEmpty();
     boolean open = listen || joins || workersHere != null;
-    return new TrainingRun(kept, directory, display, start.plan()).call(crew, processes, open);
+    NextCommand next = new NextCommand(arguments(), directory, open);
+    return new TrainingRun(kept, directory, display, start.plan(), next)
+        .call(crew, processes, open);
+  }
+
+  /** As they were typed, from {@code train} on. */
+  private List<String> arguments() {
+    return spec.root().commandLine().getParseResult().originalArgs();
+  }
+
+  /** Finds what is missing before a folder is made or a process started. */
+  private static void checkData(JobConfig asked, Crew crew) {
+    ClassLoader loader = TrainCommand.class.getClassLoader();
+    if (crew.servers() + crew.workers() > 0) {
+      DatasetProvider.check(asked.data(), Split.TRAIN, loader);
+    }
+    DatasetProvider.check(asked.data(), Split.TEST, loader);
   }
 
   private Crew crew(JobConfig asked) {

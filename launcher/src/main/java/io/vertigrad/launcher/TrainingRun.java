@@ -8,9 +8,9 @@ import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.JobFailedException;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
-import io.vertigrad.launcher.deploy.RoleVerticles;
 import io.vertigrad.launcher.deploy.WaitingRoom;
 import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.run.FinalModel;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
@@ -27,9 +27,11 @@ import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,6 +41,7 @@ final class TrainingRun {
   private static final Logger LOG = LoggerFactory.getLogger(TrainingRun.class);
   private static final long START_SECONDS = 120;
   private static final long END_SECONDS = 300;
+  private static final long HEAR_SECONDS = 5;
   private static final long STOP_SECONDS = 15;
   private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
 
@@ -46,6 +49,7 @@ final class TrainingRun {
   private final RunDirectory directory;
   private final Display display;
   private final List<String> notes;
+  private final NextCommand next;
   private final RunMonitor monitor;
   private final TimelineRecorder timeline;
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
@@ -59,9 +63,16 @@ final class TrainingRun {
    * A run that has not begun.
    *
    * @param notes what else is said at its start
+   * @param next what may be done after it
    */
-  TrainingRun(JobConfig job, RunDirectory directory, Display display, List<String> notes) {
+  TrainingRun(
+      JobConfig job,
+      RunDirectory directory,
+      Display display,
+      List<String> notes,
+      NextCommand next) {
     this.notes = notes;
+    this.next = next;
     this.job = job;
     this.directory = directory;
     this.display = display;
@@ -75,7 +86,7 @@ final class TrainingRun {
    * @param crew whom to start here
    */
   int call(Crew crew, boolean processes, boolean listen) {
-    directory.write(directory.job(), job.json());
+    directory.write(directory.job(), LocalSettings.removedFrom(job.json()));
     RunLog.appendTo(directory.log());
     Thread hook = new Thread(this::interrupted, "stop-run");
     Runtime.getRuntime().addShutdownHook(hook);
@@ -88,6 +99,7 @@ final class TrainingRun {
       if (!end.getString("state").equals("finished")) {
         throw new JobFailedException(end.getString("failure") + "; log: " + directory.log());
       }
+      hearTheEnd(end);
       conclude();
       return ExitStatus.OK;
     } catch (RuntimeException e) {
@@ -109,9 +121,7 @@ final class TrainingRun {
       showDashboard();
     }
     if (joinAddress != null) {
-      monitor.say(
-          "nodes may join: ./vertigrad node --role %s --join %s %s"
-              .formatted(RoleVerticles.name(job, Role.WORKER), joinAddress, directory.job()));
+      offerJoining(crew);
     }
     monitor.say(ResultText.opening(job, directory));
     notes.forEach(monitor::say);
@@ -129,6 +139,19 @@ final class TrainingRun {
     Await.result(deployment.start(), START_SECONDS, "starting the members");
   }
 
+  private void offerJoining(Crew crew) {
+    boolean full = crew.workers() >= job.workers().places();
+    String label = full ? "a node may take the place of one that is lost" : "nodes may join";
+    monitor.offer(label, launch().byHand(Role.WORKER));
+    monitor.say(
+        "on another machine: copy %s there, and give --host and --data as they are there"
+            .formatted(directory.job()));
+  }
+
+  private NodeLaunch launch() {
+    return new NodeLaunch(job, directory, joinAddress, VertigradApplication.class.getName());
+  }
+
   private void showDashboard() {
     String token = Dashboard.token();
     String url =
@@ -141,9 +164,7 @@ final class TrainingRun {
   }
 
   private Deployment processes(Crew crew) {
-    NodeLaunch launch =
-        new NodeLaunch(job, directory, joinAddress, VertigradApplication.class.getName());
-    return new ProcessDeployment(vertx, crew, launch, coordinator, monitor::say);
+    return new ProcessDeployment(vertx, crew, launch(), coordinator, monitor::say, monitor::offer);
   }
 
   private void open(boolean clustered) {
@@ -169,6 +190,17 @@ final class TrainingRun {
     return outcome.future();
   }
 
+  /** The summary waits until everything was heard that was said before the end. */
+  private void hearTheEnd(JsonObject end) {
+    Await.farewell(monitor.ended(), HEAR_SECONDS, "hearing of the job's end on the event bus");
+    JsonArray silent = end.getJsonArray("silent", new JsonArray());
+    if (!silent.isEmpty()) {
+      monitor.say(
+          "%s did not tell the last counters: updates in summary.json may be too low"
+              .formatted(silent.stream().map(String::valueOf).collect(Collectors.joining(", "))));
+    }
+  }
+
   private void conclude() {
     Optional<Evaluated> tested = monitor.progress().wholeTestSet();
     Evaluated last =
@@ -184,6 +216,7 @@ final class TrainingRun {
     directory.write(directory.summary(), summary);
     monitor.close();
     display.conclude(ResultText.closing(job, directory, summary), summary);
+    display.offer("next", next.afterTheEnd().toString());
   }
 
   private void interrupted() {

@@ -49,7 +49,10 @@ public record RunDirectory(Path path) {
     return create(path);
   }
 
-  /** The job as it is run, with every change of the command line. */
+  /**
+   * The job as it is run, with every change of the command line, but without paths and addresses
+   * that mean something on this machine alone.
+   */
   public Path job() {
     return path.resolve("job.json");
   }
