@@ -72,6 +72,7 @@ final class NodeCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (withParent) {
+      TerminationSignals.leaveInterruptsToParent();
       ParentWatch.start();
     }
     JobConfig config = read();

@@ -17,6 +17,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 
 /**
  * Hears a job's events, folds them, records them and shows them, in the order they come.
@@ -53,6 +54,16 @@ final class RunMonitor implements AutoCloseable {
   /** Where the run stands. */
   RunProgress progress() {
     return progress;
+  }
+
+  /** Something about where the run stands, while events still come; from any thread. */
+  <T> T ask(Function<RunProgress, T> question) {
+    lock.lock();
+    try {
+      return question.apply(progress);
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** Who takes part, as the coordinator said last. */

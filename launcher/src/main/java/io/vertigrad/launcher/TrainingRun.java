@@ -14,6 +14,7 @@ import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.run.FinalModel;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
+import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunSummary;
 import io.vertigrad.launcher.run.Versions;
 import io.vertigrad.launcher.terminal.Display;
@@ -43,6 +44,8 @@ final class TrainingRun {
   private static final long END_SECONDS = 300;
   private static final long HEAR_SECONDS = 5;
   private static final long STOP_SECONDS = 15;
+  private static final long REST_SECONDS = 45;
+  private static final long TEST_SECONDS = 10;
   private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
 
   private final JobConfig job;
@@ -55,7 +58,8 @@ final class TrainingRun {
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
   private Vertx vertx;
   private boolean coordinating;
-  private volatile boolean interrupted;
+  private volatile boolean concluding;
+  private TerminationSignals signals;
   private String joinAddress;
   private Deployment deployment;
 
@@ -88,30 +92,42 @@ final class TrainingRun {
   int call(Crew crew, boolean processes, boolean listen) {
     directory.write(directory.job(), LocalSettings.removedFrom(job.json()));
     RunLog.appendTo(directory.log());
-    Thread hook = new Thread(this::interrupted, "stop-run");
-    Runtime.getRuntime().addShutdownHook(hook);
+    try (TerminationSignals watched = new TerminationSignals(this::signalled)) {
+      signals = watched;
+      return run(crew, processes, listen);
+    } finally {
+      stop("the run is over");
+    }
+  }
+
+  private int run(Crew crew, boolean processes, boolean listen) {
     try {
       start(crew, processes, listen);
-      JsonObject end = Await.result(ended(), FOREVER_SECONDS, "the job");
-      if (interrupted) {
-        return ExitStatus.JOB_FAILED;
+      finish(await(ended(), FOREVER_SECONDS, "the job"));
+      return Optional.ofNullable(signals.first().result()).orElse(ExitStatus.OK);
+    } catch (TerminationSignals.Received signal) {
+      LOG.info("interrupted: {}", signal.getMessage());
+      if (monitor.ask(TrainingRun::allStepsMade)) {
+        finish(Await.result(ended(), END_SECONDS, "the end of the job"));
+      } else {
+        endEarly();
       }
-      if (!end.getString("state").equals("finished")) {
-        throw new JobFailedException(end.getString("failure") + "; log: " + directory.log());
-      }
-      hearTheEnd(end);
-      conclude();
-      return ExitStatus.OK;
-    } catch (RuntimeException e) {
-      if (interrupted) {
-        LOG.info("interrupted", e);
-        return ExitStatus.JOB_FAILED;
-      }
-      throw e;
-    } finally {
-      stop();
-      forget(hook);
+      return signal.status();
     }
+  }
+
+  /** Fails with {@link TerminationSignals.Received} as soon as a signal comes. */
+  private <T> T await(Future<T> future, long limitSeconds, String what) {
+    return Await.result(signals.orElse(future), limitSeconds, what);
+  }
+
+  private void finish(JsonObject end) {
+    concluding = true;
+    if (!end.getString("state").equals("finished")) {
+      throw new JobFailedException(end.getString("failure") + "; log: " + directory.log());
+    }
+    hearTheEnd(end);
+    conclude();
   }
 
   private void start(Crew crew, boolean processes, boolean listen) {
@@ -125,18 +141,17 @@ final class TrainingRun {
     }
     monitor.say(ResultText.opening(job, directory));
     notes.forEach(monitor::say);
-    Await.result(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
-    Await.result(timeline.listen(vertx, job), START_SECONDS, "the event bus");
+    await(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
+    await(timeline.listen(vertx, job), START_SECONDS, "the event bus");
     if (crew.workers() < job.workers().count()) {
       WaitingRoom waiting = new WaitingRoom(vertx, job, monitor::say);
-      Await.result(waiting.open(), START_SECONDS, "the event bus");
+      await(waiting.open(), START_SECONDS, "the event bus");
     }
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
-    Await.result(
-        vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
+    await(vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
     coordinating = true;
     deployment = processes ? processes(crew) : new EmbeddedDeployment(vertx, job, crew);
-    Await.result(deployment.start(), START_SECONDS, "starting the members");
+    await(deployment.start(), START_SECONDS, "starting the members");
   }
 
   private void offerJoining(Crew crew) {
@@ -155,7 +170,7 @@ final class TrainingRun {
   private void showDashboard() {
     String token = Dashboard.token();
     String url =
-        Await.result(
+        await(
             Dashboard.start(vertx, job, new MetricsVerticle(token)),
             START_SECONDS,
             "starting the dashboard");
@@ -173,7 +188,7 @@ final class TrainingRun {
       return;
     }
     ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
-    vertx = Await.result(start.start(), START_SECONDS, "starting the cluster");
+    vertx = await(start.start(), START_SECONDS, "starting the cluster");
     joinAddress = start.joinAddress();
     start.otherPort().ifPresent(monitor::say);
   }
@@ -212,28 +227,95 @@ final class TrainingRun {
     if (tested.map(found -> found.of(last.parametersHash())).filter(last::equals).isEmpty()) {
       monitor.hear(last);
     }
-    JsonObject summary = RunSummary.of(job, monitor.progress(), last, Versions.all());
+    JsonObject summary =
+        RunSummary.of(job, monitor.progress(), "finished", Optional.of(last), Versions.all());
     directory.write(directory.summary(), summary);
     monitor.close();
     display.conclude(ResultText.closing(job, directory, summary), summary);
     display.offer("next", next.afterTheEnd().toString());
   }
 
-  private void interrupted() {
-    interrupted = true;
-    monitor.say("interrupted: stopping; what was recorded is in " + directory.path());
-    stop();
+  /** On a signal's own thread. */
+  private void signalled() {
+    monitor.say(
+        concluding
+            ? "the job has ended, its model is being saved; Ctrl-C again ends at once"
+            : "interrupted: saving what there is; Ctrl-C again ends at once");
+  }
+
+  private static boolean allStepsMade(RunProgress progress) {
+    return progress
+        .started()
+        .filter(start -> progress.version() >= start.lastVersion())
+        .isPresent();
+  }
+
+  /** Saves checkpoints, model and summary of a job that is not at its end, each within a limit. */
+  private void endEarly() {
+    boolean begun = monitor.ask(progress -> progress.started().isPresent());
+    monitor.ask(
+        progress -> {
+          progress.stopClock();
+          return null;
+        });
+    JsonArray checkpoints = begun ? rest() : new JsonArray();
+    Optional<Evaluated> tested = begun ? saveUnfinished() : Optional.empty();
+    tested.ifPresent(monitor::hear);
+    if (vertx != null && coordinating) {
+      Await.farewell(coordinator.stop("interrupted"), STOP_SECONDS, "letting members go");
+    }
+    JsonObject summary =
+        monitor.ask(
+            progress -> RunSummary.of(job, progress, "interrupted", tested, Versions.all()));
+    if (!checkpoints.isEmpty()) {
+      summary.put("checkpoints", checkpoints);
+    }
+    directory.write(directory.summary(), summary);
+    stop("interrupted");
+    display.conclude(ResultText.closing(job, directory, summary), summary);
+    if (directory.hasModel()) {
+      display.offer(
+          "to train on from this model, with steps, schedule and optimizer anew",
+          next.goingOnFrom(directory.model()).toString());
+    }
+  }
+
+  /** Workers finish the step they are in, and checkpoints are written; the files. */
+  private JsonArray rest() {
+    try {
+      JsonObject rest = Await.result(coordinator.interrupt(), REST_SECONDS, "saving checkpoints");
+      rest.getJsonArray("busy")
+          .forEach(who -> monitor.say(who + " is still in a step: the model may mix versions"));
+      rest.getJsonArray("unsaved").forEach(why -> monitor.say("no checkpoint of " + why));
+      return rest.getJsonArray("checkpoints");
+    } catch (RuntimeException e) {
+      monitor.say("no checkpoint: " + e.getMessage());
+      return new JsonArray();
+    }
+  }
+
+  private Optional<Evaluated> saveUnfinished() {
+    FinalModel model = new FinalModel(vertx, job, monitor.membership());
+    try {
+      return Optional.of(
+          Await.result(
+              model.save(directory.model(), Optional.empty(), TEST_SECONDS),
+              REST_SECONDS,
+              "saving the model"));
+    } catch (RuntimeException e) {
+      monitor.say("no model: " + e.getMessage());
+      return Optional.empty();
+    }
   }
 
   /** Members leave, then processes end, then Vert.x closes; a second call does nothing. */
-  private synchronized void stop() {
+  private void stop(String why) {
     if (vertx == null) {
       return;
     }
     Vertx closing = vertx;
     vertx = null;
-    Future<Void> left =
-        coordinating ? coordinator.stop("the run is over") : Future.succeededFuture();
+    Future<Void> left = coordinating ? coordinator.stop(why) : Future.succeededFuture();
     Future<Void> stopped =
         left.eventually(() -> deployment == null ? Future.succeededFuture() : deployment.stop())
             .eventually(closing::close);
@@ -241,13 +323,5 @@ final class TrainingRun {
     timeline.close();
     monitor.close();
     display.close();
-  }
-
-  private static void forget(Thread hook) {
-    try {
-      Runtime.getRuntime().removeShutdownHook(hook);
-    } catch (IllegalStateException shuttingDown) {
-      // The hook is what called us.
-    }
   }
 }

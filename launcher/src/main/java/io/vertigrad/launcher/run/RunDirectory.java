@@ -82,6 +82,11 @@ public record RunDirectory(Path path) {
     return path.resolve("model.zip");
   }
 
+  /** True when it is there. */
+  public boolean hasModel() {
+    return Files.exists(model());
+  }
+
   /** The full log of this JVM. */
   public Path log() {
     return path.resolve("run.log");

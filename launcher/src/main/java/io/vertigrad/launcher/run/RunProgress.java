@@ -125,6 +125,12 @@ public final class RunProgress {
     return Math.round(share * started.steps());
   }
 
+  /** The job is about to be ended: what comes from now on is no training. */
+  public void stopClock() {
+    endedNanos = endedNanos == 0 ? now() : endedNanos;
+    stopped = true;
+  }
+
   /** True when the job was stopped, or failed: its members leave because of that. */
   public boolean stopped() {
     return stopped;
@@ -145,12 +151,16 @@ public final class RunProgress {
     return paused;
   }
 
-  /** Seconds from the start to now, or until the last worker left a finished job, less pauses. */
+  /**
+   * Seconds from the start to now, or to {@link #stopClock()}, or until the last worker left a
+   * finished job, less pauses.
+   */
   public double seconds() {
     if (started == null) {
       return 0;
     }
-    return ((finished == null ? now() : endedNanos) - startedNanos) / NANOS;
+    boolean running = finished == null && !(stopped && endedNanos != 0);
+    return ((running ? now() : endedNanos) - startedNanos) / NANOS;
   }
 
   /**

@@ -28,19 +28,41 @@ public final class ResultText {
   /** What came out, and where it is. */
   public static List<String> closing(JobConfig job, RunDirectory directory, JsonObject summary) {
     List<String> lines = new ArrayList<>();
-    lines.add(
-        EventText.format(
-            "accuracy %.2f %% on the whole test set (%,d samples), loss %.4f",
-            summary.getDouble("accuracy"),
-            summary.getInteger("testSamples"),
-            summary.getDouble("loss")));
+    lines.add(outcome(summary));
     lines.add(throughput(job, summary));
     if (summary.containsKey("replicas")) {
       lines.add(replicas(summary.getJsonObject("replicas")));
     }
-    lines.add(
-        SAVED + directory.path() + ": model.zip, summary.json, events.jsonl, job.json, run.log");
+    lines.add(SAVED + directory.path() + ": " + String.join(", ", files(directory, summary)));
     return lines;
+  }
+
+  private static String outcome(JsonObject summary) {
+    boolean interrupted = "interrupted".equals(summary.getString("state"));
+    String where =
+        interrupted ? "interrupted at version %,d: ".formatted(summary.getLong("version")) : "";
+    if (!summary.containsKey("accuracy")) {
+      return where + "no model could be tested";
+    }
+    return where
+        + EventText.format(
+            "accuracy %.2f %% on %s (%,d samples), loss %.4f",
+            summary.getDouble("accuracy"),
+            summary.getBoolean("wholeTestSet") ? "the whole test set" : "a part of the test set",
+            summary.getInteger("testSamples"),
+            summary.getDouble("loss"));
+  }
+
+  private static List<String> files(RunDirectory directory, JsonObject summary) {
+    List<String> files = new ArrayList<>();
+    if (directory.hasModel()) {
+      files.add("model.zip");
+    }
+    if (summary.containsKey("checkpoints")) {
+      files.add("checkpoints");
+    }
+    files.addAll(List.of("summary.json", "events.jsonl", "job.json", "run.log"));
+    return files;
   }
 
   private static String throughput(JobConfig job, JsonObject summary) {

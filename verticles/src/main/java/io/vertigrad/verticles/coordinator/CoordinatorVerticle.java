@@ -27,6 +27,7 @@ public final class CoordinatorVerticle extends VerticleBase {
   private final Promise<JsonObject> result = Promise.promise();
   private JobConfig job;
   private Roster roster;
+  private Courier courier;
 
   /**
    * How the job ended: {@code state} ({@code finished}, {@code failed} or {@code stopped}), {@code
@@ -55,6 +56,25 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   /**
+   * Brings the job to rest and has it saved, so that it can be stopped and its model be read; from
+   * any thread, once deployed. Workers finish the step they are in and begin no other.
+   *
+   * @return completes, within some 40 seconds and without ever failing, with {@code busy} (names of
+   *     workers that did not come to rest), {@code checkpoints} (the files written) and {@code
+   *     unsaved} (who could not write one, and why)
+   */
+  public Future<JsonObject> interrupt() {
+    Promise<JsonObject> saved = Promise.promise();
+    context.runOnContext(
+        go ->
+            new Interruption(
+                    vertx, roster, courier, MemberNames.of(job), job.pipeline().isPresent())
+                .begin()
+                .onComplete(saved));
+    return saved.future();
+  }
+
+  /**
    * Whoever of the job lived in this process of this machine is gone, and is not waited for; from
    * any thread, once deployed.
    */
@@ -67,7 +87,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     job = JobConfig.read("-conf", config());
     StrategyFactory strategy =
         StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
-    Courier courier = new Courier(vertx, job.addresses(), result);
+    courier = new Courier(vertx, job.addresses(), result);
     roster =
         new Roster(
             RosterConfig.of(job, strategy),

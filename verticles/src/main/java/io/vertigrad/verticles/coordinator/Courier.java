@@ -130,7 +130,7 @@ final class Courier implements Consumer<Decision> {
   }
 
   /** A server's last status and counters; of one that does not tell them there is nothing. */
-  private Future<JsonObject> counters(Admission server, List<Admission> silent) {
+  Future<JsonObject> counters(Admission server, List<Admission> silent) {
     return request(server, command("status"), COUNTERS_MILLIS)
         .otherwise(
             failure -> {
@@ -148,6 +148,11 @@ final class Courier implements Consumer<Decision> {
               LOG.warn("{} could not evaluate the end: {}", evaluator, failure.getMessage());
               return Optional.empty();
             });
+  }
+
+  /** A member's answer to a command without arguments, or a failure after this long. */
+  Future<JsonObject> command(Admission to, String name, long limitMillis) {
+    return request(to, command(name), limitMillis);
   }
 
   private static JsonObject command(String name) {

@@ -25,6 +25,7 @@ final class Pauses {
   private long sinceMillis;
   private boolean asked;
   private boolean few;
+  private boolean halted;
 
   Pauses(
       boolean stepsTogether,
@@ -80,6 +81,17 @@ final class Pauses {
     }
   }
 
+  /** Lets no worker begin another step, for good: the job is about to be ended. */
+  void halt() {
+    halted = true;
+    holdBack();
+  }
+
+  /** The number of the word with which workers were held back; what is newer still holds them. */
+  long heldSince() {
+    return firstNumber;
+  }
+
   /**
    * A worker's answer.
    *
@@ -101,7 +113,7 @@ final class Pauses {
   }
 
   private void letGo() {
-    if (!asked && !few) {
+    if (!asked && !few && !halted) {
       hold(Long.MAX_VALUE);
     }
   }

@@ -186,6 +186,28 @@ final class Roster {
         new Save(attendance.readyServers().stream().map(Attendee::admission).toList()));
   }
 
+  /** Lets no worker begin another step, for good; false when the job does not run. */
+  boolean halt() {
+    if (course.running()) {
+      pauses.halt();
+    }
+    return course.running();
+  }
+
+  /** Who takes part in this role. */
+  List<Admission> members(Role role) {
+    return attendance.of(role).stream()
+        .filter(Attendee::published)
+        .map(Attendee::admission)
+        .toList();
+  }
+
+  /** A server's last word, with its {@code counters}, before the job is ended. */
+  void counted(JsonObject status) {
+    progress.heard(status);
+    news.counted(status);
+  }
+
   /** Ends the job from outside, or lets the members of an ended one go. */
   void stop(String reason) {
     course.stopped(reason);

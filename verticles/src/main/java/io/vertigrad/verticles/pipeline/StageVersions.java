@@ -5,6 +5,7 @@ import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.peer.HostedSeat;
 import io.vertigrad.verticles.peer.ReplicaSeat;
 import io.vertx.core.Future;
+import java.nio.file.Path;
 import java.util.Optional;
 
 /**
@@ -58,11 +59,21 @@ final class StageVersions {
   void reached(long version) {
     show(version);
     if (setting.checkpoints().due(version)) {
-      setting
-          .checkpoints()
-          .write(identity.rank(), identity.incarnation(), replica.run(), replica.snapshot());
+      write();
     }
     tests.ifPresent(stages -> stages.after(version));
+  }
+
+  /** No step begins: readers may look at this version, too. */
+  void rest(long version) {
+    seat.show(version, replica.partitions(setting.job().exchange().type()));
+  }
+
+  /** Writes a checkpoint; empty when that failed, of which it has told. */
+  Optional<Path> write() {
+    return setting
+        .checkpoints()
+        .write(identity.rank(), identity.incarnation(), replica.run(), replica.snapshot());
   }
 
   /** The last version, and before that every one an evaluator may ask for. */

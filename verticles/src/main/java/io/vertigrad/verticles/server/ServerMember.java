@@ -82,6 +82,7 @@ final class ServerMember implements MemberHandler {
     }
     return switch (command.getString("command", "")) {
       case "status" -> Future.succeededFuture(service.get().statusAndCounters());
+      case "save" -> service.get().save();
       case "checkpoint" -> Future.succeededFuture(service.get().checkpoint());
       default -> MemberHandler.super.command(command);
     };

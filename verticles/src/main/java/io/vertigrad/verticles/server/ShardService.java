@@ -92,6 +92,13 @@ final class ShardService {
     return status();
   }
 
+  /** Writes a checkpoint; answers with its {@code file} once it is on the disk. */
+  Future<JsonObject> save() {
+    return owns
+        ? checkpoints.save(shard).map(file -> new JsonObject().put("file", file.toString()))
+        : Future.succeededFuture(new JsonObject());
+  }
+
   /** Its state, for the same server under its next incarnation, if nobody was in between. */
   Optional<ShardSnapshot> inheritance(Admission next) {
     boolean successor =

@@ -109,6 +109,7 @@ final class PeerSession implements GroupWork.Session {
           tell(news);
         }
         news.accept(this);
+        rest();
         while (!stop.getAsBoolean() && !peers.regrouped() && !mayStep()) {
           strategy.idle();
           peers.pause();
@@ -146,6 +147,14 @@ final class PeerSession implements GroupWork.Session {
         timing.hiddenShare(),
         spectralGap,
         timing.skipped());
+  }
+
+  /** Shows readers what it holds when no step may begin, whichever version that is. */
+  private void rest() {
+    if (!fresh && !gate.open(version())) {
+      seat.publish(version(), replica.vector().parameters());
+    }
+    gate.rest();
   }
 
   private boolean mayStep() {

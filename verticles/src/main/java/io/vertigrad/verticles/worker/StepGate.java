@@ -2,6 +2,7 @@ package io.vertigrad.verticles.worker;
 
 import io.vertigrad.verticles.coordinator.Pause;
 import io.vertigrad.verticles.exchange.Doorbell;
+import io.vertx.core.json.JsonObject;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -15,6 +16,8 @@ public final class StepGate {
   private final Doorbell bell = new Doorbell();
   private volatile long holdFrom = Long.MAX_VALUE;
   private long begun;
+  private long heard;
+  private boolean resting;
 
   /** True while a step at this version may begin. */
   public boolean open(long version) {
@@ -28,7 +31,20 @@ public final class StepGate {
   public synchronized boolean enter(long version) {
     boolean open = open(version);
     begun = open ? version + 1 : begun;
+    resting = !open;
     return open;
+  }
+
+  /** The worker is in no step, and has shown what it holds to whoever reads it. */
+  public synchronized void rest() {
+    resting = true;
+  }
+
+  /**
+   * For the coordinator: the number of the last {@code pause} heard of, and if it is in no step.
+   */
+  synchronized JsonObject toJson() {
+    return new JsonObject().put("pause", heard).put("resting", resting);
   }
 
   /** Waits for the gate to open, at most some 50 ms. */
@@ -39,6 +55,7 @@ public final class StepGate {
   /** Takes a pause over; the version to which the last step leads that was begun. */
   synchronized long obey(Pause pause) {
     holdFrom = pause.holdFrom();
+    heard = pause.number();
     bell.ring();
     return begun;
   }
@@ -46,5 +63,6 @@ public final class StepGate {
   /** Another incarnation begins, which has begun nothing. */
   synchronized void reset() {
     begun = 0;
+    resting = false;
   }
 }
