@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
       "  ${sys:vertigrad.command:-./vertigrad} compare runs/<one> runs/<other>    finished runs side by side; --serve draws",
       "  ${sys:vertigrad.command:-./vertigrad} doctor                             checks this machine",
       "",
-      "Exit codes: 0 all went well, 1 the job failed, 2 the input was wrong."
+      "Exit codes: 0 all went well, 1 the job failed, 2 the input was wrong, 130 interrupted."
     },
     subcommands = {
       TrainCommand.class,

@@ -108,7 +108,7 @@ final class InterruptedTrainingTest {
     assertEquals("interrupted", summary.getString("state"));
     assertFalse(summary.containsKey("accuracy"));
     assertFalse(Files.exists(run.resolve("model.zip")));
-    assertTrue(ended.out().contains("interrupted at version 0: no model could be tested"));
+    assertTrue(ended.out().contains("interrupted before the first step: nothing was trained"));
   }
 
   private CommandRun interrupted(Path run, String job, String... options) throws Exception {

@@ -29,7 +29,9 @@ public final class ResultText {
   public static List<String> closing(JobConfig job, RunDirectory directory, JsonObject summary) {
     List<String> lines = new ArrayList<>();
     lines.add(outcome(summary));
-    lines.add(throughput(job, summary));
+    if (summary.getLong("samples") > 0) {
+      lines.add(throughput(job, summary));
+    }
     if (summary.containsKey("replicas")) {
       lines.add(replicas(summary.getJsonObject("replicas")));
     }
@@ -39,8 +41,13 @@ public final class ResultText {
 
   private static String outcome(JsonObject summary) {
     boolean interrupted = "interrupted".equals(summary.getString("state"));
+    if (interrupted && summary.getLong("samples") == 0) {
+      return "interrupted before the first step: nothing was trained";
+    }
     String where =
-        interrupted ? "interrupted at version %,d: ".formatted(summary.getLong("version")) : "";
+        interrupted
+            ? EventText.format("interrupted at version %,d: ", summary.getLong("version"))
+            : "";
     if (!summary.containsKey("accuracy")) {
       return where + "no model could be tested";
     }
