@@ -53,6 +53,7 @@ public interface Engine {
       found.append(found.isEmpty() ? "" : ", ").append(engine.name());
     }
     throw new IllegalArgumentException(
-        "engine '%s' is not on the class path, expected one of: %s".formatted(name, found));
+        "engine '%s' is not on the class path, expected one of: %s; name another's jar in VERTIGRAD_CLASSPATH"
+            .formatted(name, found));
   }
 }

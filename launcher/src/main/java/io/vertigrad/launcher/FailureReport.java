@@ -1,5 +1,6 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.codecs.settings.MissingClass;
 import io.vertigrad.codecs.settings.SettingsException;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.launcher.deploy.JobFailedException;
@@ -47,6 +48,11 @@ final class FailureReport {
     Optional<Throwable> job = causes(error).filter(FailureReport::isJob).findFirst();
     if (input.isPresent() && job.isEmpty()) {
       command.getErr().println("vertigrad: " + oneLine(input.get().getMessage()));
+      return ExitStatus.BAD_INPUT;
+    }
+    Optional<String> missing = MissingClass.in(error);
+    if (missing.isPresent()) {
+      command.getErr().println("vertigrad: " + missing.get());
       return ExitStatus.BAD_INPUT;
     }
     command.getErr().println("vertigrad: " + job.map(FailureReport::told).orElse(bug(error)));

@@ -9,10 +9,12 @@ import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.launcher.terminal.Display;
+import io.vertigrad.launcher.terminal.ResultText;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -45,6 +47,12 @@ final class TrainCommand implements Callable<Integer> {
 
   @Option(names = "--steps", paramLabel = "N", description = "Steps per worker (steps).")
   private Long steps;
+
+  @Option(
+      names = "--epochs",
+      paramLabel = "N",
+      description = "Passes over the training set, instead of steps (epochs).")
+  private Double epochs;
 
   @Option(names = "--workers", paramLabel = "N", description = "How many (workers.count).")
   private Integer workers;
@@ -88,7 +96,7 @@ final class TrainCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     RunLog.leaveConsole();
-    JobConfig asked = read();
+    JobConfig asked = read().counted(TrainCommand.class.getClassLoader());
     Crew crew = crew(asked);
     ClusterStart.check(asked.cluster());
     checkData(asked, crew);
@@ -101,9 +109,10 @@ final class TrainCommand implements Callable<Integer> {
     Display display = Display.of(Display.Style.chosen(json, quiet), System.out, kept);
     boolean joins = !kept.cluster().members().isEmpty();
     boolean open = listen || joins || workersHere != null;
+    List<String> notes = new ArrayList<>(start.plan());
+    ResultText.length(kept).ifPresent(notes::add);
     NextCommand next = new NextCommand(arguments(), directory, open);
-    return new TrainingRun(kept, directory, display, start.plan(), next)
-        .call(crew, processes, open);
+    return new TrainingRun(kept, directory, display, notes, next).call(crew, processes, open);
   }
 
   /** As they were typed, from {@code train} on. */
@@ -133,11 +142,17 @@ final class TrainCommand implements Callable<Integer> {
     return all.withWorkers(workersHere);
   }
 
+  /** A number as a person would have typed it. */
+  private static Number whole(Double number) {
+    return number != null && number == Math.rint(number) ? (Number) number.longValue() : number;
+  }
+
   private JobConfig read() {
     JobRequest request =
         job.request()
             .option("--seed", "seed", seed)
             .option("--steps", "steps", steps)
+            .option("--epochs", "epochs", whole(epochs))
             .option("--workers", "workers.count", workers)
             .option("--timeline", "timeline", timeline ? true : null)
             .option("--no-dashboard", "dashboard.enabled", noDashboard ? false : null);

@@ -244,10 +244,9 @@ final class TrainingRun {
   }
 
   private static boolean allStepsMade(RunProgress progress) {
-    return progress
-        .started()
-        .filter(start -> progress.version() >= start.lastVersion())
-        .isPresent();
+    boolean last =
+        progress.started().filter(s -> progress.version() >= s.lastVersion()).isPresent();
+    return last || progress.ending().isPresent();
   }
 
   /** Saves checkpoints, model and summary of a job that is not at its end, each within a limit. */

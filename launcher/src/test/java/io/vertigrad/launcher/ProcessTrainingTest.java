@@ -29,10 +29,11 @@ class ProcessTrainingTest {
 
   @Test
   void shouldEndAtTheSameBitsWhenSyncRunsInOneOrFourProcesses() throws IOException {
-    CommandRun embedded = CommandRun.of(arguments("digits-sync", "embedded", "--steps", "30"));
+    CommandRun embedded = CommandRun.of(arguments("digits-sync", "embedded", "--epochs", "1.875"));
     CommandRun processes =
         CommandRun.of(
-            arguments("digits-sync", "processes", "--steps", "30", "--processes", "--timeline"));
+            arguments(
+                "digits-sync", "processes", "--epochs", "1.875", "--processes", "--timeline"));
 
     assertEquals(0, embedded.exit(), embedded.err());
     assertEquals(0, processes.exit(), processes.err());
@@ -44,6 +45,12 @@ class ProcessTrainingTest {
     for (String role : List.of("server-0", "worker-0", "worker-1", "evaluator-0")) {
       assertTrue(Files.exists(folder.resolve("processes/logs/" + role + ".log")), role);
     }
+    JsonObject ran = new JsonObject(Files.readString(folder.resolve("processes/job.json")));
+    assertEquals(1.875, ran.getDouble("epochs"));
+    assertEquals(
+        new JsonObject().put("steps", 30).put("trainingSamples", 2_000),
+        ran.getJsonObject("resolved"),
+        "1.875 passes of 16 batches of 64 over 1,000 samples each");
     assertEquals(List.of(), children());
     assertFalse(Files.exists(folder.resolve("embedded/timeline.json")), "nobody asked for it");
     Trace trace = Trace.read(folder.resolve("processes/timeline.json"));

@@ -51,6 +51,19 @@ class RoomsTest {
   }
 
   @Test
+  void shouldKeepTheBusOutOfCompute() {
+    ArchRule rule =
+        noClasses()
+            .that()
+            .resideInAPackage("io.vertigrad.compute..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.vertx.core.eventbus..");
+
+    rule.check(classes);
+  }
+
+  @Test
   void shouldKeepTheLauncherOutOfVerticles() {
     ArchRule rule =
         noClasses()

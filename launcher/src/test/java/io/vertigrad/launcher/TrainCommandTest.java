@@ -68,6 +68,54 @@ class TrainCommandTest {
   }
 
   @Test
+  void shouldTrainAnotherEpochWithMoreWorkersWhenTheRunsFileIsTrainedAgain() throws IOException {
+    Path two = folder.resolve("two");
+    Path four = folder.resolve("four");
+
+    CommandRun first = train(two, "conf/digits-sync.json", "--epochs", "1");
+    CommandRun second =
+        CommandRun.of(
+            "train",
+            two.resolve("job.json").toString(),
+            "--run-dir",
+            four.toString(),
+            "--workers",
+            "4",
+            "--set",
+            "servers.checkpointDirectory=null");
+
+    assertEquals(0, first.exit(), first.err());
+    assertEquals(0, second.exit(), second.err());
+    assertTrue(first.out().contains("1 epoch of 2,048 training samples: 16 steps per worker"));
+    JsonObject summary = new JsonObject(Files.readString(four.resolve("summary.json")));
+    assertEquals(8, summary.getInteger("steps"));
+    assertEquals(2_048, summary.getInteger("samples"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"digits-sync", "digits-ring", "digits-pipeline"})
+  void shouldEndWellAndSayWhyWhenTheAccuracyIsReached(String job) throws IOException {
+    Path run = folder.resolve(job);
+
+    CommandRun result =
+        train(run, "conf/" + job + ".json", "--steps", "100000", "--set", "stop.accuracy=30");
+
+    assertEquals(0, result.exit(), result.err());
+    JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
+    JsonObject stopped = summary.getJsonObject("stopped");
+    assertEquals("accuracy", stopped.getString("reason"));
+    assertEquals(30, stopped.getDouble("threshold"));
+    assertTrue(stopped.getDouble("value") >= 30, summary.encode());
+    assertTrue(stopped.getLong("version") <= summary.getLong("version"), summary.encode());
+    assertTrue(summary.getLong("version") < 10_000, summary.encode());
+    assertTrue(summary.getDouble("seconds") > 0, summary.encode());
+    assertEquals(500, summary.getInteger("testSamples"));
+    assertEquals(summary.getString("parametersHash"), hashOf(run.resolve("model.zip")));
+    assertTrue(result.out().contains(" % reached stop.accuracy, 30.0"), result.out());
+    assertTrue(Files.readString(run.resolve("events.jsonl")).contains("\"jobEnding\""));
+  }
+
+  @Test
   void shouldTestTheModelItselfWhenThereIsNoEvaluator() throws IOException {
     Path run = folder.resolve("run");
 

@@ -12,7 +12,8 @@ public final class NamedClass {
    *
    * @param type what it must implement
    * @return empty when there is no such class
-   * @throws IllegalArgumentException when it is of another type or cannot be made
+   * @throws IllegalArgumentException when it is of another type, cannot be made, or needs a class
+   *     that is not on the class path
    */
   public static <T> Optional<T> instance(String name, Class<T> type, ClassLoader loader) {
     try {
@@ -24,12 +25,24 @@ public final class NamedClass {
       return Optional.of(type.cast(found.getConstructor().newInstance()));
     } catch (ClassNotFoundException e) {
       return Optional.empty();
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalArgumentException(
-          "%s: cannot be made, expected a public class with a public constructor without arguments"
-                  .formatted(name)
-              + " that returns",
-          e);
+    } catch (ReflectiveOperationException | LinkageError e) {
+      String reason =
+          MissingClass.in(e)
+              .orElse(
+                  "cannot be made, expected a public class with a public constructor without"
+                      + " arguments that returns");
+      throw new IllegalArgumentException("%s: %s".formatted(name, reason), e);
     }
+  }
+
+  /**
+   * What to say about a name that nothing is known by: a name with dots can only be a class's.
+   *
+   * @return the end of a sentence, empty when the name cannot be that of a class
+   */
+  public static String hint(String name) {
+    return name.contains(".") && !name.contains("/")
+        ? "; class %s %s".formatted(name, MissingClass.REMEDY)
+        : "";
   }
 }

@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * One section of a job file, read key by key; {@link #refuseUnknown()} closes it.
@@ -55,6 +56,11 @@ public final class Settings {
   /** True when the key is there and not null; it then counts as known. */
   public boolean has(String key) {
     return value(key) != null;
+  }
+
+  /** True when the key holds an object, to be read with {@link #section}; it counts as known. */
+  public boolean isSection(String key) {
+    return value(key) instanceof JsonObject;
   }
 
   /** A text, or {@code otherwise} when absent. */
@@ -149,6 +155,22 @@ public final class Settings {
   /** A list of finite numbers, immutable. */
   public List<Double> numbers(String key, List<Double> otherwise) {
     return list(key, otherwise, "number", Settings::finite);
+  }
+
+  /** A finite number that must be there, or a list of at least one; immutable. */
+  public List<Double> oneOrMoreNumbers(String key) {
+    Object found = value(key);
+    List<Double> numbers =
+        found instanceof JsonArray
+            ? numbers(key, List.of())
+            : Stream.ofNullable(finite(found)).toList();
+    if (numbers.isEmpty()) {
+      String expected = "a number or a list of numbers";
+      throw found == null
+          ? refuse(key, "is missing, expected " + expected)
+          : wrong(key, found, expected);
+    }
+    return numbers;
   }
 
   /** A list of texts, immutable. */

@@ -15,6 +15,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class SettingsTest {
@@ -45,7 +46,12 @@ class SettingsTest {
     assertEquals(List.of(1.0, 2.5), settings.numbers("layers", List.of()));
     assertEquals(List.of("a", "b"), settings.textList("names", List.of()));
     assertEquals(0.01, settings.section("server").number("learningRate", 1, 0, 1));
+    assertEquals(List.of(1.0, 2.5), settings.oneOrMoreNumbers("layers"));
+    assertEquals(List.of(0.5), settings.oneOrMoreNumbers("half"));
     assertTrue(settings.has("job"));
+    assertTrue(settings.isSection("server"));
+    assertFalse(settings.isSection("job"));
+    assertFalse(settings.isSection("nothing"));
   }
 
   @Test
@@ -179,13 +185,25 @@ class SettingsTest {
     assertEquals("mnist", settings.string("job", null));
   }
 
-  @Test
-  void shouldCountSingleEditsWhenKeysAreCompared() {
-    assertEquals(0, NearestKey.editDistance("step", "step"));
-    assertEquals(3, NearestKey.editDistance("kitten", "sitting"));
-    assertEquals(4, NearestKey.editDistance("", "step"));
-    assertEquals(Optional.of("steps"), NearestKey.of("setps", List.of("seed", "steps")));
-    assertEquals(Optional.empty(), NearestKey.of("xyz", List.of("seed", "steps")));
+  @ParameterizedTest
+  @CsvSource({
+    "setps, steps",
+    "learningrate, learningRate",
+    "optimiser, optimizer",
+    "wrokers, workers",
+    "see, seed",
+    "xyz, ",
+    "st, ",
+    "'', ",
+    "stepsstepssteps, ",
+    "batc, batch",
+    "tarch, batch",
+    "learning, "
+  })
+  void shouldSuggestWhatIsFewEditsAway(String typed, String expected) {
+    List<String> known = List.of("batch", "learningRate", "optimizer", "seed", "steps", "workers");
+
+    assertEquals(Optional.ofNullable(expected), NearestKey.of(typed, known));
   }
 
   private static Arguments refused(String expected, Consumer<Settings> reading) {

@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data;
 
+import io.vertigrad.codecs.settings.MissingClass;
 import io.vertigrad.codecs.settings.NamedClass;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -25,9 +26,19 @@ public interface DatasetProvider {
    * Checks that a split's files are there, without reading them, so that a mistake is found before
    * anything else begins. A data set that may be downloaded, or has no files, is not checked.
    *
-   * @throws DataException as {@link #open}
+   * @throws DataException as {@link #open} does
    */
   default void check(DataConfig config, Split split) {}
+
+  /**
+   * How many samples a split has; opens it unless a provider knows it without.
+   *
+   * @throws DataException as {@link #open} does
+   * @throws io.vertigrad.codecs.settings.SettingsException likewise
+   */
+  default long samples(DataConfig config, Split split) {
+    return open(config, split).size();
+  }
 
   /** Which half of a data set. */
   enum Split {
@@ -45,8 +56,14 @@ public interface DatasetProvider {
     find(config.name(), loader).check(config, split);
   }
 
+  /** How many samples the split has of the data set that {@code config} names. */
+  static long samples(DataConfig config, Split split, ClassLoader loader) {
+    return find(config.name(), loader).samples(config, split);
+  }
+
   private static Dataset load(DataConfig config, Split split, ClassLoader loader) {
-    return find(config.name(), loader).open(config, split);
+    return MissingClass.named(
+        "data set " + config.name(), () -> find(config.name(), loader).open(config, split));
   }
 
   private static DatasetProvider find(String name, ClassLoader loader) {
@@ -58,9 +75,10 @@ public interface DatasetProvider {
             () ->
                 new DataException(
                     "data set '%s' is not known, expected one of: %s, or the class name of a %s"
-                        .formatted(
-                            name,
-                            String.join(", ", registered.keySet()),
-                            DatasetProvider.class.getSimpleName())));
+                            .formatted(
+                                name,
+                                String.join(", ", registered.keySet()),
+                                DatasetProvider.class.getSimpleName())
+                        + NamedClass.hint(name)));
   }
 }

@@ -11,12 +11,12 @@ import java.util.stream.IntStream;
  * i) and of nothing else.
  *
  * <p>So a larger set begins with a smaller one, the splits never share a stream, and every process
- * of a job draws the same bytes. Options: {@code train}, {@code test} (samples), {@code seed} (1)
- * and {@code augmentation}.
+ * of a job draws the same bytes. Options: {@code train}, {@code test} (samples), {@code seed} (1),
+ * {@code normalization} and {@code augmentation}.
  *
  * @param shape {@code [channels, height, width]}
  * @param classes number of classes
- * @param normalisation one per channel
+ * @param normalisation one per channel, unless the option says otherwise
  * @param train samples unless the option says otherwise
  * @param test samples unless the option says otherwise
  */
@@ -38,19 +38,29 @@ public record GeneratedImages(
   /** Draws the split on all cores, each chunk of images with a painter of its own. */
   public Dataset open(DataConfig config, Split split, Supplier<? extends Painter> painters) {
     Settings options = config.settings();
-    int most = Math.min(MOST_SAMPLES, MOST_BYTES / imageBytes());
-    int trainSize = options.integer("train", train, 1, most);
-    int testSize = options.integer("test", test, 1, most);
+    byte[] labels = new byte[samples(options, split)];
     long seed = options.longInteger("seed", 1, Long.MIN_VALUE, Long.MAX_VALUE);
+    List<Normalisation> chosen = Normalisation.of(options, normalisation);
     Augmentations.check(options);
     options.refuseUnknown();
-    byte[] labels = new byte[split == Split.TRAIN ? trainSize : testSize];
     byte[] pixels = new byte[labels.length * imageBytes()];
     int chunks = (labels.length + CHUNK - 1) / CHUNK;
     IntStream.range(0, chunks)
         .parallel()
         .forEach(chunk -> draw(chunk, painters.get(), seed, split, pixels, labels));
-    return new ImageDataset(pixels, labels, labels.length, shape, classes, normalisation);
+    return new ImageDataset(pixels, labels, labels.length, shape, classes, chosen);
+  }
+
+  /** How many images the split has. */
+  public int samples(DataConfig config, Split split) {
+    return samples(config.settings(), split);
+  }
+
+  private int samples(Settings options, Split split) {
+    int most = Math.min(MOST_SAMPLES, MOST_BYTES / imageBytes());
+    int trainSize = options.integer("train", train, 1, most);
+    int testSize = options.integer("test", test, 1, most);
+    return split == Split.TRAIN ? trainSize : testSize;
   }
 
   private void draw(

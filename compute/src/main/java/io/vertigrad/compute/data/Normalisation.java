@@ -1,14 +1,19 @@
 package io.vertigrad.compute.data;
 
+import io.vertigrad.codecs.settings.Settings;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 /**
- * How one channel's bytes become network inputs: {@code (v / 255 - mean) / deviation}.
+ * How one channel's bytes become network inputs: {@code (v / range - mean) / deviation}.
  *
- * @param mean of the channel over the training set, on the scale 0 to 1
+ * @param range what a byte is divided by: 255 for inputs from 0 to 1 before the rest, 1 for the
+ *     bytes as they are
+ * @param mean of the channel over the training set, on the scale after the division
  * @param deviation its standard deviation, above 0
  */
-public record Normalisation(float mean, float deviation) {
+public record Normalisation(float range, float mean, float deviation) {
 
   /** The values everyone uses for MNIST. */
   public static final Normalisation MNIST = new Normalisation(0.1307f, 0.3081f);
@@ -20,19 +25,88 @@ public record Normalisation(float mean, float deviation) {
           new Normalisation(0.4822f, 0.1994f),
           new Normalisation(0.4465f, 0.2010f));
 
+  /** Inputs from 0 to 1, as torchvision's {@code ToTensor()} gives them. */
+  public static final Normalisation UNIT = new Normalisation(0, 1);
+
+  /** Inputs from 0 to 255: the bytes as numbers. */
+  public static final Normalisation RAW = new Normalisation(1, 0, 1);
+
+  private static final String KEY = "normalization";
+  private static final String MEAN = "mean";
+  private static final String DEVIATION = "deviation";
+  private static final float BYTE_RANGE = 255;
+
   public Normalisation {
-    if (!(deviation > 0) || !Float.isFinite(mean)) {
+    if (!(range > 0) || !(deviation > 0) || !Float.isFinite(mean)) {
       throw new IllegalArgumentException(
-          "mean %s, deviation %s: expected a finite mean and a deviation above 0"
-              .formatted(mean, deviation));
+          "range %s, mean %s, deviation %s: expected a finite mean, the others above 0"
+              .formatted(range, mean, deviation));
     }
+  }
+
+  /** Of a channel that has this mean and deviation on the scale 0 to 1. */
+  public Normalisation(float mean, float deviation) {
+    this(BYTE_RANGE, mean, deviation);
+  }
+
+  /**
+   * What the option {@code normalization} asks for, one per channel; for a provider that reads its
+   * options. It is {@code standard} (the default), {@code unit}, {@code raw}, or an object of
+   * {@code mean} and {@code deviation}, each one number for all channels or a list of one for each.
+   *
+   * @param options of the data set
+   * @param standard the data set's own, one per channel
+   * @throws io.vertigrad.codecs.settings.SettingsException when the option is none of these
+   */
+  public static List<Normalisation> of(Settings options, List<Normalisation> standard) {
+    if (options.isSection(KEY)) {
+      return given(options.section(KEY), standard.size());
+    }
+    return switch (options.choice(KEY, "standard", "standard", "unit", "raw")) {
+      case "unit" -> Collections.nCopies(standard.size(), UNIT);
+      case "raw" -> Collections.nCopies(standard.size(), RAW);
+      default -> standard;
+    };
+  }
+
+  private static List<Normalisation> given(Settings section, int channels) {
+    List<Double> means = perChannel(section, MEAN, channels);
+    List<Double> deviations = perChannel(section, DEVIATION, channels);
+    section.refuseUnknown();
+    List<Normalisation> given = new ArrayList<>();
+    for (int channel = 0; channel < channels; channel++) {
+      float mean = means.get(channel).floatValue();
+      float deviation = deviations.get(channel).floatValue();
+      if (!Float.isFinite(mean)) {
+        throw section.refuse(MEAN, "has %s, too large".formatted(means.get(channel)));
+      }
+      if (!(deviation > 0)) {
+        throw section.refuse(DEVIATION, "has %s, expected numbers above 0".formatted(deviation));
+      }
+      given.add(new Normalisation(mean, deviation));
+    }
+    return List.copyOf(given);
+  }
+
+  private static List<Double> perChannel(Settings section, String key, int channels) {
+    List<Double> numbers = section.oneOrMoreNumbers(key);
+    if (numbers.size() == 1) {
+      return Collections.nCopies(channels, numbers.get(0));
+    }
+    if (numbers.size() != channels) {
+      throw section.refuse(
+          key,
+          "has %d numbers, expected one for all channels or %d, one for each"
+              .formatted(numbers.size(), channels));
+    }
+    return numbers;
   }
 
   /** The input for each byte 0 to 255, in single precision as torchvision computes it. */
   float[] table() {
     float[] table = new float[256];
     for (int value = 0; value < table.length; value++) {
-      table[value] = (value / 255f - mean) / deviation;
+      table[value] = (value / range - mean) / deviation;
     }
     return table;
   }

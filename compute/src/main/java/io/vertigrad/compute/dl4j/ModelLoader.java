@@ -1,5 +1,6 @@
 package io.vertigrad.compute.dl4j;
 
+import io.vertigrad.codecs.settings.MissingClass;
 import io.vertigrad.codecs.settings.NamedClass;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
@@ -30,6 +31,10 @@ final class ModelLoader {
 
   /** The network as its factory or file gives it. */
   NeuralNetwork network() {
+    return MissingClass.named("model " + config.name(), this::found);
+  }
+
+  private NeuralNetwork found() {
     TreeMap<String, ModelFactory> known = new TreeMap<>();
     ServiceLoader.load(ModelFactory.class).forEach(factory -> known.put(factory.name(), factory));
     String name = config.name();
@@ -67,7 +72,8 @@ final class ModelLoader {
             () ->
                 new IllegalArgumentException(
                     "model '%s' is not known, expected one of %s, ".formatted(name, known)
-                        + "the path of a DL4J .zip or .json, or the class name of a ModelFactory"));
+                        + "the path of a DL4J .zip or .json, or the class name of a ModelFactory"
+                        + NamedClass.hint(name)));
   }
 
   private Network adapted(NeuralNetwork network) {

@@ -1,9 +1,13 @@
 package io.vertigrad.compute.dl4j;
 
+import io.vertigrad.codecs.settings.MissingClass;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
@@ -19,6 +23,7 @@ import org.deeplearning4j.util.ModelSerializer;
 final class SavedNetwork {
 
   private static final String CONFIGURATION = "configuration.json";
+  private static final Pattern CLASS = Pattern.compile("\"@class\"\\s*:\\s*\"([^\"]+)\"");
 
   private SavedNetwork() {}
 
@@ -37,6 +42,11 @@ final class SavedNetwork {
       String name = file.getFileName().toString();
       return name.endsWith(".json") ? configured(file, seed) : restored(file);
     } catch (IOException | RuntimeException e) {
+      missingLayer(file)
+          .ifPresent(
+              sentence -> {
+                throw new IllegalArgumentException("model %s: %s".formatted(file, sentence), e);
+              });
       throw new IllegalArgumentException(
           "model %s: not a DL4J model (%s), expected a zip of ModelSerializer or a configuration"
                   .formatted(
@@ -47,21 +57,37 @@ final class SavedNetwork {
     }
   }
 
-  private static NeuralNetwork restored(Path file) throws IOException {
+  /** DL4J says of a layer of one's own whose class is missing only that it may be an old one. */
+  private static Optional<String> missingLayer(Path file) {
+    try {
+      Stream<String> classes = CLASS.matcher(json(file)).results().map(found -> found.group(1));
+      return MissingClass.among(classes, SavedNetwork.class.getClassLoader());
+    } catch (IOException unreadable) {
+      return Optional.empty();
+    }
+  }
+
+  private static String json(Path file) throws IOException {
+    if (file.getFileName().toString().endsWith(".json")) {
+      return Files.readString(file);
+    }
     try (ZipFile zip = new ZipFile(file.toFile())) {
       ZipEntry entry = zip.getEntry(CONFIGURATION);
       if (entry == null) {
         throw new ZipException("no " + CONFIGURATION + " in it");
       }
-      String json = new String(zip.getInputStream(entry).readAllBytes(), StandardCharsets.UTF_8);
-      return isGraph(json)
-          ? ModelSerializer.restoreComputationGraph(file.toFile(), false)
-          : ModelSerializer.restoreMultiLayerNetwork(file.toFile(), false);
+      return new String(zip.getInputStream(entry).readAllBytes(), StandardCharsets.UTF_8);
     }
   }
 
+  private static NeuralNetwork restored(Path file) throws IOException {
+    return isGraph(json(file))
+        ? ModelSerializer.restoreComputationGraph(file.toFile(), false)
+        : ModelSerializer.restoreMultiLayerNetwork(file.toFile(), false);
+  }
+
   private static NeuralNetwork configured(Path file, long seed) throws IOException {
-    String json = Files.readString(file);
+    String json = json(file);
     if (isGraph(json)) {
       ComputationGraphConfiguration configuration = ComputationGraphConfiguration.fromJson(json);
       configuration.getDefaultConfiguration().setSeed(seed);

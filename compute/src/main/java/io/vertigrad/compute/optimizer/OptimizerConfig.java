@@ -6,13 +6,16 @@ import java.util.List;
 /**
  * How parameters follow gradients.
  *
- * <p>Momentum is Nesterov's as PyTorch computes it at a constant rate: {@code v = mu v + g; p -= lr
- * (g + mu v)}. The heavy ball ({@code p -= lr v}) is not on offer, because ND4J has none; nor is
- * Nadam, because ND4J's is wrong.
+ * <p>Every rule is PyTorch's of the same name. {@code sgd} with momentum is {@code v = mu v + (1 -
+ * dampening) g; p -= lr v}, where the first update sets {@code v = g}, and with {@code nesterov}
+ * {@code p -= lr (g + mu v)}; the name {@code nesterov} is short for the latter. Nadam is not on
+ * offer, because ND4J's is wrong.
  *
  * @param name {@code sgd}, {@code nesterov}, {@code adam}, {@code adagrad} or {@code rmsprop}
  * @param learningRate base rate, before the schedule
- * @param momentum for {@code nesterov}
+ * @param momentum for {@code sgd}, where 0 is none, and {@code nesterov}
+ * @param dampening for {@code sgd} with momentum: the share of a gradient kept from the velocity
+ * @param nesterov for {@code sgd} with momentum but without dampening: looks ahead
  * @param beta1 for {@code adam}
  * @param beta2 for {@code adam}; the decay of {@code rmsprop}
  * @param epsilon for {@code adam}, {@code adagrad} and {@code rmsprop}
@@ -25,6 +28,8 @@ public record OptimizerConfig(
     String name,
     double learningRate,
     double momentum,
+    double dampening,
+    boolean nesterov,
     double beta1,
     double beta2,
     double epsilon,
@@ -36,6 +41,8 @@ public record OptimizerConfig(
   /** The update rules on offer. */
   public static final List<String> NAMES = List.of("sgd", "nesterov", "adam", "adagrad", "rmsprop");
 
+  private static final String NESTEROV_NEEDS = "expected sgd, a momentum above 0 and no dampening";
+
   public OptimizerConfig {
     if (!NAMES.contains(name)) {
       throw new IllegalArgumentException(
@@ -46,18 +53,45 @@ public record OptimizerConfig(
       throw new IllegalArgumentException(
           "learning rate is %s, expected more than 0".formatted(learningRate));
     }
+    if (nesterov && !(name.equals("sgd") && momentum > 0 && dampening == 0)) {
+      throw new IllegalArgumentException(
+          "nesterov is true with %s, momentum %s and dampening %s; %s"
+              .formatted(name, momentum, dampening, NESTEROV_NEEDS));
+    }
   }
 
   /** Plain SGD at a constant rate. */
   public static OptimizerConfig sgd(double learningRate) {
     return new OptimizerConfig(
-        "sgd", learningRate, 0.9, 0.9, 0.999, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
+        "sgd",
+        learningRate,
+        0,
+        0,
+        false,
+        0.9,
+        0.999,
+        1e-8,
+        0,
+        0,
+        0,
+        LearningRateSchedule.constant());
   }
 
   /** The same with another base learning rate. */
   public OptimizerConfig withLearningRate(double rate) {
     return new OptimizerConfig(
-        name, rate, momentum, beta1, beta2, epsilon, l2, weightDecay, clipNorm, schedule);
+        name,
+        rate,
+        momentum,
+        dampening,
+        nesterov,
+        beta1,
+        beta2,
+        epsilon,
+        l2,
+        weightDecay,
+        clipNorm,
+        schedule);
   }
 
   /** The same with another coupled decay. */
@@ -66,6 +100,8 @@ public record OptimizerConfig(
         name,
         learningRate,
         momentum,
+        dampening,
+        nesterov,
         beta1,
         beta2,
         epsilon,
@@ -82,11 +118,17 @@ public record OptimizerConfig(
    */
   public static OptimizerConfig read(Settings settings) {
     String name = settings.choice("name", "sgd", NAMES.toArray(String[]::new));
+    double momentum = settings.number("momentum", name.equals("sgd") ? 0 : 0.9, 0, 0.999999);
+    double dampening = settings.number("dampening", 0, 0, 1);
+    boolean nesterov = settings.flag("nesterov", false);
+    checkMomentum(settings, name, momentum, dampening, nesterov);
     OptimizerConfig config =
         new OptimizerConfig(
             name,
             settings.number("learningRate", 0.01, 1e-12, 1e6),
-            settings.number("momentum", 0.9, 0, 0.999999),
+            momentum,
+            dampening,
+            nesterov,
             settings.number("beta1", 0.9, 0, 0.999999),
             settings.number("beta2", name.equals("rmsprop") ? 0.99 : 0.999, 0, 0.9999999),
             settings.number("epsilon", name.equals("adagrad") ? 1e-10 : 1e-8, 1e-20, 1),
@@ -96,5 +138,20 @@ public record OptimizerConfig(
             ScheduleSettings.read(settings.section("schedule")));
     settings.refuseUnknown();
     return config;
+  }
+
+  private static void checkMomentum(
+      Settings settings, String name, double momentum, double dampening, boolean nesterov) {
+    if (!name.equals("sgd") && (dampening != 0 || nesterov)) {
+      throw settings.refuse(
+          nesterov ? "nesterov" : "dampening",
+          "is only for the optimizer sgd, found with %s: leave it out".formatted(name));
+    }
+    if (nesterov && (momentum == 0 || dampening != 0)) {
+      throw settings.refuse(
+          "nesterov",
+          "is true with momentum %s and dampening %s, expected a momentum above 0 and dampening 0"
+              .formatted(momentum, dampening));
+    }
   }
 }

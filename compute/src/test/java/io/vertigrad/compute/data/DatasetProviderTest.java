@@ -2,6 +2,7 @@ package io.vertigrad.compute.data;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import java.util.Map;
@@ -30,6 +31,22 @@ class DatasetProviderTest {
     assertEquals(
         "data set 'emnist' is not known, expected one of: digits, shapes, mnist, cifar10, csv, or the"
             + " class name of a DatasetProvider",
+        message);
+  }
+
+  @Test
+  void shouldSayWhereItsJarBelongsWhenAClassIsNotThere() {
+    String message =
+        assertThrows(
+                DataException.class,
+                () ->
+                    DatasetProvider.open(named("org.example.None", Map.of()), Split.TRAIN, LOADER))
+            .getMessage();
+
+    assertTrue(
+        message.endsWith(
+            "or the class name of a DatasetProvider; class org.example.None is not on the class"
+                + " path; name its jar in VERTIGRAD_CLASSPATH"),
         message);
   }
 

@@ -43,10 +43,10 @@ class ModelLoaderTest {
   @Test
   void shouldListWhatIsKnownWhenAnOptionIsNot() {
     assertEquals(
-        "model mlp: option hiden is not known, expected one of hidden, layers",
+        "model mlp: option hiden is not known, expected one of hidden, initialization, layers",
         refused("mlp", Map.of("hiden", 3), DIGIT));
     assertEquals(
-        "model convnet: option hidden is not known, expected no options",
+        "model convnet: option hidden is not known, expected one of initialization",
         refused("convnet", Map.of("hidden", 3), DIGIT));
     assertEquals(
         "model mlp: option hidden is 0, expected a whole number from 1 to 1048576",

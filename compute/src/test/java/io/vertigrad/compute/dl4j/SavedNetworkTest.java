@@ -3,6 +3,7 @@ package io.vertigrad.compute.dl4j;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Batch;
@@ -68,6 +69,29 @@ class SavedNetworkTest {
     assertEquals(model.layout().hash(), loaded.layout().hash());
     assertArrayEquals(Samples.parameters(model), Samples.parameters(loaded), 0);
     assertArrayEquals(Samples.gradient(model, batch), Samples.gradient(loaded, batch), 0);
+  }
+
+  @Test
+  void shouldNameTheClassOfALayerWhenItIsNotOnTheClassPath() throws Exception {
+    Path file = folder.resolve("own.json");
+    MultiLayerNetwork network =
+        (MultiLayerNetwork)
+            new io.vertigrad.compute.dl4j.models.MlpFactory()
+                .network(Samples.config("mlp", Map.of("hidden", 16), DIGIT, 1));
+    String json = network.getLayerWiseConfigurations().toJson();
+    String layer = org.deeplearning4j.nn.conf.layers.OutputLayer.class.getName();
+    Files.writeString(file, json.replace(layer, "org.example.OwnLayer"));
+
+    IllegalArgumentException refused =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> Samples.model(file.toString(), Map.of(), DIGIT, 1));
+
+    assertEquals(
+        ("model %s: class org.example.OwnLayer is not on the class path; name its jar in"
+                + " VERTIGRAD_CLASSPATH")
+            .formatted(file),
+        refused.getMessage());
   }
 
   @Test

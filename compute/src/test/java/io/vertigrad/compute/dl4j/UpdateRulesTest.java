@@ -131,7 +131,18 @@ class UpdateRulesTest {
 
   private static OptimizerConfig config(String name, double epsilon) {
     return new OptimizerConfig(
-        name, RATE, MU, MU, BETA2, epsilon, 0, 0, 0, LearningRateSchedule.constant());
+        name,
+        RATE,
+        name.equals("sgd") ? 0 : MU,
+        0,
+        false,
+        MU,
+        BETA2,
+        epsilon,
+        0,
+        0,
+        0,
+        LearningRateSchedule.constant());
   }
 
   /** One update of one element; {@code t} counts from 1. */

@@ -1,7 +1,9 @@
 package io.vertigrad.compute.optimizer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.settings.Settings;
 import io.vertigrad.codecs.settings.SettingsException;
@@ -24,6 +26,35 @@ class OptimizerConfigTest {
   void shouldUsePyTorchDefaultsWhenRuleHasItsOwn() {
     assertEquals(1e-10, read("{\"name\":\"adagrad\"}").epsilon());
     assertEquals(0.99, read("{\"name\":\"rmsprop\"}").beta2());
+  }
+
+  @Test
+  void shouldHaveNoMomentumUnlessAskedWhenSgd() {
+    assertEquals(0, read("{}").momentum());
+    assertEquals(0.9, read("{\"name\":\"nesterov\"}").momentum());
+    OptimizerConfig config = read("{\"momentum\":0.8,\"dampening\":0.1}");
+    assertEquals(0.8, config.momentum());
+    assertEquals(0.1, config.dampening());
+    assertFalse(config.nesterov());
+    assertTrue(read("{\"momentum\":0.8,\"nesterov\":true}").withL2(1).nesterov());
+  }
+
+  @Test
+  void shouldRefuseWhenMomentumDoesNotFitTogether() {
+    assertEquals(
+        "job.json: nesterov is true with momentum 0.0 and dampening 0.0, expected a momentum above"
+            + " 0 and dampening 0",
+        refusal("{\"nesterov\":true}"));
+    assertEquals(
+        "job.json: nesterov is true with momentum 0.9 and dampening 0.1, expected a momentum above"
+            + " 0 and dampening 0",
+        refusal("{\"momentum\":0.9,\"dampening\":0.1,\"nesterov\":true}"));
+    assertEquals(
+        "job.json: dampening is only for the optimizer sgd, found with adam: leave it out",
+        refusal("{\"name\":\"adam\",\"dampening\":0.1}"));
+    assertEquals(
+        "job.json: nesterov is only for the optimizer sgd, found with nesterov: leave it out",
+        refusal("{\"name\":\"nesterov\",\"nesterov\":true}"));
   }
 
   @Test
@@ -58,6 +89,10 @@ class OptimizerConfigTest {
         "job.json: schedule.milestones is missing, expected a list of epochs such as [80, 120]",
         assertThrows(SettingsException.class, () -> read("{\"schedule\":{\"name\":\"step\"}}"))
             .getMessage());
+  }
+
+  private static String refusal(String json) {
+    return assertThrows(SettingsException.class, () -> read(json)).getMessage();
   }
 
   private static OptimizerConfig read(String json) {

@@ -76,7 +76,7 @@ public record Assignment(String path, Object value) {
 
   private static boolean isPlain(String text) {
     try {
-      return literal(text, text).equals(text);
+      return text.equals(literal(text, text));
     } catch (InputException startsLikeJson) {
       return false;
     }

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.job;
 
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.TrainingLength;
 import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -46,10 +47,18 @@ public final class JobRequest {
 
   private JobConfig resolve(JobFile file) {
     JsonObject changed = file.json().copy();
+    if (assignments.stream().anyMatch(JobRequest::isLength)) {
+      TrainingLength.keys().forEach(changed::remove);
+    }
     assignments.forEach(assignment -> assignment.applyTo(changed));
     String changes = words.isEmpty() ? "" : " with " + String.join(" ", words);
     JobConfig job = JobConfig.read(file.origin() + changes, changed);
     StrategyProviders.configure(job, getClass().getClassLoader());
     return job;
+  }
+
+  /** Steps that are asked for here stand instead of a file's epochs, and the other way round. */
+  private static boolean isLength(Assignment assignment) {
+    return assignment.value() != null && TrainingLength.keys().contains(assignment.path());
   }
 }

@@ -2,6 +2,7 @@ package io.vertigrad.launcher.run;
 
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
@@ -37,12 +38,14 @@ public final class RunProgress {
   private final ReplicasProgress replicas = new ReplicasProgress();
   private final Pace pace = new Pace();
   private JobStarted started;
+  private JobEnding ending;
   private JobFinished finished;
   private Evaluated evaluated;
   private Evaluated wholeTestSet;
   private long startedNanos;
   private long endedNanos;
   private boolean stopped;
+  private long progressNanos;
   private boolean paused;
   private long pausedAtNanos;
   private long pausedNanos;
@@ -57,7 +60,8 @@ public final class RunProgress {
     replicas.apply(event);
     if (event instanceof WorkerProgress worker) {
       workers.put(worker.rank() + "." + worker.incarnation(), worker);
-      pace.reached(worker.version(), now());
+      progressNanos = now();
+      pace.reached(worker.version(), progressNanos);
       noteEnd(worker);
     } else if (event instanceof ServerProgress server) {
       servers.put(server.shard() + "." + server.incarnation(), server);
@@ -70,9 +74,11 @@ public final class RunProgress {
     } else if (event instanceof MemberLeft left && left.role().equals("worker")) {
       gone.add(left.rank() + "." + left.incarnation());
       endedNanos = left.reason().equals(FINISHED) ? now() : endedNanos;
+    } else if (event instanceof JobEnding end && ending == null) {
+      ending = end;
     } else if (event instanceof JobFinished finish && finished == null) {
       finished = finish;
-      endedNanos = endedNanos == 0 ? now() : endedNanos;
+      endedNanos = endedNanos == 0 ? Math.max(startedNanos, progressNanos) : endedNanos;
     } else if (event instanceof JobStopped || event instanceof JobFailed) {
       stopped = true;
     } else if (event instanceof JobPaused && !paused) {
@@ -95,6 +101,11 @@ public final class RunProgress {
 
   public Optional<JobFinished> finished() {
     return Optional.ofNullable(finished);
+  }
+
+  /** Why it ended before its last version, if it did. */
+  public Optional<JobEnding> ending() {
+    return Optional.ofNullable(ending);
   }
 
   /** The newest evaluation. */

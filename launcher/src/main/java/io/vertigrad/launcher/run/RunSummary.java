@@ -1,7 +1,9 @@
 package io.vertigrad.launcher.run;
 
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.TrainingLength.Unit;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
@@ -38,6 +40,10 @@ public final class RunSummary {
     if (progress.replicas().present()) {
       summary.put("replicas", progress.replicas().toJson());
     }
+    progress.ending().ifPresent(ending -> summary.put("stopped", stopped(ending)));
+    if (job.length().unit() == Unit.EPOCHS) {
+      summary.put("epochs", job.length().amount());
+    }
     tested.ifPresent(found -> put(summary, found));
     return summary
         .put("state", state)
@@ -72,6 +78,14 @@ public final class RunSummary {
         .put("testSamples", tested.samples())
         .put("wholeTestSet", tested.wholeTestSet())
         .put("parametersHash", tested.parametersHash());
+  }
+
+  private static JsonObject stopped(JobEnding ending) {
+    return new JsonObject()
+        .put("reason", ending.reason())
+        .put("threshold", ending.threshold())
+        .put("value", ending.value())
+        .put("version", ending.version());
   }
 
   /** Partition frames by outcome, over all servers. */

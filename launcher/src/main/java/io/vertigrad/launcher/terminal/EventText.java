@@ -5,6 +5,7 @@ import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
@@ -55,6 +56,9 @@ final class EventText {
                   : format(
                       "no step for %.1f s: missing %s", stall.stillMillis() / 1e3, stall.missing()))
               + (stall.waits().isEmpty() ? "" : "; " + stall.waits()));
+    }
+    if (event instanceof JobEnding ending) {
+      return Optional.of(ending(ending));
     }
     if (event instanceof JobPaused) {
       return Optional.of("paused: no worker begins another step until the job is resumed");
@@ -111,6 +115,18 @@ final class EventText {
               keeper(failed.shard(), job), failed.version(), failed.reason()));
     }
     return Optional.empty();
+  }
+
+  private static String ending(JobEnding ending) {
+    String found =
+        switch (ending.reason()) {
+          case "accuracy" -> format("accuracy %.2f %% reached", ending.value());
+          case "loss" -> format("loss %.4f reached", ending.value());
+          default -> format("%s of training reached", duration(60 * ending.value()));
+        };
+    return format(
+        "ending at version %,d: %s stop.%s, %s",
+        ending.version(), found, ending.reason(), ending.threshold());
   }
 
   private static String keeper(int shard, JobConfig job) {

@@ -2,9 +2,11 @@ package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.TrainingLength.Unit;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** What is said before the first step and after the last. */
 public final class ResultText {
@@ -23,6 +25,20 @@ public final class ResultText {
         job.data().name(),
         job.strategy().name(),
         directory.path());
+  }
+
+  /** What the job's length comes to; empty where it is given in steps per worker. */
+  public static Optional<String> length(JobConfig job) {
+    if (job.length().unit() == Unit.STEPS) {
+      return Optional.empty();
+    }
+    String who = job.pipeline().isPresent() ? "replica" : "worker";
+    String data =
+        job.length().countsSamples()
+            ? EventText.format(" of %,d training samples", job.trainingSamples().orElse(0))
+            : "";
+    return Optional.of(
+        EventText.format("%s%s: %,d steps per %s", job.length(), data, job.steps(), who));
   }
 
   /** What came out, and where it is. */

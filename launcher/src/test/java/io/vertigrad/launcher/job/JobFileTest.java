@@ -62,6 +62,31 @@ class JobFileTest {
   }
 
   @Test
+  void shouldTakeTheLengthOfTheCommandLineWhenTheFileHasAnother() throws Exception {
+    String epochs = write("epochs.json", "{\"epochs\": 160}");
+    String total = write("total.json", "{\"totalSteps\": 10000}");
+
+    JobConfig steps = await(new JobRequest(epochs).option("--steps", "steps", 5L).read(vertx));
+    JobConfig set = await(new JobRequest(total).set("steps=6").read(vertx));
+    JobConfig passes = await(new JobRequest(total).option("--epochs", "epochs", 2).read(vertx));
+
+    assertEquals(5, steps.steps());
+    assertEquals(6, set.steps());
+    assertEquals("2 epochs", passes.length().toString());
+  }
+
+  @Test
+  void shouldRefuseTwoLengthsWhenTheCommandLineHasBoth() {
+    JobRequest request =
+        new JobRequest(null).option("--steps", "steps", 5L).option("--epochs", "epochs", 2);
+
+    assertEquals(
+        "conf/digits-sync.json with --steps 5 --epochs 2: epochs is given, and steps as well,"
+            + " expected one of steps, totalSteps, epochs: remove the others",
+        failure(request.read(vertx)));
+  }
+
+  @Test
   void shouldNameFileAndOptionsWhenValueIsOutOfRange() {
     JobRequest request = new JobRequest(null).option("--workers", "workers.count", 0);
 

@@ -38,6 +38,8 @@ class KnownKeysTest {
   private static final Set<String> SECTIONS =
       Set.of(
           "workers",
+          "resolved",
+          "stop",
           "servers",
           "evaluator",
           "exchange",
@@ -55,7 +57,15 @@ class KnownKeysTest {
     addFrom(known, "", ABSURD, "{}");
     for (String section :
         List.of(
-            "workers", "servers", "evaluator", "exchange", "cluster", "pipeline", "dashboard")) {
+            "workers",
+            "servers",
+            "evaluator",
+            "exchange",
+            "cluster",
+            "pipeline",
+            "dashboard",
+            "resolved",
+            "stop")) {
       addFrom(known, section + ".", section + "." + ABSURD, "{}");
     }
     addFrom(known, "optimizer.", "optimizer." + ABSURD, "{}");

@@ -14,6 +14,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 final class LiveLineTest {
@@ -52,9 +53,7 @@ final class LiveLineTest {
 
   /** What a terminal shows in the end: each line as it was drawn last. */
   private List<String> remaining() {
-    return printed
-        .toString(StandardCharsets.UTF_8)
-        .lines()
+    return Stream.of(printed.toString(StandardCharsets.UTF_8).split(System.lineSeparator()))
         .map(line -> line.replaceFirst(".*\u001b\\[K", ""))
         .toList();
   }

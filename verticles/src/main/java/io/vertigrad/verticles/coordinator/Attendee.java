@@ -105,6 +105,11 @@ final class Attendee {
     return status.getLong("tested", 0L);
   }
 
+  /** True when it said that it has finished whatever it had begun before an early end. */
+  boolean ended() {
+    return status.getBoolean("ended", false);
+  }
+
   /** True when it was part of a published membership. */
   boolean published() {
     return published;

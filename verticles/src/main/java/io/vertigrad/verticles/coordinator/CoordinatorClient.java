@@ -21,6 +21,9 @@ import java.util.function.Supplier;
  */
 public final class CoordinatorClient {
 
+  private static final String STARTING = "starting";
+  private static final String ENDED = "ended";
+
   private final Vertx vertx;
   private final Context context;
   private final JobConfig job;
@@ -93,12 +96,14 @@ public final class CoordinatorClient {
   /**
    * Sent along with the next heartbeat, for whoever looks for culprits: {@code version} and {@code
    * samples} reached, {@code step}, {@code event} (what it does now). {@code "starting": true} from
-   * before the join keeps the job from counting on this member until a report without it.
+   * before the join keeps the job from counting on this member until a report without it, and
+   * {@code "ended": true} says that it has done all before an early end.
    */
   public void report(JsonObject newStatus) {
-    boolean wasStarting = status.containsKey("starting");
+    boolean ready = status.containsKey(STARTING) && !newStatus.containsKey(STARTING);
+    boolean ended = newStatus.containsKey(ENDED) && !status.containsKey(ENDED);
     status = newStatus.copy();
-    if (wasStarting && !newStatus.containsKey("starting")) {
+    if (ready || ended) {
       context.runOnContext(
           go -> {
             if (pulse != null) {

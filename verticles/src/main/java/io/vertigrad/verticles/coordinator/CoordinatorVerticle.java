@@ -1,6 +1,9 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.VerticleJob;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertx.core.Future;
@@ -31,9 +34,10 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   /**
    * How the job ended: {@code state} ({@code finished}, {@code failed} or {@code stopped}), {@code
-   * version}, {@code samples}, {@code evaluation} when the evaluator tested the end, {@code silent}
-   * with the names of servers that did not tell their last counters, and {@code failure} when there
-   * was one. It never fails.
+   * version}, {@code samples}, {@code evaluation} when the evaluator tested the end, {@code
+   * stopped} with the reason when it ended before its last version, {@code silent} with the names
+   * of servers that did not tell their last counters, and {@code failure} when there was one. It
+   * never fails.
    */
   public Future<JsonObject> result() {
     return result.future();
@@ -84,7 +88,19 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    job = JobConfig.read("-conf", config());
+    return VerticleJob.read(vertx, config()).compose(this::coordinate);
+  }
+
+  @Override
+  public Future<?> stop() {
+    if (roster != null) {
+      roster.stop("the coordinator was undeployed");
+    }
+    return Future.succeededFuture();
+  }
+
+  private Future<?> coordinate(JobConfig read) {
+    job = read;
     StrategyFactory strategy =
         StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
     courier = new Courier(vertx, job.addresses(), result);
@@ -98,14 +114,25 @@ public final class CoordinatorVerticle extends VerticleBase {
     String address = job.addresses().coordinator();
     long interval = Math.min(TICK_MILLIS, job.exchange().suspectMillis() / 4);
     return refuseRival(address)
-        .compose(alone -> serve(address))
+        .compose(alone -> hearTests())
+        .compose(listening -> serve(address))
         .onSuccess(served -> vertx.setPeriodic(interval, id -> roster.tick()));
   }
 
-  @Override
-  public Future<?> stop() {
-    roster.stop("the coordinator was undeployed");
-    return Future.succeededFuture();
+  /** Only where a test may end the job. */
+  private Future<Void> hearTests() {
+    return job.stop().looksAtTests()
+        ? vertx
+            .eventBus()
+            .<JsonObject>consumer(job.addresses().events(), message -> hear(message.body()))
+            .completion()
+        : Future.succeededFuture();
+  }
+
+  private void hear(JsonObject event) {
+    if (TrainingEvent.fromJson(event) instanceof Evaluated test) {
+      roster.tested(test);
+    }
   }
 
   private Future<Void> serve(String address) {

@@ -17,6 +17,7 @@ final class Course {
   private final Progress progress;
   private RosterState state = RosterState.WAITING;
   private String reason = "";
+  private Optional<EarlyEnd> early = Optional.empty();
   private boolean complete;
 
   Course(Consumer<Decision> decisions, RosterNews news, Progress progress) {
@@ -31,12 +32,26 @@ final class Course {
 
   /** True while steps are left to make, paused or not. */
   boolean running() {
-    return state == RosterState.RUNNING || state == RosterState.PAUSED;
+    return state == RosterState.RUNNING || state == RosterState.PAUSED || ending();
   }
 
-  /** True while workers are held back. */
+  /** True while workers are held back, for good or not. */
   boolean paused() {
-    return state == RosterState.PAUSED;
+    return state == RosterState.PAUSED || ending();
+  }
+
+  /** True while steps that were begun before an early end are being finished. */
+  boolean ending() {
+    return state == RosterState.ENDING;
+  }
+
+  /** Begins an early end; false when the job does not run, or ends already. */
+  boolean end(EarlyEnd why) {
+    boolean ends =
+        turn(RosterState.RUNNING, RosterState.ENDING)
+            || turn(RosterState.PAUSED, RosterState.ENDING);
+    early = ends ? Optional.of(why) : early;
+    return ends;
   }
 
   /** Holds workers back; false when that makes no sense. */
@@ -83,6 +98,7 @@ final class Course {
     if (!silent.isEmpty()) {
       result.put("silent", new JsonArray(silent));
     }
+    early.ifPresent(why -> result.put("stopped", why.toJson()));
     complete(result);
   }
 

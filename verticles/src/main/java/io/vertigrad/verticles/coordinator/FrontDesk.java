@@ -102,7 +102,7 @@ final class FrontDesk {
   private JsonObject withPause(JsonObject heartbeat, JsonObject answer) {
     JsonObject known = heartbeat.getJsonObject("pause", new JsonObject());
     long number = known.getLong("number", 0L);
-    roster.pauses().heard(number, known.getLong("begun", 0L));
+    roster.pauses().heard(Admission.fromJson(heartbeat), number, known.getLong("begun", 0L));
     Pause newest = roster.pauses().newest();
     return number == newest.number() ? answer : answer.put("pause", newest.toJson());
   }

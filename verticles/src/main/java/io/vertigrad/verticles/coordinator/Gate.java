@@ -60,6 +60,9 @@ final class Gate {
           ? JoinException.late(over)
           : new JoinException(over);
     }
+    if (role == Role.WORKER && course.ending()) {
+      throw JoinException.late("the job is about to end early");
+    }
     if (role == Role.WORKER && progress.ended(config.lastVersion())) {
       throw JoinException.late("the job has reached its last version, " + config.lastVersion());
     }

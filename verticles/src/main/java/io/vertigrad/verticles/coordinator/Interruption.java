@@ -97,7 +97,7 @@ final class Interruption {
   }
 
   private boolean rests(JsonObject answer) {
-    return answer.getBoolean("resting", false)
+    return answer.getBoolean("idle", false)
         && answer.getLong("pause", 0L) >= roster.pauses().heldSince();
   }
 

@@ -34,7 +34,6 @@ record JobTerms(JsonObject values) {
       List.of(
           "job",
           "seed",
-          "steps",
           "engine",
           "workers.count",
           "workers.sampler",
@@ -55,6 +54,7 @@ record JobTerms(JsonObject values) {
     all.computeIfPresent("model.name", (key, name) -> name.substring(name.lastIndexOf('/') + 1));
     JsonObject values = new JsonObject();
     all.forEach(values::put);
+    values.put("steps", String.valueOf(job.steps()));
     return new JobTerms(values);
   }
 

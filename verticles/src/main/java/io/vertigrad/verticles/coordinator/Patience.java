@@ -19,8 +19,10 @@ final class Patience {
   private final Tolerance shards;
   private final Tolerance workers;
   private final Tolerance silence;
+  private final Tolerance ending;
   private final Tolerance release = new Tolerance(RELEASE_MILLIS);
   private int proposedEpoch;
+  private long unendedWork;
 
   Patience(RosterConfig config, Attendance attendance, Agreement agreement) {
     this.config = config;
@@ -31,6 +33,7 @@ final class Patience {
     shards = new Tolerance(config.waitMillis());
     workers = new Tolerance(config.waitMillis());
     silence = new Tolerance(config.evictMillis());
+    ending = new Tolerance(config.waitMillis());
   }
 
   /** True when the job can start: all servers and workers, and the evaluator or a short wait. */
@@ -71,7 +74,31 @@ final class Patience {
     if (workers.exceeded(tooFew, now)) {
       return Optional.of(workersMissing());
     }
+    if (ending.exceeded(state == RosterState.ENDING && !moves(), now)) {
+      return Optional.of(unended());
+    }
     return Optional.empty();
+  }
+
+  /** True when some worker got on with what it had begun since this was asked last. */
+  private boolean moves() {
+    long now =
+        attendance.of(Role.WORKER).stream()
+            .mapToLong(worker -> 1 + worker.version().orElse(0) + worker.tested())
+            .sum();
+    boolean moves = now != unendedWork;
+    unendedWork = now;
+    return moves;
+  }
+
+  private String unended() {
+    String who =
+        attendance.of(Role.WORKER).stream()
+            .filter(worker -> !worker.ended())
+            .map(Attendee::describe)
+            .collect(Collectors.joining(", "));
+    return "the job was to end early, but for %s nothing came of the steps that had begun; missing: %s"
+        .formatted(ending.seconds(), who.isEmpty() ? "every worker" : who);
   }
 
   /** True when a finished job has waited long enough for someone to stop it. */

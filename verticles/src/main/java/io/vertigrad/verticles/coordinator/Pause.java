@@ -7,8 +7,14 @@ import io.vertx.core.json.JsonObject;
  *
  * @param number grows with every word; an older one is not obeyed any more
  * @param holdFrom no step begins at this version or a later one; {@link Long#MAX_VALUE} for none
+ * @param ends true when none ever will: whoever is there has finished
  */
-public record Pause(long number, long holdFrom) {
+public record Pause(long number, long holdFrom, boolean ends) {
+
+  /** A word after which the job may still go on. */
+  public Pause(long number, long holdFrom) {
+    this(number, holdFrom, false);
+  }
 
   /** Nobody has asked for a pause yet. */
   public static final Pause NONE = new Pause(0, Long.MAX_VALUE);
@@ -18,12 +24,13 @@ public record Pause(long number, long holdFrom) {
     return holdFrom != Long.MAX_VALUE;
   }
 
-  /** {@code {"number", "holdFrom"}}. */
+  /** {@code {"number", "holdFrom", "ends"}}. */
   JsonObject toJson() {
-    return new JsonObject().put("number", number).put("holdFrom", holdFrom);
+    return new JsonObject().put("number", number).put("holdFrom", holdFrom).put("ends", ends);
   }
 
   static Pause fromJson(JsonObject json) {
-    return new Pause(json.getLong("number"), json.getLong("holdFrom"));
+    return new Pause(
+        json.getLong("number"), json.getLong("holdFrom"), json.getBoolean("ends", false));
   }
 }

@@ -47,7 +47,7 @@ final class PauseEar {
 
   private void obey(Pause pause) {
     newest = pause;
-    clock.hold(pause.holds());
+    clock.hold(pause.holds() && !pause.ends());
     begun = handler.paused(pause);
   }
 }

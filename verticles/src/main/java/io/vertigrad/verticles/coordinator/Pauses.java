@@ -1,6 +1,9 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.coordinator.Decision.Hold;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -14,27 +17,32 @@ import java.util.function.LongSupplier;
  */
 final class Pauses {
 
-  private final boolean stepsTogether;
+  private final RosterConfig config;
+  private final Attendance attendance;
   private final Course course;
   private final MembershipChanges changes;
   private final RosterNews news;
   private final LongSupplier clockMillis;
   private final Consumer<Decision> decisions;
+  private final Map<Admission, Long> heard = new HashMap<>();
   private Pause pause = Pause.NONE;
   private long firstNumber;
   private long sinceMillis;
   private boolean asked;
   private boolean few;
   private boolean halted;
+  private boolean ending;
 
   Pauses(
-      boolean stepsTogether,
+      RosterConfig config,
+      Attendance attendance,
       Course course,
       MembershipChanges changes,
       RosterNews news,
       LongSupplier clockMillis,
       Consumer<Decision> decisions) {
-    this.stepsTogether = stepsTogether;
+    this.config = config;
+    this.attendance = attendance;
     this.course = course;
     this.changes = changes;
     this.news = news;
@@ -93,16 +101,56 @@ final class Pauses {
   }
 
   /**
+   * Lets every worker finish the steps that were begun, and no more: the job ends there. Where
+   * workers wait for each other, that is known when all have said what they have begun, and is put
+   * off until all replicas agree.
+   */
+  void conclude() {
+    if (asked) {
+      asked = false;
+      news.resumed(clockMillis.getAsLong() - sinceMillis);
+    }
+    ending = true;
+    holdBack();
+    settle();
+  }
+
+  /** Tells where the job ends, once that is known. */
+  void settle() {
+    if (!ending || pause.ends() || (config.stepsTogether() && !allHeard())) {
+      return;
+    }
+    long every = config.endsEvery();
+    long rounded = (pause.holdFrom() + every - 1) / every * every;
+    pause = new Pause(pause.number() + 1, Math.min(rounded, config.lastVersion()), true);
+    decisions.accept(new Hold(pause));
+  }
+
+  /** At which version the job ends before its last; empty while that is not known. */
+  OptionalLong endsAt() {
+    return pause.ends() ? OptionalLong.of(pause.holdFrom()) : OptionalLong.empty();
+  }
+
+  /**
    * A worker's answer.
    *
+   * @param from who answers
    * @param number of the newest word it had heard
    * @param begun version to which the last step leads that it has begun; 0 for none
    */
-  void heard(long number, long begun) {
+  void heard(Admission from, long number, long begun) {
     boolean current = pause.holds() && number >= firstNumber;
-    if (stepsTogether && current && begun > pause.holdFrom()) {
+    if (config.stepsTogether() && current && !pause.ends() && begun > pause.holdFrom()) {
       hold(begun);
     }
+    heard.put(from, number);
+    settle();
+  }
+
+  private boolean allHeard() {
+    return attendance.of(Role.WORKER).stream()
+        .filter(Attendee::published)
+        .allMatch(worker -> heard.getOrDefault(worker.admission(), 0L) >= pause.number());
   }
 
   private void holdBack() {
@@ -113,7 +161,7 @@ final class Pauses {
   }
 
   private void letGo() {
-    if (!asked && !few && !halted) {
+    if (!asked && !few && !ending && !halted) {
       hold(Long.MAX_VALUE);
     }
   }

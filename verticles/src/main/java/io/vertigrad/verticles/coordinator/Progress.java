@@ -50,6 +50,7 @@ final class Progress {
     return config.servers() > 0
         ? anyFinished && workers.isEmpty()
         : !workers.isEmpty()
-            && workers.stream().allMatch(w -> w.version().orElse(0) >= config.lastVersion());
+            && workers.stream()
+                .allMatch(w -> w.ended() || w.version().orElse(0) >= config.lastVersion());
   }
 }

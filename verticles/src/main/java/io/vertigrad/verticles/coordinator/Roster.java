@@ -2,6 +2,7 @@ package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.coordinator.Decision.Publish;
 import io.vertigrad.verticles.coordinator.Decision.Save;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -20,6 +21,8 @@ final class Roster {
   /** Reason with which a worker leaves that has seen the last version. */
   static final String FINISHED = "finished";
 
+  private static final String ENDING = "the job ends before its first round";
+
   private final RosterConfig config;
   private final LongSupplier clockMillis;
   private final Consumer<Decision> decisions;
@@ -34,6 +37,7 @@ final class Roster {
   private final Course course;
   private final Pauses pauses;
   private final Shortage shortage;
+  private final EarlyStop earlyStop;
 
   /**
    * A roster with nobody on it.
@@ -59,8 +63,9 @@ final class Roster {
     gate = new Gate(config, attendance, progress, course);
     watch = new Watch(config, attendance, news, clockMillis.getAsLong());
     stalls = new StallFinder(config, attendance, progress, news);
-    pauses = new Pauses(config.stepsTogether(), course, changes, news, clockMillis, decisions);
+    pauses = new Pauses(config, attendance, course, changes, news, clockMillis, decisions);
     shortage = new Shortage(config, attendance, progress, course, pauses, news);
+    earlyStop = new EarlyStop(config.stop(), clockMillis.getAsLong());
   }
 
   RosterState state() {
@@ -208,6 +213,13 @@ final class Roster {
     news.counted(status);
   }
 
+  /** Somebody tested the parameters; when they are good enough, the job ends. */
+  void tested(Evaluated test) {
+    if (test.version() < config.lastVersion()) {
+      earlyStop.tested(test).ifPresent(this::endEarly);
+    }
+  }
+
   /** Ends the job from outside, or lets the members of an ended one go. */
   void stop(String reason) {
     course.stopped(reason);
@@ -221,6 +233,9 @@ final class Roster {
     long now = clockMillis.getAsLong();
     watch.overdue(now).forEach(silent -> remove(silent, silent.silence(now)));
     patience.unresponsive(now).forEach(server -> remove(server, "it answered no proposal"));
+    earlyStop
+        .passed(now, state() == RosterState.RUNNING, progress.version())
+        .ifPresent(this::endEarly);
     settle();
     stalls.look(course.running() && !course.paused() && !shortage.lasts(), now);
     patience.exhausted(state(), progress.anyFinished(), now).ifPresent(course::failed);
@@ -246,7 +261,34 @@ final class Roster {
     }
   }
 
+  /** Whoever takes no part yet never will. */
+  private void endEarly(EarlyEnd why) {
+    if (!course.end(why)) {
+      return;
+    }
+    news.ending(why);
+    attendance.newWorkers().forEach(worker -> remove(worker, ENDING));
+    pauses.conclude();
+    settle();
+  }
+
+  /** A worker that was to begin later than the job ends never will. */
+  private void endSettled() {
+    pauses.settle();
+    pauses
+        .endsAt()
+        .ifPresent(
+            end ->
+                attendance.of(Role.WORKER).stream()
+                    .filter(worker -> worker.activeFrom() > end)
+                    .toList()
+                    .forEach(worker -> remove(worker, ENDING)));
+  }
+
   private void settle() {
+    if (course.ending()) {
+      endSettled();
+    }
     if (state() == RosterState.WAITING && patience.quorate(clockMillis.getAsLong())) {
       course.start();
       changes.want();

@@ -1,7 +1,9 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.StopConfig;
 import io.vertigrad.verticles.strategy.StrategyFactory;
+import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
 
 /**
  * What a roster decides by; all limits in milliseconds.
@@ -10,6 +12,7 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
  * @param strategy its name, for the start event
  * @param lockstep newcomers start at a round agreed with all servers
  * @param stepsTogether a pause lets everyone finish the step that somebody has begun
+ * @param endsEvery an early end comes after a multiple of so many versions
  * @param steps per worker
  * @param lastVersion version at which the job ends
  * @param servers exactly so many
@@ -23,6 +26,7 @@ import io.vertigrad.verticles.strategy.StrategyFactory;
  * @param suspectMillis silence after which a member is suspected
  * @param evictMillis silence after which it is evicted
  * @param stallMillis without a step of a worker for this long the world is told who is missing
+ * @param stop what ends the job before its last version
  * @param names what members are called
  */
 record RosterConfig(
@@ -30,6 +34,7 @@ record RosterConfig(
     String strategy,
     boolean lockstep,
     boolean stepsTogether,
+    long endsEvery,
     long steps,
     long lastVersion,
     int servers,
@@ -43,6 +48,7 @@ record RosterConfig(
     long suspectMillis,
     long evictMillis,
     long stallMillis,
+    StopConfig stop,
     MemberNames names) {
 
   private static final long EVALUATOR_WAIT_MILLIS = 5_000;
@@ -53,6 +59,7 @@ record RosterConfig(
         job.strategy().name(),
         strategy.lockstep(),
         strategy.stepsTogether(),
+        endsEvery(strategy),
         job.steps(),
         strategy.lastVersion(job.steps(), job.workers().count()),
         strategy.servers(job.servers().count()),
@@ -66,6 +73,7 @@ record RosterConfig(
         job.exchange().suspectMillis(),
         job.exchange().evictMillis(),
         job.exchange().stallMillis(),
+        job.stop(),
         MemberNames.of(job));
   }
 
@@ -76,5 +84,10 @@ record RosterConfig(
       case WORKER -> places;
       case EVALUATOR -> 1;
     };
+  }
+
+  /** Where replicas agree only now and then, the end is when they do. */
+  private static long endsEvery(StrategyFactory strategy) {
+    return strategy instanceof PeerStrategyFactory peers ? Math.max(1, peers.agreesEvery()) : 1;
   }
 }

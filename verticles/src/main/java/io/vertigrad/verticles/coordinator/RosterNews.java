@@ -2,6 +2,7 @@ package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.coordinator.Decision.Announce;
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
@@ -93,6 +94,12 @@ final class RosterNews {
     if (counters != null) {
       decisions.accept(new Announce(TrainingEvent.fromJson(counters)));
     }
+  }
+
+  void ending(EarlyEnd why) {
+    decisions.accept(
+        new Announce(
+            new JobEnding(now(), why.reason(), why.threshold(), why.value(), why.version())));
   }
 
   void finished(Progress progress) {

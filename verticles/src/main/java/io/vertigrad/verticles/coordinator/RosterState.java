@@ -10,6 +10,8 @@ enum RosterState {
   RUNNING,
   /** As running, but no worker begins another step and no limit passes. */
   PAUSED,
+  /** As paused, for good: once every step that was begun is finished, the end is evaluated. */
+  ENDING,
   /** The last worker has finished; the end is being evaluated. */
   FINISHING,
   /** The result is there; members wait to be let go. */

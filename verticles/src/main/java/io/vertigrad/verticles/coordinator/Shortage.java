@@ -42,6 +42,7 @@ final class Shortage {
     boolean few =
         config.waitsForMore()
             && course.running()
+            && !course.ending()
             && !progress.anyFinished()
             && present > 0
             && present < config.minimumWorkers();

@@ -4,6 +4,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.exchange.Homecoming;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.VerticleJob;
 import io.vertigrad.verticles.metrics.EventPublisher;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -27,7 +28,19 @@ public final class EvaluatorVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    JobConfig job = JobConfig.read("-conf", config());
+    return VerticleJob.read(vertx, config()).compose(this::enrol);
+  }
+
+  @Override
+  public Future<?> stop() {
+    if (member == null) {
+      return Future.succeededFuture();
+    }
+    member.stop();
+    return left.future();
+  }
+
+  private Future<?> enrol(JobConfig job) {
     if (job.stagesTest()) {
       throw new IllegalArgumentException(
           ("%s: has no evaluator, because the stages test the model themselves; for one, set"
@@ -42,12 +55,6 @@ public final class EvaluatorVerticle extends VerticleBase {
         .transform(result -> depart(result.cause()))
         .onComplete(left);
     return member.admitted();
-  }
-
-  @Override
-  public Future<?> stop() {
-    member.stop();
-    return left.future();
   }
 
   private Future<Void> depart(Throwable failure) {

@@ -5,12 +5,16 @@ import io.vertigrad.codecs.settings.Settings;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.verticles.job.TrainingLength.Unit;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
@@ -19,8 +23,8 @@ import java.util.TreeMap;
  * @param origin the file it came from, for errors
  * @param addresses the job's name and its event-bus addresses
  * @param seed seed of initial parameters, sample order and generated data
- * @param steps steps per worker: rounds of a synchronous strategy; {@code steps * workers} updates
- *     of an asynchronous one
+ * @param length how long it trains, as it was asked for; {@link #steps()} is what that comes to
+ * @param trainingSamples size of the training set, where it was {@linkplain #counted counted}
  * @param engine name of the compute engine
  * @param model which network
  * @param data which samples
@@ -30,6 +34,7 @@ import java.util.TreeMap;
  * @param pipeline the stages of a model spread over members; empty where each has all of it
  * @param servers how many, and what each keeps
  * @param evaluator how often the newest parameters are tested
+ * @param stop what ends it before its last step
  * @param exchange how partitions travel
  * @param cluster where members listen and whom they trust
  * @param dashboard the page that shows the run
@@ -40,7 +45,8 @@ public record JobConfig(
     String origin,
     Addresses addresses,
     long seed,
-    long steps,
+    TrainingLength length,
+    OptionalLong trainingSamples,
     String engine,
     NamedConfig model,
     DataConfig data,
@@ -50,11 +56,18 @@ public record JobConfig(
     Optional<PipelineConfig> pipeline,
     ServersConfig servers,
     EvaluatorConfig evaluator,
+    StopConfig stop,
     ExchangeConfig exchange,
     ClusterConfig cluster,
     DashboardConfig dashboard,
     boolean timeline,
     Settings settings) {
+
+  /** Section that a run adds to its job file: what followed from the data. */
+  public static final String RESOLVED = "resolved";
+
+  private static final String TRAINING_SAMPLES = "trainingSamples";
+  private static final String STEPS = "steps";
 
   /**
    * Reads and checks a job file.
@@ -65,12 +78,14 @@ public record JobConfig(
   public static JobConfig read(String origin, JsonObject json) {
     Settings root = Settings.of(origin, json.copy());
     Optional<PipelineConfig> pipeline = PipelineConfig.read(root.section("pipeline"));
+    EvaluatorConfig evaluator = EvaluatorConfig.read(root.section("evaluator"));
     JobConfig job =
         new JobConfig(
             origin,
             addresses(root),
             root.longInteger("seed", 0, 0, Long.MAX_VALUE),
-            root.longInteger("steps", 200, 1, 1_000_000_000_000L),
+            TrainingLength.read(root),
+            counted(root.section(RESOLVED)),
             root.string("engine", "dl4j"),
             NamedConfig.read(root.section("model"), "convnet"),
             data(root.section("data")),
@@ -79,7 +94,8 @@ public record JobConfig(
             WorkersConfig.read(root.section("workers"), pipeline),
             pipeline,
             ServersConfig.read(root.section("servers")),
-            EvaluatorConfig.read(root.section("evaluator")),
+            evaluator,
+            StopConfig.read(root.section("stop"), evaluator),
             ExchangeConfig.read(root.section("exchange")),
             ClusterConfig.read(root.section("cluster")),
             DashboardConfig.read(root.section("dashboard")),
@@ -87,12 +103,71 @@ public record JobConfig(
             root);
     root.refuseUnknown();
     pipeline.ifPresent(stages -> checkPipeline(job, root));
+    if (job.isCounted() && job.steps() < 1) {
+      throw root.refuse(
+          job.length.unit().key(),
+          "is %d, expected at least %d: one step for each worker"
+              .formatted((long) job.length.amount(), job.replicas()));
+    }
     return job;
   }
 
-  /** The resolved job file: what was written, and the defaults of the keys that were not. */
+  /**
+   * Steps per worker: rounds of a synchronous strategy; {@code steps * workers} updates of an
+   * asynchronous one.
+   *
+   * @throws IllegalStateException when they follow from the data, which was not {@linkplain
+   *     #counted counted}
+   */
+  public long steps() {
+    if (!isCounted()) {
+      throw new IllegalStateException(
+          "%s: %s, but the training samples were not counted".formatted(origin, length));
+    }
+    return length.steps(workers, replicas(), trainingSamples.orElse(0));
+  }
+
+  /** False while something about this job follows from the number of its training samples. */
+  public boolean isCounted() {
+    return trainingSamples.isPresent() || !countsSamples();
+  }
+
+  /**
+   * The same job with its training samples counted, if anything about it follows from their number.
+   * Whatever number the file held is forgotten, for the data may be another. Blocks while the
+   * training set is opened.
+   *
+   * @param loader finds the data set
+   * @throws io.vertigrad.compute.data.DataException when it cannot be opened
+   */
+  public JobConfig counted(ClassLoader loader) {
+    JsonObject json = json();
+    json.remove(RESOLVED);
+    if (countsSamples()) {
+      long samples = DatasetProvider.samples(data, Split.TRAIN, loader);
+      json.put(RESOLVED, new JsonObject().put(TRAINING_SAMPLES, samples));
+    }
+    return read(origin, json);
+  }
+
+  /** How many copies of the model train: as many as workers, or as each stage of a pipeline has. */
+  public int replicas() {
+    return pipeline.map(PipelineConfig::replicas).orElse(workers.count());
+  }
+
+  /**
+   * The resolved job file: what was written, the defaults of the keys that were not, and in {@code
+   * resolved} what followed from the data.
+   */
   public JsonObject json() {
-    return settings.resolved();
+    JsonObject json = settings.resolved();
+    json.remove(RESOLVED);
+    if (isCounted() && (trainingSamples.isPresent() || length.unit() != Unit.STEPS)) {
+      JsonObject resolved = new JsonObject().put(STEPS, steps());
+      trainingSamples.ifPresent(samples -> resolved.put(TRAINING_SAMPLES, samples));
+      json.put(RESOLVED, resolved);
+    }
+    return json;
   }
 
   /** The model this job trains on samples of this data set. */
@@ -120,6 +195,19 @@ public record JobConfig(
   /** How many evaluators take part. */
   public int evaluators() {
     return stagesTest() ? 0 : evaluator.count();
+  }
+
+  private boolean countsSamples() {
+    return length.countsSamples();
+  }
+
+  /** The steps are there for whoever reads the file; they follow from the rest. */
+  private static OptionalLong counted(Settings resolved) {
+    boolean counted = resolved.has(TRAINING_SAMPLES);
+    long samples = resolved.longInteger(TRAINING_SAMPLES, 0, 1, Long.MAX_VALUE);
+    resolved.longInteger(STEPS, 0, 1, Long.MAX_VALUE);
+    resolved.refuseUnknown();
+    return counted ? OptionalLong.of(samples) : OptionalLong.empty();
   }
 
   private static void checkPipeline(JobConfig job, Settings root) {

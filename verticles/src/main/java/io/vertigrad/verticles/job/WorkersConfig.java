@@ -50,12 +50,29 @@ public record WorkersConfig(
 
   /** How many may take part at once: as many as there are shares, where the data is shared out. */
   public int places() {
-    return sampler.equals("distributed") ? count : MOST;
+    return sharesData() ? count : MOST;
+  }
+
+  /** True when each worker sees its own share of an epoch, false when each shuffles everything. */
+  public boolean sharesData() {
+    return sampler.equals("distributed");
   }
 
   /** Samples of an epoch that one of several replicas of the model sees. */
   public long share(long samples, int replicas) {
-    return sampler.equals("none") ? samples : DistributedSampler.share(samples, replicas);
+    return sharesData() ? DistributedSampler.share(samples, replicas) : samples;
+  }
+
+  /**
+   * Batches of one pass of one of several replicas over its share; a smaller last one counts unless
+   * it is left out.
+   *
+   * @throws IllegalArgumentException when every batch is smaller and left out
+   */
+  public long batches(long samples, int replicas) {
+    requireBatch(samples, replicas);
+    long share = share(samples, replicas);
+    return dropLast ? share / batch : (share + batch - 1) / batch;
   }
 
   /**
@@ -76,7 +93,8 @@ public record WorkersConfig(
   /** The batch of one replica of the model, or its even share of that of all. */
   private static int batch(Settings section, int replicas) {
     int all = section.integer("totalBatch", 0, 0, 1 << 20);
-    int batch = section.integer("batch", all == 0 ? 128 : Math.max(1, all / replicas), 1, 1 << 20);
+    boolean shared = all != 0 && !section.has("batch");
+    int batch = shared ? Math.max(1, all / replicas) : section.integer("batch", 128, 1, 1 << 20);
     if (all != 0 && (long) batch * replicas != all) {
       throw section.refuse(
           "totalBatch",

@@ -217,7 +217,18 @@ public sealed interface TrainingEvent {
   /** Workers go on, after so long a pause. */
   record JobResumed(long timeMillis, long pausedMillis) implements TrainingEvent {}
 
-  /** All workers reached the last version. */
+  /**
+   * The job has reached what it is to end at: workers finish the step they have begun, and no more.
+   *
+   * @param reason {@code accuracy}, {@code loss} or {@code minutes}
+   * @param threshold that was asked for, of the key {@code stop.<reason>}
+   * @param value that was found
+   * @param version of the parameters it was found at
+   */
+  record JobEnding(long timeMillis, String reason, double threshold, double value, long version)
+      implements TrainingEvent {}
+
+  /** All workers reached the last version, or the one at which the job was to end. */
   record JobFinished(long timeMillis, long version, long samples) implements TrainingEvent {}
 
   /** Somebody ended the job before its end. */

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.pipeline;
 
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.TrainingLength.Unit;
 import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
 
@@ -25,12 +26,17 @@ public final class ReplicaRule {
       throw refused(job, "with it the replicas of a stage never agree on one model");
     }
     if (job.steps() % every != 0) {
-      throw between(job, every, "steps", job.steps());
+      throw between(job, every, steps(job), job.steps());
     }
     if (job.evaluator().count() > 0 && job.evaluator().every() % every != 0) {
       throw between(job, every, "evaluator.every", job.evaluator().every());
     }
     return rule;
+  }
+
+  private static String steps(JobConfig job) {
+    String asked = "steps (of %s)".formatted(job.length());
+    return job.length().unit() == Unit.STEPS ? "steps" : asked;
   }
 
   private static IllegalArgumentException refused(JobConfig job, String why) {

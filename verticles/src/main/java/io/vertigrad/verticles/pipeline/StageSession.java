@@ -113,6 +113,7 @@ final class StageSession implements GroupWork.Session {
         rest();
         while (!stop.getAsBoolean() && !group.changed() && !mayStep()) {
           save();
+          endEarly();
           group.pause();
         }
       } catch (GroupChangedException changed) {
@@ -159,7 +160,7 @@ final class StageSession implements GroupWork.Session {
     if (group.ready() && !gate.open(version())) {
       versions.rest(version());
     }
-    gate.rest();
+    gate.idle();
   }
 
   private void save() {
@@ -174,6 +175,14 @@ final class StageSession implements GroupWork.Session {
   private boolean mayStep() {
     boolean able = group.ready() && !finished() && !stop.getAsBoolean();
     return able && gate.open(version());
+  }
+
+  /** The job ends here, at a version that nobody took for the last. */
+  private void endEarly() {
+    if (group.ready() && gate.ended(version()) && !gate.resting() && !finished()) {
+      versions.ended(version());
+      gate.rest();
+    }
   }
 
   private void regroup() {

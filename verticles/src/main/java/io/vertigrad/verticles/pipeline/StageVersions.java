@@ -76,6 +76,12 @@ final class StageVersions {
         .write(identity.rank(), identity.incarnation(), replica.run(), replica.snapshot());
   }
 
+  /** An early end was reached, by a version that was shown and tested like any other. */
+  void ended(long version) {
+    rest(version);
+    tests.ifPresent(stages -> stages.end(version));
+  }
+
   /** The last version, and before that every one an evaluator may ask for. */
   private void show(long version) {
     JobConfig job = setting.job();

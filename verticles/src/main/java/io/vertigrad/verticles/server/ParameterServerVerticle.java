@@ -2,6 +2,7 @@ package io.vertigrad.verticles.server;
 
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.VerticleJob;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 
@@ -18,14 +19,17 @@ public final class ParameterServerVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    JobConfig job = JobConfig.read("-conf", config());
-    FrameCodecs.register(vertx.eventBus());
-    member = new ServerMember(vertx, context, job);
-    return member.enrol();
+    return VerticleJob.read(vertx, config()).compose(this::enrol);
   }
 
   @Override
   public Future<?> stop() {
-    return member.leave();
+    return member == null ? Future.succeededFuture() : member.leave();
+  }
+
+  private Future<Void> enrol(JobConfig job) {
+    FrameCodecs.register(vertx.eventBus());
+    member = new ServerMember(vertx, context, job);
+    return member.enrol();
   }
 }

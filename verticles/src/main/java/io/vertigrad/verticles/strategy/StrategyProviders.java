@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.strategy;
 
 import io.vertigrad.codecs.Compression;
+import io.vertigrad.codecs.settings.MissingClass;
 import io.vertigrad.codecs.settings.NamedClass;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.NamedConfig;
@@ -30,7 +31,9 @@ public final class StrategyProviders {
    * @throws io.vertigrad.codecs.settings.SettingsException naming the file and what is wrong
    */
   public static StrategyFactory configure(NamedConfig strategy, ClassLoader loader) {
-    return provider(strategy, loader).configure(strategy.settings());
+    StrategyProvider provider = provider(strategy, loader);
+    return MissingClass.named(
+        "strategy " + strategy.name(), () -> provider.configure(strategy.settings()));
   }
 
   private static StrategyProvider provider(NamedConfig strategy, ClassLoader loader) {
@@ -65,10 +68,13 @@ public final class StrategyProviders {
   }
 
   private static Optional<StrategyProvider> find(String name, ClassLoader loader) {
-    return all(loader)
-        .filter(provider -> provider.name().equals(name))
-        .findFirst()
-        .or(() -> NamedClass.instance(name, StrategyProvider.class, loader));
+    return MissingClass.named(
+        "\"%s\"".formatted(name),
+        () ->
+            all(loader)
+                .filter(provider -> provider.name().equals(name))
+                .findFirst()
+                .or(() -> NamedClass.instance(name, StrategyProvider.class, loader)));
   }
 
   private static Stream<StrategyProvider> all(ClassLoader loader) {
@@ -80,6 +86,7 @@ public final class StrategyProviders {
     String known =
         all(loader).map(StrategyProvider::name).sorted().collect(Collectors.joining(", "));
     return "is \"%s\", expected one of %s, or the class name of a %s"
-        .formatted(name, known, StrategyProvider.class.getSimpleName());
+            .formatted(name, known, StrategyProvider.class.getSimpleName())
+        + NamedClass.hint(name);
   }
 }

@@ -111,6 +111,7 @@ final class PeerSession implements GroupWork.Session {
         news.accept(this);
         rest();
         while (!stop.getAsBoolean() && !peers.regrouped() && !mayStep()) {
+          endEarly();
           strategy.idle();
           peers.pause();
         }
@@ -154,7 +155,7 @@ final class PeerSession implements GroupWork.Session {
     if (!fresh && !gate.open(version())) {
       seat.publish(version(), replica.vector().parameters());
     }
-    gate.rest();
+    gate.idle();
   }
 
   private boolean mayStep() {
@@ -206,8 +207,17 @@ final class PeerSession implements GroupWork.Session {
   /** Shows readers every version the evaluator may ask for, and the last. */
   private void show() {
     long version = version();
-    if (finished() || version % plan.job().evaluator().every() == 0) {
+    boolean last = finished() || gate.ended(version);
+    if (last || version % plan.job().evaluator().every() == 0) {
       seat.publish(version, replica.vector().parameters());
+    }
+  }
+
+  /** The job ends here, at a version that readers were not shown. */
+  private void endEarly() {
+    if (!fresh && gate.ended(version()) && !gate.resting()) {
+      show();
+      gate.rest();
     }
   }
 

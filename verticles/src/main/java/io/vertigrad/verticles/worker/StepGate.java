@@ -14,14 +14,30 @@ public final class StepGate {
   private static final long LOOK_NANOS = 50_000_000;
 
   private final Doorbell bell = new Doorbell();
-  private volatile long holdFrom = Long.MAX_VALUE;
+  private volatile Pause word = Pause.NONE;
+  private volatile boolean resting;
   private long begun;
-  private long heard;
-  private boolean resting;
+  private boolean idle;
 
   /** True while a step at this version may begin. */
   public boolean open(long version) {
-    return version < holdFrom;
+    return version < word.holdFrom();
+  }
+
+  /** True when the job ends early, at this version or at one before. */
+  public boolean ended(long version) {
+    Pause newest = word;
+    return newest.ends() && version >= newest.holdFrom();
+  }
+
+  /** A worker that stays after an early end has shown what it holds. */
+  public void rest() {
+    resting = true;
+  }
+
+  /** True from then on. */
+  public boolean resting() {
+    return resting;
   }
 
   /**
@@ -31,20 +47,20 @@ public final class StepGate {
   public synchronized boolean enter(long version) {
     boolean open = open(version);
     begun = open ? version + 1 : begun;
-    resting = !open;
+    idle = !open;
     return open;
   }
 
   /** The worker is in no step, and has shown what it holds to whoever reads it. */
-  public synchronized void rest() {
-    resting = true;
+  public synchronized void idle() {
+    idle = true;
   }
 
   /**
    * For the coordinator: the number of the last {@code pause} heard of, and if it is in no step.
    */
   synchronized JsonObject toJson() {
-    return new JsonObject().put("pause", heard).put("resting", resting);
+    return new JsonObject().put("pause", word.number()).put("idle", idle);
   }
 
   /** Waits for the gate to open, at most some 50 ms. */
@@ -54,8 +70,7 @@ public final class StepGate {
 
   /** Takes a pause over; the version to which the last step leads that was begun. */
   synchronized long obey(Pause pause) {
-    holdFrom = pause.holdFrom();
-    heard = pause.number();
+    word = pause;
     bell.ring();
     return begun;
   }
@@ -64,5 +79,6 @@ public final class StepGate {
   synchronized void reset() {
     begun = 0;
     resting = false;
+    idle = false;
   }
 }

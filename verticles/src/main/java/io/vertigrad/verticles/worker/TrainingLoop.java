@@ -57,7 +57,7 @@ public final class TrainingLoop implements Work {
   /**
    * Trains until the job's last version.
    *
-   * @return true when it was reached, false when told to stop before
+   * @return true when it was reached, or the job ended early; false when told to stop before
    * @throws ExchangeException when the servers cannot be worked with; the message says why
    */
   @Override
@@ -103,7 +103,7 @@ public final class TrainingLoop implements Work {
     try {
       Ending ending = session.pull();
       while (ending == Ending.COMPLETE && !session.interrupted()) {
-        if (session.finished()) {
+        if (session.finished() || gate.ended(session.version())) {
           return true;
         }
         if (!gate.enter(session.version())) {

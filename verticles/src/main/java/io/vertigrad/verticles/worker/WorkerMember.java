@@ -131,7 +131,10 @@ public final class WorkerMember implements MemberHandler, Enrolment {
             .put("samples", samplesOfAll)
             .put("step", progress.step())
             .put("event", event);
-    coordinator.report(tested == 0 ? status : status.put("tested", tested));
+    if (tested > 0) {
+      status.put("tested", tested);
+    }
+    coordinator.report(gate.resting() ? status.put("ended", true) : status);
   }
 
   Future<Void> leave(String reason) {

@@ -5,6 +5,7 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.verticles.exchange.ExchangeException;
 import io.vertigrad.verticles.exchange.Homecoming;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.job.VerticleJob;
 import io.vertigrad.verticles.metrics.EventPublisher;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -32,7 +33,24 @@ public class WorkerVerticle extends VerticleBase {
 
   @Override
   public final Future<?> start() {
-    JobConfig job = JobConfig.read("-conf", config());
+    return VerticleJob.read(vertx, config()).compose(this::enrol);
+  }
+
+  @Override
+  public final Future<?> stop() {
+    if (member == null) {
+      return Future.succeededFuture();
+    }
+    member.stop();
+    return left.future();
+  }
+
+  /** The thread that does the work. */
+  protected WorkerThread thread(JobConfig job, WorkerMember admitted) {
+    return new WorkerThread(vertx, job, admitted);
+  }
+
+  private Future<?> enrol(JobConfig job) {
     FrameCodecs.register(vertx.eventBus());
     events = new EventPublisher(vertx, job.addresses());
     member = new WorkerMember(vertx, job);
@@ -42,17 +60,6 @@ public class WorkerVerticle extends VerticleBase {
         .transform(result -> depart(result.result(), result.cause()))
         .onComplete(left);
     return member.admitted();
-  }
-
-  @Override
-  public final Future<?> stop() {
-    member.stop();
-    return left.future();
-  }
-
-  /** The thread that does the work. */
-  protected WorkerThread thread(JobConfig job, WorkerMember admitted) {
-    return new WorkerThread(vertx, job, admitted);
   }
 
   private Future<Void> depart(Boolean finished, Throwable failure) {

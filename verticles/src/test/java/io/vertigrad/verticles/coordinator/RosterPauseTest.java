@@ -57,7 +57,7 @@ final class RosterPauseTest {
     RosterStage async = new RosterStage(RosterStage.config(1, 2, false)).started(1, 2);
     async.roster.pauses().begin();
 
-    async.roster.pauses().heard(1, 18);
+    async.roster.pauses().heard(FIRST, 1, 18);
 
     assertEquals(1, async.all(Hold.class).size());
   }

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.verticles.job.StopConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
@@ -30,11 +31,18 @@ final class RosterStage {
 
   /** With room for so many workers. */
   static RosterConfig config(int servers, int workers, int places, boolean lockstep) {
+    return config(servers, workers, places, lockstep, 1, StopConfig.NONE);
+  }
+
+  /** One that may end early, after a multiple of so many versions. */
+  static RosterConfig config(
+      int servers, int workers, int places, boolean lockstep, long endsEvery, StopConfig stop) {
     return new RosterConfig(
         new JobTerms(new JsonObject()),
         "sync",
         lockstep,
         lockstep,
+        endsEvery,
         1_000,
         1_000,
         servers,
@@ -48,6 +56,7 @@ final class RosterStage {
         3_000,
         10_000,
         15_000,
+        stop,
         MemberNames.BY_ROLE);
   }
 

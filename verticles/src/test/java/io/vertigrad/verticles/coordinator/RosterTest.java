@@ -200,6 +200,7 @@ final class RosterTest {
         c.strategy(),
         c.lockstep(),
         c.stepsTogether(),
+        c.endsEvery(),
         c.steps(),
         c.lastVersion(),
         c.servers(),
@@ -213,6 +214,7 @@ final class RosterTest {
         c.suspectMillis(),
         c.evictMillis(),
         c.stallMillis(),
+        c.stop(),
         c.names());
   }
 }

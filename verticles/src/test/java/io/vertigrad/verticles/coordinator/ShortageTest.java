@@ -66,7 +66,7 @@ final class ShortageTest {
     leaves(THIRD);
     leaves(SECOND);
 
-    stage.roster.pauses().heard(1, 18);
+    stage.roster.pauses().heard(new Admission(Role.WORKER, 0, 0), 1, 18);
 
     assertEquals(new Pause(2, 18), stage.last(Hold.class).pause());
   }

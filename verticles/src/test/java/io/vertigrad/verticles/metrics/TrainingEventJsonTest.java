@@ -34,6 +34,7 @@ final class TrainingEventJsonTest {
         new TrainingEvent.JobFinished(11, 400, 51_200),
         new TrainingEvent.JobFailed(12, "server 0 is missing"),
         new TrainingEvent.JobStopped(12, "asked for from the dashboard"),
+        new TrainingEvent.JobEnding(12, "accuracy", 97.5, 97.75, 380),
         new TrainingEvent.JobPaused(12),
         new TrainingEvent.JobResumed(13, 1_234),
         new TrainingEvent.ReplicasAveraged(13, 40, 4, 0.25, 91.5),

@@ -64,11 +64,14 @@ class PipelineJobTest {
 
   /** 2,000 samples are 20 batches of 96 and one of 80: the smaller one is met twice. */
   @ParameterizedTest
-  @CsvSource({"convnet, sgd", "mlp, sgd", "mlp, adam"})
+  @CsvSource({"convnet, sgd", "mlp, momentum", "mlp, adam"})
   void shouldEndWithTheUnsplitBitsWhenThereIsOneMicroBatch(String model, String optimizer) {
     job.put("model", new JsonObject().put("name", model));
     if (optimizer.equals("adam")) {
       job.put("optimizer", new JsonObject().put("name", "adam").put("learningRate", 0.001));
+    }
+    if (optimizer.equals("momentum")) {
+      job.getJsonObject("optimizer").put("momentum", 0.9).put("dampening", 0.5).put("l2", 1e-4);
     }
     JsonObject whole = run.trainUnsplit(1);
 
@@ -100,6 +103,31 @@ class PipelineJobTest {
     JsonObject split = turns.getJsonObject("evaluation");
     assertEquals(whole.getDouble("loss"), split.getDouble("loss"), tolerance);
     assertEquals(whole.getDouble("accuracy"), split.getDouble("accuracy"), 0.3);
+  }
+
+  /** The stages test all of the test set once more, at a version that nobody took for the last. */
+  @ParameterizedTest
+  @CsvSource({"1, allreduce, stages", "2, local, stages", "1, allreduce, assembled"})
+  void shouldEndInOrderWhenTheAccuracyIsReached(int replicas, String strategy, String evaluation) {
+    job.put("steps", 100_000)
+        .put("strategy", new JsonObject().put("name", strategy))
+        .put("evaluator", new JsonObject().put("samples", 200))
+        .put("stop", new JsonObject().put("accuracy", 40));
+
+    JsonObject result =
+        run.trainSplit(
+            new JsonObject()
+                .put("stages", 2)
+                .put("replicas", replicas)
+                .put("evaluation", evaluation));
+
+    JsonObject stopped = result.getJsonObject("stopped");
+    assertEquals("accuracy", stopped.getString("reason"), result::encode);
+    assertTrue(stopped.getDouble("value") >= 40, result::encode);
+    long version = result.getLong("version");
+    assertTrue(version >= stopped.getLong("version") && version < 1_000, result::encode);
+    assertEquals(0, strategy.equals("local") ? version % 10 : 0, "where replicas agree");
+    assertEquals(1_000, result.getJsonObject("evaluation").getInteger("samples"));
   }
 
   @ParameterizedTest

@@ -11,6 +11,7 @@ import io.vertigrad.codecs.settings.Settings;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.verticles.fixture.QuadraticEngine;
 import io.vertigrad.verticles.job.Partition;
 import io.vertigrad.verticles.job.PartitionPlan;
 import io.vertigrad.verticles.strategy.DuplicateWindow;
@@ -80,13 +81,7 @@ public final class TestJob {
   public Shard shard(int index, int incarnation) {
     float[] initial = initial();
     StoreConfig store =
-        new StoreConfig(
-            plan,
-            index,
-            OptimizerConfig.sgd(learningRate),
-            new MomentumEngine(momentum),
-            100,
-            DataType.FLOAT32);
+        new StoreConfig(plan, index, optimizer(), new QuadraticEngine(), 100, DataType.FLOAT32);
     return new Shard(
         new ShardConfig(JOB, incarnation, lastVersion(), PULL_DEADLINE_MILLIS),
         new ParameterStore(store, ParameterSource.of(FloatBuffer.wrap(initial))),
@@ -94,6 +89,12 @@ public final class TestJob {
         clock,
         observer,
         windows);
+  }
+
+  private OptimizerConfig optimizer() {
+    JsonObject section =
+        new JsonObject().put("learningRate", learningRate).put("momentum", momentum);
+    return OptimizerConfig.read(Settings.of("test.json", section));
   }
 
   /** Element i starts at {@code i / 8}. */

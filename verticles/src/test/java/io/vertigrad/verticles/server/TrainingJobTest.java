@@ -42,6 +42,19 @@ final class TrainingJobTest extends PointsJob {
     assertEquals(coordinateAfter(200), lossOf(result), 1e-4);
   }
 
+  /** As the stock launcher deploys them: nobody has counted the 64 samples before. */
+  @Test
+  void shouldTakeWholePassesWhenEachMemberCountsTheSamplesItself() {
+    job.put("epochs", 3).put("strategy", new JsonObject().put("name", "sync"));
+    deployAll(null);
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals(3 * 64 / (2 * 4), result.getLong("version"), result::encode);
+    assertEquals(3 * 64, result.getLong("samples"));
+    assertEquals(coordinateAfter(24), lossOf(result), 1e-4);
+  }
+
   @Test
   void shouldSpreadPartitionsOverTwoShardsWhenThereAreTwoServers() {
     job.put("servers", new JsonObject().put("count", 2));
@@ -156,6 +169,10 @@ final class TrainingJobTest extends PointsJob {
 
   private String train(long steps, JsonObject strategy, Deployable otherServer) {
     job.put("steps", steps).put("strategy", strategy);
+    return deployAll(otherServer);
+  }
+
+  private String deployAll(Deployable otherServer) {
     deploy(coordinator);
     String server = "";
     int servers = job.getJsonObject("servers", new JsonObject()).getInteger("count", 1);

@@ -11,7 +11,7 @@ import java.util.List;
  * Opens {@code digits}: handwritten-like digits, 28x28, drawn when they are opened.
  *
  * <p>Options: {@code train} (samples, 12000), {@code test} (samples, 2000), {@code seed} (1),
- * {@code augmentation} (none).
+ * {@code normalization} (standard), {@code augmentation} (none).
  */
 public final class DigitsProvider implements DatasetProvider {
 
@@ -26,6 +26,11 @@ public final class DigitsProvider implements DatasetProvider {
   @Override
   public String name() {
     return "digits";
+  }
+
+  @Override
+  public long samples(DataConfig config, Split split) {
+    return IMAGES.samples(config, split);
   }
 
   @Override

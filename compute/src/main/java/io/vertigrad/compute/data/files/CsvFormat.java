@@ -10,8 +10,18 @@ import java.util.List;
  * @param scale factor on every value
  * @param shape one sample's dimensions; empty for flat
  * @param header whether the first line holds names
+ * @param separator what stands between two values
+ * @param quote what stands around a value that holds the separator or a line break, and twice for
+ *     itself inside
  */
-record CsvFormat(int labelColumn, int classes, float scale, List<Integer> shape, boolean header) {
+record CsvFormat(
+    int labelColumn,
+    int classes,
+    float scale,
+    List<Integer> shape,
+    boolean header,
+    char separator,
+    char quote) {
 
   CsvFormat {
     shape = List.copyOf(shape);

@@ -5,6 +5,7 @@ import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertx.core.json.Json;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,12 +15,15 @@ import java.util.List;
  *
  * <p>Options: {@code label} (column of the class, counted from 1; 1), {@code classes} (10), {@code
  * scale} (factor on every value; 1), {@code shape} (such as {@code [1, 28, 28]}; flat), {@code
- * header} (whether line 1 holds names; false), {@code augmentation} (none; others need a shape).
+ * header} (whether line 1 holds names; false), {@code separator} (between two values; a comma),
+ * {@code quote} (around values; the double quote), {@code augmentation} (none; others need a
+ * shape).
  */
 public final class CsvProvider implements DatasetProvider {
 
   private static final int MOST_COLUMNS = 1_000_000;
   private static final int MOST_CLASSES = 100_000;
+  private static final String OF_NUMBERS_AND_LINES = "0123456789+-.eE\r\n";
   private static final String ADVICE =
       "name the folder with train.csv and test.csv with --data DIR";
 
@@ -31,16 +35,24 @@ public final class CsvProvider implements DatasetProvider {
   @Override
   public Dataset open(DataConfig config, Split split) {
     Settings options = config.settings();
+    char separator = character(options, "separator", ",");
+    char quote = character(options, "quote", "\"");
+    if (separator == quote) {
+      throw options.refuse("quote", "is the separator too, expected another character");
+    }
     CsvFormat format =
         new CsvFormat(
             options.integer("label", 1, 1, MOST_COLUMNS) - 1,
             options.integer("classes", 10, 2, MOST_CLASSES),
             (float) options.number("scale", 1, -Float.MAX_VALUE, Float.MAX_VALUE),
             shape(options),
-            options.flag("header", false));
+            options.flag("header", false),
+            separator,
+            quote);
     Augmentations.check(options);
+    refuseNormalization(config, options);
     options.refuseUnknown();
-    return new CsvReader(file(config, split), format).read();
+    return new CsvSamples(file(config, split), format).read();
   }
 
   @Override
@@ -51,6 +63,27 @@ public final class CsvProvider implements DatasetProvider {
   private static Path file(DataConfig config, Split split) {
     DataFolder folder = DataFolder.of(config, List.of("csv"), ADVICE);
     return folder.require(split == Split.TRAIN ? "train.csv" : "test.csv");
+  }
+
+  private static char character(Settings options, String key, String otherwise) {
+    String text = options.string(key, otherwise);
+    if (text.length() != 1 || OF_NUMBERS_AND_LINES.contains(text)) {
+      throw options.refuse(
+          key,
+          "is %s, expected one character that is neither of a number nor a line break"
+              .formatted(Json.encode(text)));
+    }
+    return text.charAt(0);
+  }
+
+  /** Not asked of the options, so that it does not count among the keys this data set knows. */
+  private static void refuseNormalization(DataConfig config, Settings options) {
+    if (config.options().containsKey("normalization")) {
+      throw options.refuse(
+          "normalization",
+          "is for images kept as bytes; the values of a CSV file are numbers: use scale, "
+              + "or normalise the file");
+    }
   }
 
   private static List<Integer> shape(Settings options) {

@@ -1,113 +1,163 @@
 package io.vertigrad.compute.data.files;
 
 import io.vertigrad.compute.data.DataException;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.file.FileSystemException;
+import io.vertx.core.file.FileSystemOptions;
+import io.vertx.core.file.OpenOptions;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.net.ProxyOptions;
+import io.vertx.core.net.ProxyType;
+import io.vertx.ext.web.client.HttpResponse;
+import io.vertx.ext.web.client.WebClient;
+import io.vertx.ext.web.client.WebClientOptions;
+import io.vertx.ext.web.codec.BodyCodec;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
-import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.net.Proxy;
+import java.net.ProxySelector;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * One GET to a file, with limits on time and size.
+ * One GET to a file, with limits on time and size, by Vert.x's web client.
+ *
+ * <p>Data sets are opened by threads that may block and that have no Vert.x of their own, so each
+ * fetch starts one and closes it. Follows redirects, and the proxy that Java is set to.
  *
  * @param address what to fetch
  * @param timeoutMillis until the answer begins, and again until its last byte
  */
 record HttpFetch(URI address, long timeoutMillis) {
 
-  private static final int CHUNK_BYTES = 1 << 16;
+  private static final Logger LOG = LoggerFactory.getLogger(HttpFetch.class);
   private static final int OK = 200;
+  private static final long CLOSE_SECONDS = 10;
   private static final String ADVICE =
       "check the network and the address, or name another mirror with --download URL";
 
-  /** Writes the body to {@code file}, which must not exist, and refuses more than {@code most}. */
+  /**
+   * Writes the body to {@code file}, which must not exist, and refuses more than {@code most}
+   * bytes; blocks.
+   *
+   * @throws DataException naming the address, what came, and what to do
+   * @throws IOException when the file cannot be written
+   */
   void into(Path file, long most) throws IOException {
-    HttpResponse<InputStream> response = send();
-    CompletableFuture<Void> limit =
-        new CompletableFuture<Void>().orTimeout(timeoutMillis, TimeUnit.MILLISECONDS);
-    try (InputStream body = response.body();
-        OutputStream out = Files.newOutputStream(file, StandardOpenOption.CREATE_NEW)) {
-      limit.whenComplete((done, timeout) -> abort(timeout, body));
-      if (response.statusCode() != OK) {
-        throw new DataException(
-            "%s: HTTP status %d, expected 200; %s"
-                .formatted(address, response.statusCode(), ADVICE));
-      }
-      copy(body, out, most, limit);
+    Vertx vertx = Vertx.vertx(small());
+    try {
+      fetch(vertx, file.toAbsolutePath(), most);
     } finally {
-      limit.complete(null);
+      close(vertx);
     }
   }
 
-  private HttpResponse<InputStream> send() {
-    Duration timeout = Duration.ofMillis(timeoutMillis);
-    HttpClient client =
-        HttpClient.newBuilder()
-            .followRedirects(HttpClient.Redirect.NORMAL)
-            .connectTimeout(timeout)
-            .build();
-    HttpRequest request = HttpRequest.newBuilder(address).timeout(timeout).build();
+  private static VertxOptions small() {
+    FileSystemOptions plainFiles =
+        new FileSystemOptions().setClassPathResolvingEnabled(false).setFileCachingEnabled(false);
+    return new VertxOptions()
+        .setEventLoopPoolSize(1)
+        .setWorkerPoolSize(1)
+        .setInternalBlockingPoolSize(1)
+        .setFileSystemOptions(plainFiles);
+  }
+
+  private void fetch(Vertx vertx, Path file, long most) throws IOException {
+    OpenOptions newFile = new OpenOptions().setRead(false).setCreateNew(true);
+    LimitedBody body = new LimitedBody(vertx.fileSystem().open(file.toString(), newFile), most);
+    CompletableFuture<?> done = send(WebClient.create(vertx, options()), body);
     try {
-      return client.send(request, HttpResponse.BodyHandlers.ofInputStream());
-    } catch (IOException e) {
-      throw new DataException("%s: no answer (%s); %s".formatted(address, e, ADVICE), e);
+      CompletableFuture.anyOf(body.begun(), done).get(timeoutMillis, TimeUnit.MILLISECONDS);
+      done.get(timeoutMillis, TimeUnit.MILLISECONDS);
+    } catch (TimeoutException e) {
+      throw late(body, e);
+    } catch (ExecutionException e) {
+      throw failure(body, e.getCause());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new DataException("%s: download interrupted".formatted(address), e);
     }
   }
 
-  private void copy(InputStream body, OutputStream out, long most, CompletableFuture<Void> limit)
-      throws IOException {
-    byte[] chunk = new byte[CHUNK_BYTES];
-    long total = 0;
-    for (int read = read(body, chunk, total, limit);
-        read >= 0;
-        read = read(body, chunk, total, limit)) {
-      total += read;
-      if (total > most) {
-        throw new DataException(
-            "%s: sends more than %d bytes, expected fewer; %s".formatted(address, most, ADVICE));
-      }
-      out.write(chunk, 0, read);
-    }
+  private CompletableFuture<?> send(WebClient client, LimitedBody body) {
+    return body.opened()
+        .compose(
+            open ->
+                client
+                    .requestAbs(HttpMethod.GET, address.toString())
+                    .as(BodyCodec.pipe(body))
+                    .send())
+        .map(this::checked)
+        .toCompletionStage()
+        .toCompletableFuture();
   }
 
-  /** Reads on; tells an error of the network from one of the disk. */
-  private int read(InputStream body, byte[] chunk, long total, CompletableFuture<Void> limit) {
-    try {
-      int read = body.read(chunk);
-      // A body closed by the time limit may look like one that has ended.
-      if (read < 0 && limit.isCompletedExceptionally()) {
-        throw new IOException("closed");
-      }
-      return read;
-    } catch (IOException e) {
-      String cause =
-          limit.isCompletedExceptionally()
-              ? "not complete within %d ms".formatted(timeoutMillis)
-              : "connection lost (%s)".formatted(e.getMessage());
+  private HttpResponse<?> checked(HttpResponse<?> response) {
+    if (response.statusCode() != OK) {
       throw new DataException(
-          "%s: %s, %d bytes came; %s".formatted(address, cause, total, ADVICE), e);
+          "%s: HTTP status %d, expected 200; %s".formatted(address, response.statusCode(), ADVICE));
     }
+    return response;
   }
 
-  private static void abort(Throwable timeout, InputStream body) {
-    if (timeout != null) {
-      try {
-        body.close();
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
+  private WebClientOptions options() {
+    WebClientOptions options = new WebClientOptions();
+    ProxySelector selector = ProxySelector.getDefault();
+    List<Proxy> proxies = selector == null ? List.of() : selector.select(address);
+    if (!proxies.isEmpty() && proxies.get(0).address() instanceof InetSocketAddress proxy) {
+      options.setProxyOptions(
+          new ProxyOptions()
+              .setType(
+                  proxies.get(0).type() == Proxy.Type.SOCKS ? ProxyType.SOCKS5 : ProxyType.HTTP)
+              .setHost(proxy.getHostString())
+              .setPort(proxy.getPort()));
+    }
+    return options;
+  }
+
+  private DataException late(LimitedBody body, TimeoutException cause) {
+    String what =
+        body.begun().isDone()
+            ? "not complete within %d ms, %d bytes came".formatted(timeoutMillis, body.bytes())
+            : "no answer within %d ms".formatted(timeoutMillis);
+    return new DataException("%s: %s; %s".formatted(address, what, ADVICE), cause);
+  }
+
+  private DataException failure(LimitedBody body, Throwable cause) throws IOException {
+    if (cause instanceof DataException known) {
+      return known;
+    }
+    if (cause instanceof FileSystemException disk) {
+      throw new IOException(disk.getMessage(), disk);
+    }
+    if (cause instanceof LimitedBody.TooLongException) {
+      return new DataException(
+          "%s: sends more than %d bytes, expected fewer; %s"
+              .formatted(address, body.most(), ADVICE));
+    }
+    String what =
+        body.begun().isDone()
+            ? "connection lost (%s), %d bytes came".formatted(cause.getMessage(), body.bytes())
+            : "no answer (%s)".formatted(cause.getMessage());
+    return new DataException("%s: %s; %s".formatted(address, what, ADVICE), cause);
+  }
+
+  /** Ends a request that is under way, too. */
+  private static void close(Vertx vertx) {
+    try {
+      vertx.close().toCompletionStage().toCompletableFuture().get(CLOSE_SECONDS, TimeUnit.SECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      LOG.warn("the download's threads did not end within {} s", CLOSE_SECONDS, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 }

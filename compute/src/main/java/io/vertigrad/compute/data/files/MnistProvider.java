@@ -18,8 +18,8 @@ import java.util.Optional;
  *
  * <p>With a download address, missing files are fetched into {@code mnist/} first; the folder is
  * then {@code data} unless one was named. Options: {@code train} and {@code test}, to use only the
- * first so many samples; {@code augmentation} (none). Sets with the same file names and ten classes
- * (Fashion-MNIST, KMNIST) open as well.
+ * first so many samples; {@code normalization} (standard); {@code augmentation} (none). Sets with
+ * the same file names and ten classes (Fashion-MNIST, KMNIST) open as well.
  */
 public final class MnistProvider implements DatasetProvider {
 
@@ -40,11 +40,12 @@ public final class MnistProvider implements DatasetProvider {
     Settings options = config.settings();
     int train = options.integer("train", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
     int test = options.integer("test", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
+    List<Normalisation> normalisation = Normalisation.of(options, List.of(Normalisation.MNIST));
     Augmentations.check(options);
     options.refuseUnknown();
     DataConfig fetched = config.download().map(from -> fetch(config, from)).orElse(config);
     List<Path> files = files(fetched, split);
-    return pair(files.get(0), files.get(1), split == Split.TRAIN ? train : test);
+    return pair(files.get(0), files.get(1), split == Split.TRAIN ? train : test, normalisation);
   }
 
   @Override
@@ -63,7 +64,8 @@ public final class MnistProvider implements DatasetProvider {
         folder.require(prefix + "-labels-idx1-ubyte"));
   }
 
-  private static Dataset pair(Path imagesFile, Path labelsFile, int most) {
+  private static Dataset pair(
+      Path imagesFile, Path labelsFile, int most, List<Normalisation> normalisation) {
     IdxReader.Images images = IdxReader.images(imagesFile);
     byte[] labels = IdxReader.labels(labelsFile, CLASSES);
     if (images.count() != labels.length) {
@@ -77,7 +79,7 @@ public final class MnistProvider implements DatasetProvider {
         Math.min(most, labels.length),
         List.of(1, images.rows(), images.columns()),
         CLASSES,
-        List.of(Normalisation.MNIST));
+        normalisation);
   }
 
   private static DataConfig fetch(DataConfig config, URI from) {

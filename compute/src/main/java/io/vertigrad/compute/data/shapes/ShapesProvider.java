@@ -11,7 +11,7 @@ import java.util.List;
  * Opens {@code shapes}: ten coloured shapes, 3x32x32 as CIFAR-10, drawn when they are opened.
  *
  * <p>Options: {@code train} (samples, 10000), {@code test} (samples, 2000), {@code seed} (1),
- * {@code augmentation} (none).
+ * {@code normalization} (standard), {@code augmentation} (none).
  */
 public final class ShapesProvider implements DatasetProvider {
 
@@ -26,6 +26,11 @@ public final class ShapesProvider implements DatasetProvider {
   @Override
   public String name() {
     return "shapes";
+  }
+
+  @Override
+  public long samples(DataConfig config, Split split) {
+    return IMAGES.samples(config, split);
   }
 
   @Override

@@ -16,7 +16,8 @@ import org.nd4j.linalg.activations.Activation;
  * {@code convnet}: the small network of Ray's parameter-server example.
  *
  * <p>Convolution to 3 channels of 3 x 3 without padding, max-pool 3, ReLU, dense, softmax: 1,960
- * parameters for 28 x 28 digits.
+ * parameters for 28 x 28 digits. Option {@code initialization}: {@code pytorch} (default) or {@code
+ * glorot}.
  */
 public final class ConvNetFactory implements ModelFactory {
 
@@ -27,7 +28,7 @@ public final class ConvNetFactory implements ModelFactory {
 
   @Override
   public Set<String> options() {
-    return Set.of();
+    return Set.of(Initialization.KEY);
   }
 
   @Override
@@ -53,7 +54,7 @@ public final class ConvNetFactory implements ModelFactory {
             .build();
     MultiLayerNetwork network = new MultiLayerNetwork(layers);
     network.init();
-    TorchInitialization.apply(network.paramTable(), config.seed());
+    Initialization.apply(config, network.paramTable());
     return network;
   }
 }

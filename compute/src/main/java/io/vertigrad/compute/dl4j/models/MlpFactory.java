@@ -11,7 +11,7 @@ import org.nd4j.linalg.activations.Activation;
 
 /**
  * {@code mlp}: {@code layers} hidden ReLU layers (default 1) of {@code hidden} units each (default
- * 512), then softmax.
+ * 512), then softmax. Option {@code initialization}: {@code pytorch} (default) or {@code glorot}.
  */
 public final class MlpFactory implements ModelFactory {
 
@@ -27,7 +27,7 @@ public final class MlpFactory implements ModelFactory {
 
   @Override
   public Set<String> options() {
-    return Set.of(HIDDEN, LAYERS);
+    return Set.of(HIDDEN, LAYERS, Initialization.KEY);
   }
 
   @Override
@@ -42,7 +42,7 @@ public final class MlpFactory implements ModelFactory {
     list.layer(Layers.softmax("fc" + (layers + 1), config.classes(), hidden));
     MultiLayerNetwork network = new MultiLayerNetwork(list.build());
     network.init();
-    TorchInitialization.apply(network.paramTable(), config.seed());
+    Initialization.apply(config, network.paramTable());
     return network;
   }
 

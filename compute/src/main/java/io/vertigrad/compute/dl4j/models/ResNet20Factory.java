@@ -16,7 +16,8 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
  *
  * <p>Option {@code shortcut}: where the width changes, {@code B} (default) projects with a 1 x 1
  * convolution and batch norm (272,474 trainable parameters), {@code A} takes every second pixel and
- * pads with zero channels (269,722), as the paper does on CIFAR-10.
+ * pads with zero channels (269,722), as the paper does on CIFAR-10. Option {@code initialization}:
+ * {@code pytorch} (default) or {@code glorot}.
  */
 public final class ResNet20Factory implements ModelFactory {
 
@@ -31,7 +32,7 @@ public final class ResNet20Factory implements ModelFactory {
 
   @Override
   public Set<String> options() {
-    return Set.of(SHORTCUT);
+    return Set.of(SHORTCUT, Initialization.KEY);
   }
 
   @Override
@@ -54,7 +55,7 @@ public final class ResNet20Factory implements ModelFactory {
         .setOutputs("fc");
     ComputationGraph network = new ComputationGraph(graph.build());
     network.init();
-    TorchInitialization.apply(network.paramTable(), config.seed());
+    Initialization.apply(config, network.paramTable());
     return network;
   }
 }

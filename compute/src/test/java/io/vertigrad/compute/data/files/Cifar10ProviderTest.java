@@ -63,6 +63,19 @@ class Cifar10ProviderTest {
   }
 
   @Test
+  void shouldReadTheOriginalsInputsWhenTheOptionAsksForThem() {
+    write(folder.resolve("test_batch.bin"), record(2, 0, 51, 255));
+    float[] unit = new float[3072];
+    float[] raw = new float[3072];
+
+    open(folder, Split.TEST, Map.of("normalization", "unit")).read(0, unit, 0);
+    open(folder, Split.TEST, Map.of("normalization", "raw")).read(0, raw, 0);
+
+    assertEquals(List.of(0f, 51 / 255f, 1f), List.of(unit[0], unit[1024], unit[2048]));
+    assertEquals(List.of(0f, 51f, 255f), List.of(raw[0], raw[1024], raw[2048]));
+  }
+
+  @Test
   void shouldNameTheFileWhenItIsNotWholeRecords() {
     Path path = write(folder.resolve("test_batch.bin"), new byte[RECORD_BYTES + 5]);
 
@@ -85,8 +98,8 @@ class Cifar10ProviderTest {
     assertEquals(
         folder
             + ": has no data_batch_1.bin or data_batch_1.bin.gz, neither directly nor in "
-            + "cifar10/, cifar-10-batches-bin/, cifar10-small/; "
-            + "name the folder of the CIFAR-10 binary version with --data DIR, "
+            + "cifar10/, cifar-10-batches-bin/, cifar-10-batches-py/, cifar10-small/; "
+            + "name the folder of the unpacked CIFAR-10, binary or Python version, with --data DIR, "
             + "or train on the generated data set 'shapes'",
         refusal(Split.TRAIN));
   }

@@ -5,6 +5,7 @@ import static io.vertigrad.compute.data.files.SampleFiles.write;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.settings.SettingsException;
 import io.vertigrad.compute.data.DataException;
@@ -16,6 +17,8 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class CsvProviderTest {
 
@@ -69,6 +72,18 @@ class CsvProviderTest {
   }
 
   @Test
+  void shouldPointToScaleWhenANormalizationIsAskedFor() {
+    train("3,0.5,-1\n");
+
+    assertEquals(
+        "data set 'csv': normalization is for images kept as bytes; the values of a CSV file are "
+            + "numbers: use scale, or normalise the file",
+        assertThrows(
+                SettingsException.class, () -> open(Split.TRAIN, Map.of("normalization", "unit")))
+            .getMessage());
+  }
+
+  @Test
   void shouldNameLineAndColumnWhenACellIsNoNumber() {
     Path path = train("1,2,3\n1,2,x\n");
     assertEquals(path + ":2: column 3 is \"x\", expected a number", refusal(Map.of()));
@@ -82,6 +97,84 @@ class CsvProviderTest {
 
     train("1,2,3\n1,Infinity,3\n");
     assertEquals(path + ":2: column 2 is \"Infinity\", expected a number", refusal(Map.of()));
+  }
+
+  @Test
+  void shouldReadQuotesAndTheirEscapesWhenCellsHoldSeparators() {
+    train("\"3\",\"0.5\", \"-1\" \n\"the \"\"label\"\",\n or so\",1,2\n");
+
+    assertEquals(
+        folder.resolve("train.csv")
+            + ":2: column 1 is \"the \"label\",\n or so\", expected a number",
+        refusal(Map.of()));
+
+    train("\"name, the \"\"label\"\"\nof it\",a,b\n\"3\",\"0.5\", \"-1\" \n");
+    Dataset train = open(Split.TRAIN, Map.of("header", true));
+
+    assertEquals(1, train.size());
+    assertEquals(3, train.label(0));
+    assertArrayEquals(new float[] {0.5f, -1}, sample(train, 0));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {";", "\t", "|", " ", "#", ":"})
+  void shouldReadOtherSeparatorsAndQuotesWhenNamed(String separator) {
+    train(String.join(separator, "3", "'0.5'", "-1\n") + String.join(separator, "'4'", "1", "2"));
+
+    Dataset train = open(Split.TRAIN, Map.of("separator", separator, "quote", "'"));
+
+    assertEquals(List.of(2), train.shape());
+    assertEquals(4, train.label(1));
+    assertArrayEquals(new float[] {0.5f, -1}, sample(train, 0));
+  }
+
+  @Test
+  void shouldReadMoreColumnsThanTheLibraryTakesByDefault() {
+    train("1" + ",0.5".repeat(150_528) + "\n");
+
+    assertEquals(List.of(150_528), open(Split.TRAIN, Map.of()).shape());
+  }
+
+  @Test
+  void shouldNameTheLineWhenQuotesAreWrong() {
+    Path path = train("1,2\n\n3,\"4\n5,6\n");
+    assertEquals(
+        path
+            + ":3: Unclosed quoted field at end of input (record starting at line 3); expected"
+            + " values separated by ',', '\"' around those that hold it, doubled inside",
+        refusal(Map.of()));
+
+    train("1,\"2\"x\n");
+    String refusal = refusal(Map.of());
+    assertTrue(refusal.startsWith(path + ":1: Unexpected character after closing quote"), refusal);
+  }
+
+  @Test
+  void shouldNameTheSeparatorWhenALineIsOneColumn() {
+    Path path = train("1;2;3\n");
+
+    assertEquals(
+        path
+            + ":1: 1 column, expected the label and at least one value separated by ','; if the"
+            + " file has another separator, set option separator",
+        refusal(Map.of()));
+  }
+
+  @Test
+  void shouldNameTheOptionWhenSeparatorOrQuoteIsUnusable() {
+    train("1,2\n");
+
+    assertEquals(
+        "data set 'csv': separator is \", \", expected one character that is neither of a number"
+            + " nor a line break",
+        setting(Map.of("separator", ", ")));
+    assertEquals(
+        "data set 'csv': separator is \"\\n\", expected one character that is neither of a number"
+            + " nor a line break",
+        setting(Map.of("separator", "\n")));
+    assertEquals(
+        "data set 'csv': quote is the separator too, expected another character",
+        setting(Map.of("separator", "|", "quote", "|")));
   }
 
   @Test
@@ -158,6 +251,10 @@ class CsvProviderTest {
 
   private String refusal(Map<String, Object> options) {
     return assertThrows(DataException.class, () -> open(Split.TRAIN, options)).getMessage();
+  }
+
+  private String setting(Map<String, Object> options) {
+    return assertThrows(SettingsException.class, () -> open(Split.TRAIN, options)).getMessage();
   }
 
   private static float[] sample(Dataset dataset, int index) {

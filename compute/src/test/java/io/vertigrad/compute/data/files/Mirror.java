@@ -53,6 +53,17 @@ final class Mirror implements AutoCloseable {
         });
   }
 
+  /** Sends who asks for {@code from} to {@code to}, where the body is. */
+  void redirect(String from, String to, byte[] body) {
+    server.createContext(
+        from,
+        exchange -> {
+          exchange.getResponseHeaders().add("Location", to);
+          answer(exchange, 302, new byte[0]);
+        });
+    server.createContext(to, exchange -> answer(exchange, 200, body));
+  }
+
   void neverAnswer() {
     server.createContext("/", exchange -> untilClosed());
   }

@@ -47,6 +47,22 @@ class MnistProviderTest {
   }
 
   @Test
+  void shouldReadTheOriginalsInputsWhenTheOptionAsksForThem() {
+    write(
+        folder.resolve("t10k-images-idx3-ubyte"),
+        images(0x803, 1, 1, 3, (byte) 0, (byte) 51, (byte) 255));
+    write(folder.resolve("t10k-labels-idx1-ubyte"), labels(0x801, 1, (byte) 7));
+    float[] unit = new float[3];
+    float[] raw = new float[3];
+
+    open(folder, Split.TEST, Map.of("normalization", "unit")).read(0, unit, 0);
+    open(folder, Split.TEST, Map.of("normalization", "raw")).read(0, raw, 0);
+
+    assertArrayEquals(new float[] {0, 51 / 255f, 1}, unit, 0);
+    assertArrayEquals(new float[] {0, 51, 255}, raw, 0);
+  }
+
+  @Test
   void shouldHaveMeanZeroAndDeviationOneWhenTheTrainingSetIsReal() {
     Dataset train = open(RealData.folder("mnist").getParent(), Split.TRAIN, Map.of());
     float[] sample = new float[784];
@@ -132,7 +148,8 @@ class MnistProviderTest {
   @Test
   void shouldNameTheOptionWhenItIsUnknown() {
     assertEquals(
-        "data set 'mnist': seed is not a known key, expected one of augmentation, test, train",
+        "data set 'mnist': seed is not a known key, expected one of augmentation, "
+            + "normalization, test, train",
         assertThrows(SettingsException.class, () -> open(folder, Split.TRAIN, Map.of("seed", 1)))
             .getMessage());
   }

@@ -113,7 +113,7 @@ class DecentralizedSgdTest {
         training("complete", ",\"momentum\":\"" + momentum + "\"", Weather.FAIR, 1);
     training.optimizer =
         new OptimizerConfig(
-            "nesterov", 1, 0.5, 0, 0, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
+            "sgd", 1, 0.5, 0, false, 0, 0, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
     training.steps = 2;
     training.gradient =
         (rank, step, x) -> {

@@ -4,7 +4,7 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.optimizer.UpdateRule;
 import java.nio.FloatBuffer;
 
-/** SGD, or with the name nesterov a heavy ball, {@code v <- mu v + g; step = r v}. */
+/** SGD, or with momentum a heavy ball, {@code v <- mu v + g; step = r v}. */
 final class TestRule implements UpdateRule {
 
   private final double momentum;
@@ -12,7 +12,7 @@ final class TestRule implements UpdateRule {
   private final float[] velocity;
 
   TestRule(OptimizerConfig config, int length) {
-    boolean heavy = config.name().equals("nesterov");
+    boolean heavy = config.momentum() > 0;
     this.length = length;
     momentum = config.momentum();
     velocity = new float[heavy ? length : 0];

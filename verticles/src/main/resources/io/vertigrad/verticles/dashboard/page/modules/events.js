@@ -7,6 +7,7 @@ const WORDS = {
   jobStarted: (e, run) => `started: ${e.strategy}, ${many(e.workers, run.trainer)}, ${many(e.servers, 'server')}, ${count(e.parameters)} parameters`,
   jobPaused: () => 'paused',
   jobResumed: (e) => `resumed after a pause of ${duration(e.pausedMillis / 1000)}`,
+  jobEnding: (e) => `ending: ${e.reason} of ${figure(e.value)} reached stop.${e.reason}, ${e.threshold}`,
   jobFinished: (e) => `finished at update ${count(e.version)}`,
   jobFailed: (e) => `failed: ${e.reason}`,
   jobStopped: (e) => `stopped: ${e.reason}`,

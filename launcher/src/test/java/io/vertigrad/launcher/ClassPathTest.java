@@ -1,0 +1,62 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** What {@code ./vertigrad} gives to java: the class path that its Maven goal writes. */
+class ClassPathTest {
+
+  /** 89 libraries when this was written, and room for ten more. */
+  private static final int MOST_LIBRARIES = 99;
+
+  private static final Path SCRIPT = Path.of("..", "vertigrad");
+  private static final Path EXAMPLES_SCRIPT = Path.of("..", "examples", "run");
+
+  /** Written by the goal that both scripts call, in the test's build. */
+  private static final Path CLASS_PATH = Path.of("target", "tested-classpath");
+
+  private static final Pattern TEST_LIBRARY =
+      Pattern.compile(
+          ".*(junit|jupiter|opentest4j|apiguardian|hamcrest|awaitility|archunit|selenium|jazzer"
+              + "|mockito|byte-buddy|jmh).*");
+
+  @Test
+  void shouldHoldNoTestLibrary() throws IOException {
+    assertEquals(List.of(), libraries().filter(l -> TEST_LIBRARY.matcher(l).matches()).toList());
+  }
+
+  @Test
+  void shouldHoldWhatTrainsAndNotMuchMore() throws IOException {
+    List<String> libraries = libraries().toList();
+
+    for (String needed :
+        Set.of("vertx-core", "vertx-hazelcast", "deeplearning4j-nn", "nd4j-native", "logback")) {
+      assertTrue(libraries.stream().anyMatch(name -> name.startsWith(needed)), needed);
+    }
+    assertTrue(libraries.size() <= MOST_LIBRARIES, libraries.size() + ": " + libraries);
+  }
+
+  @Test
+  void shouldBeWhatTheStartScriptsAskMavenFor() throws IOException {
+    for (Path script : List.of(SCRIPT, EXAMPLES_SCRIPT)) {
+      String text = Files.readString(script);
+
+      assertTrue(text.contains(" dependency:build-classpath@class-path "), script.toString());
+    }
+  }
+
+  private static Stream<String> libraries() throws IOException {
+    return Stream.of(Files.readString(CLASS_PATH).split(File.pathSeparator))
+        .map(path -> Path.of(path.strip()).getFileName().toString());
+  }
+}

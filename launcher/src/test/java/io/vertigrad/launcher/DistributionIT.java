@@ -1,0 +1,30 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.jar.JarFile;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** The one file that {@code -Pdist} makes; its build runs this after it made it. */
+class DistributionIT {
+
+  private static final Pattern TEST_LIBRARY =
+      Pattern.compile(
+          "(org/junit|org/opentest4j|org/apiguardian|org/hamcrest|org/awaitility|com/tngtech"
+              + "|org/openqa|com/code_intelligence|net/bytebuddy|org/openjdk/jmh)/.*");
+
+  @Test
+  void shouldHoldEveryRoleAndNoTestLibrary() throws IOException {
+    try (JarFile jar = new JarFile("target/vertigrad.jar")) {
+      List<String> names = jar.stream().map(entry -> entry.getName()).toList();
+
+      assertTrue(names.contains("io/vertigrad/verticles/worker/WorkerVerticle.class"));
+      assertEquals(
+          List.of(), names.stream().filter(name -> TEST_LIBRARY.matcher(name).matches()).toList());
+    }
+  }
+}
