@@ -33,8 +33,26 @@ public interface Model extends AutoCloseable {
   /** Copies the last gradient's {@code [first, first + destination.remaining())} out. */
   void readGradient(int first, FloatBuffer destination);
 
+  /**
+   * How many samples of the last gradient's batch its forward pass classified correctly.
+   *
+   * @return -1 where the model cannot tell without another pass
+   */
+  default int correct() {
+    return -1;
+  }
+
   /** One forward pass in inference mode. */
-  Score score(Batch batch);
+  default Score score(Batch batch) {
+    return score(batch, 0);
+  }
+
+  /**
+   * The same, with a count of the samples whose class is among the most probable.
+   *
+   * @param topK how many of the most probable classes count; 0 to count none
+   */
+  Score score(Batch batch, int topK);
 
   /** Writes the engine's own file of configuration and parameters, for DL4J the usual zip. */
   void save(Path file) throws IOException;

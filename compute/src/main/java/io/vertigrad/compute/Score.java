@@ -6,13 +6,24 @@ package io.vertigrad.compute;
  * @param samples number of samples
  * @param lossSum sum of their losses (negative log-likelihood, natural logarithm)
  * @param correct how many the model classified correctly
+ * @param correctTop for how many the right class was among the k most probable; 0 where no k was
+ *     asked for
  */
-public record Score(int samples, double lossSum, int correct) {
+public record Score(int samples, double lossSum, int correct, int correctTop) {
 
   public static final Score NONE = new Score(0, 0, 0);
 
+  /** Without a count of the k most probable. */
+  public Score(int samples, double lossSum, int correct) {
+    this(samples, lossSum, correct, 0);
+  }
+
   public Score plus(Score other) {
-    return new Score(samples + other.samples, lossSum + other.lossSum, correct + other.correct);
+    return new Score(
+        samples + other.samples,
+        lossSum + other.lossSum,
+        correct + other.correct,
+        correctTop + other.correctTop);
   }
 
   /** Mean loss, 0 for no samples. */
@@ -23,5 +34,10 @@ public record Score(int samples, double lossSum, int correct) {
   /** Correct answers in percent, 0 for no samples. */
   public double accuracy() {
     return samples == 0 ? 0 : 100.0 * correct / samples;
+  }
+
+  /** Samples whose class is among the k most probable, in percent; 0 for no samples. */
+  public double topAccuracy() {
+    return samples == 0 ? 0 : 100.0 * correctTop / samples;
   }
 }

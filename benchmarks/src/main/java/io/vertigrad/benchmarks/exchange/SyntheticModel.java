@@ -78,7 +78,7 @@ final class SyntheticModel implements Model {
   }
 
   @Override
-  public Score score(Batch batch) {
+  public Score score(Batch batch, int topK) {
     return Score.NONE;
   }
 

@@ -32,12 +32,17 @@ public final class SequentialBatches implements Iterable<Batch> {
     return new SequentialBatches(dataset, IntStream.range(0, dataset.size()).toArray(), batchSize);
   }
 
-  /** The first {@code samples} of the shuffled data set, or all of it if it has fewer. */
-  public static SequentialBatches subset(Dataset dataset, int batchSize, int samples, long seed) {
+  /**
+   * The first {@code samples} of the shuffled data set, or all of it if it has fewer.
+   *
+   * @param seeds of the shuffle, as for {@link SplitMix64}
+   */
+  public static SequentialBatches subset(
+      Dataset dataset, int batchSize, int samples, long... seeds) {
     if (samples < 1) {
       throw new IllegalArgumentException("%d samples, expected at least 1".formatted(samples));
     }
-    int[] shuffled = new SplitMix64(seed).permutation(dataset.size());
+    int[] shuffled = new SplitMix64(seeds).permutation(dataset.size());
     return new SequentialBatches(
         dataset, Arrays.copyOf(shuffled, Math.min(samples, shuffled.length)), batchSize);
   }

@@ -93,7 +93,12 @@ final class Dl4jModel implements Model {
   }
 
   @Override
-  public Score score(Batch batch) {
+  public int correct() {
+    return network.correct();
+  }
+
+  @Override
+  public Score score(Batch batch, int topK) {
     BatchArrays filled = filled(batch);
     float[] probabilities = new float[batch.count() * classes];
     try (MemoryWorkspace workspace =
@@ -103,7 +108,7 @@ final class Dl4jModel implements Model {
       NativeFloats.fetch(rows);
       NativeFloats.of(rows).get(probabilities);
     }
-    return Probabilities.score(probabilities, batch.labels());
+    return Probabilities.score(probabilities, batch.labels(), topK);
   }
 
   @Override

@@ -92,11 +92,11 @@ final class Dl4jStage implements StageModel {
   }
 
   @Override
-  public Score score(float[] input, int[] labels) {
+  public Score score(float[] input, int[] labels, int topK) {
     FloatBuffer output = output(labelled(input, labels), false);
     float[] probabilities = new float[output.remaining()];
     output.get(probabilities);
-    return Probabilities.score(probabilities, labels);
+    return Probabilities.score(probabilities, labels, topK);
   }
 
   @Override
@@ -110,7 +110,7 @@ final class Dl4jStage implements StageModel {
   public StageLoss loss(float[] input, int[] labels) {
     int samples = labels.length;
     FloatBuffer gradient = backward(labelled(input, labels), samples);
-    return new StageLoss(stage.graph().score() * samples, gradient);
+    return new StageLoss(stage.graph().score() * samples, stage.network().correct(), gradient);
   }
 
   @Override

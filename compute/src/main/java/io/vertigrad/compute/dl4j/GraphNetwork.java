@@ -91,6 +91,11 @@ final class GraphNetwork implements Network {
   }
 
   @Override
+  public int correct() {
+    return Kernels.correct(graph.getOutputLayer(0));
+  }
+
+  @Override
   public INDArray output(INDArray features, MemoryWorkspace workspace) {
     return graph.output(false, workspace, features)[0];
   }

@@ -90,6 +90,11 @@ final class LayeredNetwork implements Network {
   }
 
   @Override
+  public int correct() {
+    return Kernels.correct(network.getOutputLayer());
+  }
+
+  @Override
   public INDArray output(INDArray features, MemoryWorkspace workspace) {
     return network.output(features, false, workspace);
   }

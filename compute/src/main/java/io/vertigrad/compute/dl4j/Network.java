@@ -32,6 +32,11 @@ interface Network {
    */
   double gradient(INDArray features, INDArray labels);
 
+  /**
+   * Samples that the last gradient's forward pass classified correctly; -1 where that is unknown.
+   */
+  int correct();
+
   /** One forward pass in inference mode; the result lives in the workspace. */
   INDArray output(INDArray features, MemoryWorkspace workspace);
 

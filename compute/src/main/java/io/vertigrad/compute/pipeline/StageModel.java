@@ -61,7 +61,16 @@ public interface StageModel extends AutoCloseable {
   FloatBuffer infer(float[] input, int samples);
 
   /** A forward pass in inference mode in the last stage: how well it answers. */
-  Score score(float[] input, int[] labels);
+  default Score score(float[] input, int[] labels) {
+    return score(input, labels, 0);
+  }
+
+  /**
+   * The same, with a count of the samples whose class is among the {@code topK} most probable.
+   *
+   * @param topK 0 to count none
+   */
+  Score score(float[] input, int[] labels, int topK);
 
   /**
    * Adds the last backward pass's share of a batch's gradient: trainable elements of the sum over

@@ -130,6 +130,33 @@ class Dl4jModelTest {
     assertEquals(score.lossSum(), parts.lossSum(), 1e-5);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"convnet", "mlp", "resnet20"})
+  void shouldCountRightAnswersOfTheBatchWhenItComputesAGradient(String name) {
+    List<Integer> shape = name.equals("resnet20") ? List.of(3, 8, 8) : DIGIT;
+    Model model = Samples.model(name, Map.of(), shape, 1);
+    Batch batch = Samples.batch(64, shape, 10, 6);
+
+    model.gradient(batch);
+
+    int counted = model.correct();
+    assertTrue(counted > 0 && counted < 64, "counted " + counted);
+    if (!name.equals("resnet20")) {
+      assertEquals(model.score(batch).correct(), counted, "the same forward pass in both modes");
+    }
+  }
+
+  @Test
+  void shouldCountTheMostProbableClassesWhenAskedForTopK() {
+    float[] values = {0.1f, 0.2f, 0.3f, 0.4f, 0.25f, 0.25f, 0.25f, 0.25f};
+
+    assertEquals(0, Probabilities.score(values, new int[] {1, 1}, 0).correctTop());
+    assertEquals(1, Probabilities.score(values, new int[] {3, 2}, 1).correctTop());
+    assertEquals(1, Probabilities.score(values, new int[] {1, 1}, 2).correctTop(), "ties in order");
+    assertEquals(2, Probabilities.score(values, new int[] {1, 2}, 3).correctTop());
+    assertEquals(50, Probabilities.score(values, new int[] {0, 2}, 3).topAccuracy());
+  }
+
   /** Running statistics r move by {@code (1 - decay) (batch - r)}, the variance unbiased. */
   @Test
   void shouldLeaveTheDifferenceToSubtractWhenElementsAreStatistics() {

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.job;
 
+import io.vertigrad.verticles.job.EvaluatorConfig;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.TrainingLength;
 import io.vertigrad.verticles.strategy.StrategyProviders;
@@ -50,6 +51,10 @@ public final class JobRequest {
     if (assignments.stream().anyMatch(JobRequest::isLength)) {
       TrainingLength.keys().forEach(changed::remove);
     }
+    if (assignments.stream().anyMatch(JobRequest::isInterval)
+        && changed.getValue("evaluator") instanceof JsonObject evaluator) {
+      EvaluatorConfig.INTERVALS.forEach(evaluator::remove);
+    }
     assignments.forEach(assignment -> assignment.applyTo(changed));
     String changes = words.isEmpty() ? "" : " with " + String.join(" ", words);
     JobConfig job = JobConfig.read(file.origin() + changes, changed);
@@ -60,5 +65,12 @@ public final class JobRequest {
   /** Steps that are asked for here stand instead of a file's epochs, and the other way round. */
   private static boolean isLength(Assignment assignment) {
     return assignment.value() != null && TrainingLength.keys().contains(assignment.path());
+  }
+
+  /** Likewise for how often the model is tested. */
+  private static boolean isInterval(Assignment assignment) {
+    return assignment.value() != null
+        && EvaluatorConfig.INTERVALS.stream()
+            .anyMatch(key -> assignment.path().equals("evaluator." + key));
   }
 }

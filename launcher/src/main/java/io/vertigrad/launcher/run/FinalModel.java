@@ -77,7 +77,7 @@ public final class FinalModel {
       return tested
           .filter(found -> isOf(snapshot, found))
           .map(found -> found.of(snapshot.hash()))
-          .orElseGet(() -> test(model, test, snapshot, limitSeconds));
+          .orElseGet(() -> test(model, test, snapshot, job.evaluator().topK(), limitSeconds));
     }
   }
 
@@ -114,22 +114,16 @@ public final class FinalModel {
   }
 
   private static Evaluated test(
-      Model model, Dataset test, ParameterSnapshot snapshot, long limitSeconds) {
+      Model model, Dataset test, ParameterSnapshot snapshot, int topK, long limitSeconds) {
     long begun = System.nanoTime();
     Score score = Score.NONE;
     for (Batch batch : SequentialBatches.all(test, BATCH)) {
-      score = score.plus(model.score(batch));
+      score = score.plus(model.score(batch, topK));
       if (TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begun) >= limitSeconds) {
         break;
       }
     }
-    return new Evaluated(
-        System.currentTimeMillis(),
-        snapshot.lowestVersion(),
-        score.samples(),
-        score.loss(),
-        score.accuracy(),
-        score.samples() == test.size(),
-        snapshot.hash());
+    boolean whole = score.samples() == test.size();
+    return Evaluated.of(snapshot.lowestVersion(), score, topK, whole, snapshot.hash());
   }
 }

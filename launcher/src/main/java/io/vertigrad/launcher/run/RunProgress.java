@@ -200,6 +200,15 @@ public final class RunProgress {
         .orElse(Double.NaN);
   }
 
+  /** Likewise of their training accuracies, in percent; NaN before the first, or where unknown. */
+  public double trainingAccuracy() {
+    return workers.values().stream()
+        .filter(worker -> worker.samples() > 0)
+        .mapToDouble(WorkerProgress::accuracy)
+        .average()
+        .orElse(Double.NaN);
+  }
+
   /** How many gradients were applied at which staleness, over all workers. */
   public Map<Integer, Long> staleness() {
     Map<Integer, Long> histogram = new TreeMap<>();

@@ -37,6 +37,8 @@ public final class RunSummary {
     JsonObject versionsJson = new JsonObject();
     versions.forEach(versionsJson::put);
     JsonObject summary = new JsonObject();
+    putKnown(summary, "trainingLoss", progress.trainingLoss());
+    putKnown(summary, "trainingAccuracy", progress.trainingAccuracy());
     if (progress.replicas().present()) {
       summary.put("replicas", progress.replicas().toJson());
     }
@@ -78,6 +80,9 @@ public final class RunSummary {
         .put("testSamples", tested.samples())
         .put("wholeTestSet", tested.wholeTestSet())
         .put("parametersHash", tested.parametersHash());
+    if (tested.topK() > 0) {
+      summary.put("topK", tested.topK()).put("topAccuracy", tested.topAccuracy());
+    }
   }
 
   private static JsonObject stopped(JobEnding ending) {
@@ -86,6 +91,12 @@ public final class RunSummary {
         .put("threshold", ending.threshold())
         .put("value", ending.value())
         .put("version", ending.version());
+  }
+
+  private static void putKnown(JsonObject summary, String key, double value) {
+    if (Double.isFinite(value)) {
+      summary.put(key, value);
+    }
   }
 
   /** Partition frames by outcome, over all servers. */

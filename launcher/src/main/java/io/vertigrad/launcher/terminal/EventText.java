@@ -5,6 +5,7 @@ import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
@@ -108,6 +109,12 @@ final class EventText {
               "shard %d refused a gradient of worker %d, step %d: %s",
               refused.shard(), refused.rank(), refused.step(), refused.reason()));
     }
+    if (event instanceof EvaluationSkipped skipped) {
+      return Optional.of(
+          format(
+              "training goes on without the test of version %d: %s",
+              skipped.version(), skipped.reason()));
+    }
     if (event instanceof CheckpointFailed failed) {
       return Optional.of(
           format(
@@ -136,9 +143,10 @@ final class EventText {
   /** A test's outcome. */
   static String evaluated(Evaluated tested) {
     return format(
-        "version %,6d  accuracy %6.2f %%  loss %.4f  (%,d test samples%s)",
+        "version %,6d  accuracy %6.2f %%%s  loss %.4f  (%,d test samples%s)",
         tested.version(),
         tested.accuracy(),
+        tested.topK() == 0 ? "" : format("  top %d %.2f %%", tested.topK(), tested.topAccuracy()),
         tested.loss(),
         tested.samples(),
         tested.wholeTestSet() ? ", all of them" : "");

@@ -69,8 +69,13 @@ public final class ResultText {
     }
     return where
         + EventText.format(
-            "accuracy %.2f %% on %s (%,d samples), loss %.4f",
+            "accuracy %.2f %%%s on %s (%,d samples), loss %.4f",
             summary.getDouble("accuracy"),
+            summary.containsKey("topK")
+                ? EventText.format(
+                    " (top %d %.2f %%)",
+                    summary.getInteger("topK"), summary.getDouble("topAccuracy"))
+                : "",
             summary.getBoolean("wholeTestSet") ? "the whole test set" : "a part of the test set",
             summary.getInteger("testSamples"),
             summary.getDouble("loss"));

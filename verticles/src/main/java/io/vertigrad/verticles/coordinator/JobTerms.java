@@ -26,7 +26,7 @@ record JobTerms(JsonObject values) {
 
   private static final Set<String> LOCAL = Set.of("data.directory", "data.download");
 
-  /** A section that is one where stages test the model together. */
+  /** A section that is one where stages test the model together, or training waits for tests. */
   private static final String EVALUATOR = "evaluator.";
 
   /** Keys of sections that otherwise say how a member works, not what the job is. */
@@ -47,7 +47,7 @@ record JobTerms(JsonObject values) {
   static JobTerms of(JobConfig job) {
     Map<String, String> all = new TreeMap<>();
     flatten("", job.json(), all);
-    boolean tests = job.stagesTest();
+    boolean tests = job.stagesTest() || job.evaluator().blocking();
     all.keySet()
         .removeIf(
             key -> LOCAL.contains(key) || !isTerm(key) && !(tests && key.startsWith(EVALUATOR)));

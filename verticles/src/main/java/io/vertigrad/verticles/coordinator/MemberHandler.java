@@ -21,8 +21,8 @@ public interface MemberHandler {
   }
 
   /**
-   * The job is paused, is paused at a later version, or goes on; called with {@link Pause#NONE}
-   * before another join.
+   * The job is paused, is paused at a later version, or goes on, or a version may be passed that
+   * was tested; called with {@link Pause#NONE} before another join.
    *
    * @return the version to which the last step leads that this worker has begun and that it will
    *     finish; 0 for none

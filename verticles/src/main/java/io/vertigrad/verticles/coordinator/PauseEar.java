@@ -47,7 +47,7 @@ final class PauseEar {
 
   private void obey(Pause pause) {
     newest = pause;
-    clock.hold(pause.holds() && !pause.ends());
+    clock.hold(pause.stopsClocks());
     begun = handler.paused(pause);
   }
 }

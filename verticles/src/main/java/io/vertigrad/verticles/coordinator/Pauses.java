@@ -122,8 +122,7 @@ final class Pauses {
     }
     long every = config.endsEvery();
     long rounded = (pause.holdFrom() + every - 1) / every * every;
-    pause = new Pause(pause.number() + 1, Math.min(rounded, config.lastVersion()), true);
-    decisions.accept(new Hold(pause));
+    say(pause.ending(Math.min(rounded, config.lastVersion())));
   }
 
   /** At which version the job ends before its last; empty while that is not known. */
@@ -153,6 +152,11 @@ final class Pauses {
         .allMatch(worker -> heard.getOrDefault(worker.admission(), 0L) >= pause.number());
   }
 
+  /** Nothing may follow this version before it was tested, which begins now or was not begun. */
+  void test(long at, boolean testing) {
+    say(pause.testing(at, testing));
+  }
+
   private void holdBack() {
     if (!pause.holds()) {
       hold(0);
@@ -167,7 +171,11 @@ final class Pauses {
   }
 
   private void hold(long from) {
-    pause = new Pause(pause.number() + 1, from);
-    decisions.accept(new Hold(pause));
+    say(pause.holding(from));
+  }
+
+  private void say(Pause word) {
+    pause = word;
+    decisions.accept(new Hold(word));
   }
 }

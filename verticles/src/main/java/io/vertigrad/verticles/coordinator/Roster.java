@@ -38,6 +38,7 @@ final class Roster {
   private final Pauses pauses;
   private final Shortage shortage;
   private final EarlyStop earlyStop;
+  private final BlockingTests tests;
 
   /**
    * A roster with nobody on it.
@@ -62,9 +63,10 @@ final class Roster {
     course = new Course(decisions, news, progress);
     gate = new Gate(config, attendance, progress, course);
     watch = new Watch(config, attendance, news, clockMillis.getAsLong());
-    stalls = new StallFinder(config, attendance, progress, news);
     pauses = new Pauses(config, attendance, course, changes, news, clockMillis, decisions);
     shortage = new Shortage(config, attendance, progress, course, pauses, news);
+    tests = new BlockingTests(config, attendance, progress, pauses, news);
+    stalls = new StallFinder(config, attendance, progress, tests, news);
     earlyStop = new EarlyStop(config.stop(), clockMillis.getAsLong());
   }
 
@@ -114,6 +116,9 @@ final class Roster {
     boolean wasReady = attendee.get().ready();
     attendee.get().heard(status, clockMillis.getAsLong());
     progress.heard(status);
+    if (from.role() == Role.EVALUATOR) {
+      tests.heard(status);
+    }
     if (attendee.get().ready() != wasReady) {
       changes.want();
       settle();
@@ -237,7 +242,9 @@ final class Roster {
         .passed(now, state() == RosterState.RUNNING, progress.version())
         .ifPresent(this::endEarly);
     settle();
-    stalls.look(course.running() && !course.paused() && !shortage.lasts(), now);
+    boolean trains = course.running() && !course.paused() && !shortage.lasts();
+    tests.look(trains, now);
+    stalls.look(trains, now);
     patience.exhausted(state(), progress.anyFinished(), now).ifPresent(course::failed);
     if (patience.letGo(state(), now)) {
       stop("nobody asked for more after the end");

@@ -2,6 +2,7 @@ package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.StopConfig;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
 
@@ -27,6 +28,8 @@ import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
  * @param evictMillis silence after which it is evicted
  * @param stallMillis without a step of a worker for this long the world is told who is missing
  * @param stop what ends the job before its last version
+ * @param deadlineMillis how long training waits for an evaluator that does nothing
+ * @param evaluations when the model is tested, and whether training waits for that
  * @param names what members are called
  */
 record RosterConfig(
@@ -49,6 +52,8 @@ record RosterConfig(
     long evictMillis,
     long stallMillis,
     StopConfig stop,
+    long deadlineMillis,
+    EvaluationPlan evaluations,
     MemberNames names) {
 
   private static final long EVALUATOR_WAIT_MILLIS = 5_000;
@@ -74,6 +79,8 @@ record RosterConfig(
         job.exchange().evictMillis(),
         job.exchange().stallMillis(),
         job.stop(),
+        job.exchange().deadlineMillis(),
+        EvaluationPlan.of(job, strategy),
         MemberNames.of(job));
   }
 

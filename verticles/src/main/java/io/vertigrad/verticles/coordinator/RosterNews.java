@@ -2,6 +2,7 @@ package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.coordinator.Decision.Announce;
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
@@ -78,6 +79,10 @@ final class RosterNews {
                 parameters,
                 config.steps(),
                 config.lastVersion())));
+  }
+
+  void testSkipped(long version, String why) {
+    decisions.accept(new Announce(new EvaluationSkipped(now(), version, why)));
   }
 
   void paused() {

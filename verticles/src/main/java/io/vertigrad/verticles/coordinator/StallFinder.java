@@ -13,7 +13,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Notices that a worker makes no step for longer than a limit, and says who is missing: whom the
  * servers wait for, and who is silent or absent. Told again once per limit while that goes on. Time
- * in which it did not look itself counts for nothing, nor that in which stages test.
+ * in which it did not look itself counts for nothing, nor that in which stages test, or an
+ * evaluator tests that training waits for.
  */
 final class StallFinder {
 
@@ -23,6 +24,7 @@ final class StallFinder {
   private final RosterConfig config;
   private final Attendance attendance;
   private final Progress progress;
+  private final BlockingTests tests;
   private final RosterNews news;
   private final Map<Admission, Still> still = new HashMap<>();
   private long lookedMillis;
@@ -31,10 +33,16 @@ final class StallFinder {
 
   private record Still(long step, long tested, long sinceMillis) {}
 
-  StallFinder(RosterConfig config, Attendance attendance, Progress progress, RosterNews news) {
+  StallFinder(
+      RosterConfig config,
+      Attendance attendance,
+      Progress progress,
+      BlockingTests tests,
+      RosterNews news) {
     this.config = config;
     this.attendance = attendance;
     this.progress = progress;
+    this.tests = tests;
     this.news = news;
   }
 
@@ -57,7 +65,7 @@ final class StallFinder {
   private long longestStill(long nowMillis) {
     List<Attendee> working = attendance.of(Role.WORKER).stream().filter(this::works).toList();
     still.keySet().retainAll(working.stream().map(Attendee::admission).toList());
-    long tested = working.stream().mapToLong(Attendee::tested).sum();
+    long tested = attendance.all().mapToLong(Attendee::tested).sum();
     return working.stream()
         .mapToLong(worker -> nowMillis - since(worker, tested, nowMillis))
         .max()
@@ -112,6 +120,7 @@ final class StallFinder {
         .sorted()
         .forEach(rank -> found.add(config.names().of(Role.WORKER, rank)));
     found.add(attendance.missing(Role.SERVER, config.servers()));
+    found.add(tests.awaited() ? config.names().of(Role.EVALUATOR, 0) : "");
     found.removeIf(String::isEmpty);
     attendance
         .all()

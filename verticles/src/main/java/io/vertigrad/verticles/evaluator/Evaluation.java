@@ -5,10 +5,15 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.SequentialBatches;
+import io.vertigrad.verticles.exchange.ParameterHash;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.timeline.Track;
+import java.util.function.IntConsumer;
+import java.util.function.LongFunction;
 
 /**
- * Scores a model on a test set, or on a part of it that stays the same throughout a run.
+ * Scores a model on a test set, or on a part of it: one that stays the same throughout a run, or
+ * the first of the test set shuffled anew for each version.
  *
  * <p>Belongs to the model's thread.
  */
@@ -17,29 +22,59 @@ public final class Evaluation {
   private static final int BATCH = 128;
 
   private final Model model;
-  private final SequentialBatches part;
+  private final LongFunction<SequentialBatches> part;
   private final SequentialBatches whole;
   private final Track track;
+  private final int topK;
+  private final IntConsumer through;
 
   /**
    * @param samples how many samples of the shuffled test set make the part; all when it has fewer
    * @param seed of the shuffle
    */
   public Evaluation(Model model, Dataset test, int samples, long seed) {
-    this(model, test, samples, seed, Track.OFF);
+    this(model, test, samples, seed, 0, false, count -> {}, Track.OFF);
   }
 
-  /** The same, noting each test on a track. */
-  Evaluation(Model model, Dataset test, int samples, long seed, Track track) {
+  /**
+   * The same, noting each test on a track.
+   *
+   * @param topK how many of the most probable classes count beside the first; 0 to count none
+   * @param anew true to shuffle for each version
+   * @param through is told how many samples went through, batch by batch
+   */
+  Evaluation(
+      Model model,
+      Dataset test,
+      int samples,
+      long seed,
+      int topK,
+      boolean anew,
+      IntConsumer through,
+      Track track) {
     this.model = model;
     this.track = track;
-    this.part = SequentialBatches.subset(test, BATCH, samples, seed);
+    this.topK = topK;
+    this.through = through;
+    SequentialBatches same = SequentialBatches.subset(test, BATCH, samples, seed);
+    this.part =
+        anew ? version -> SequentialBatches.subset(test, BATCH, samples, seed, version) : v -> same;
     this.whole = SequentialBatches.all(test, BATCH);
   }
 
-  /** Scores on the part. */
-  public Score part() {
-    return score(part);
+  /** How many of the most probable classes count; 0 for no such count. */
+  int topK() {
+    return topK;
+  }
+
+  /** Tests the parameters that the model holds as version 0. */
+  Evaluated initial() {
+    return Evaluated.of(0, part(0), topK, false, ParameterHash.of(model));
+  }
+
+  /** Scores on the part that is for this version. */
+  public Score part(long version) {
+    return score(part.apply(version));
   }
 
   /** Scores on the whole test set. */
@@ -51,7 +86,8 @@ public final class Evaluation {
     long begun = track.now();
     Score score = Score.NONE;
     for (Batch batch : batches) {
-      score = score.plus(model.score(batch));
+      score = score.plus(model.score(batch, topK));
+      through.accept(batch.count());
     }
     track.span(batches == whole ? "test all" : "test", begun, track.now(), -1);
     return score;

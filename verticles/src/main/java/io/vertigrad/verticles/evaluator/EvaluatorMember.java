@@ -58,7 +58,13 @@ final class EvaluatorMember implements MemberHandler {
     LOG.info("{} admitted", admission.get());
     timeline.belongsTo("evaluator");
     admitted.tryComplete(admission.get());
-    return Rendezvous.await(coordinator.started(), () -> stopping).isPresent();
+    boolean first = admission.get().incarnation() == 0;
+    Runnable initial = first ? loop.testInitial() : () -> {};
+    boolean started = Rendezvous.await(coordinator.started(), () -> stopping).isPresent();
+    if (started) {
+      initial.run();
+    }
+    return started;
   }
 
   void stop() {
@@ -72,6 +78,11 @@ final class EvaluatorMember implements MemberHandler {
   /** Where the loop notes what it does; the next test sends it off. */
   MemberTimeline timeline() {
     return timeline;
+  }
+
+  /** Tells the coordinator of tests. */
+  EvaluatorStatus status() {
+    return new EvaluatorStatus(coordinator::report, coordinator::reportNow);
   }
 
   Future<Void> leave(String reason) {

@@ -11,6 +11,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.peer.ModelReader;
 import io.vertigrad.verticles.pipeline.AssembledStages;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertx.core.Future;
@@ -63,16 +64,25 @@ final class EvaluatorThread {
   private void evaluate() throws InterruptedException {
     StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
     EvaluationPlan plan = EvaluationPlan.of(job, strategy);
+    EvaluatorStatus status = plan.blocking() ? member.status() : EvaluatorStatus.OFF;
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
     ModelConfig config = job.modelOn(test);
     try (Model model = Engine.named(job.engine()).model(config)) {
       Evaluation evaluation =
           new Evaluation(
-              model, test, job.evaluator().samples(), job.seed(), member.timeline().track());
+              model,
+              test,
+              job.evaluator().samples(),
+              job.seed(),
+              job.evaluator().topK(),
+              plan.blocking(),
+              status::tested,
+              member.timeline().track());
       ModelReader reader =
-          AssembledStages.reader(bus, job, strategy, config, model, events, evaluation::part);
+          AssembledStages.reader(
+              bus, job, strategy, config, model, events, () -> evaluation.part(0));
       EvaluationLoop loop =
-          new EvaluationLoop(reader.source(), evaluation, plan, this::tell, reader.wake());
+          new EvaluationLoop(reader.source(), evaluation, plan, status, this::tell, reader.wake());
       if (member.join(model.layout(), reader.membership(), loop)) {
         loop.run();
       }

@@ -59,8 +59,17 @@ public final class WindowedExchange implements PartitionExchange {
    * @param patience monotonic nanoseconds that limit how long a request waits for its answer
    */
   public static WindowedExchange of(Vertx vertx, JobConfig job, LongSupplier patience) {
-    return new WindowedExchange(
-        Transport.of(vertx, job.exchange()), job.addresses(), job.exchange(), patience);
+    return of(vertx, job.addresses(), job.exchange(), patience);
+  }
+
+  /**
+   * The same with other limits than the job's.
+   *
+   * @param patience monotonic nanoseconds that limit how long a request waits for its answer
+   */
+  public static WindowedExchange of(
+      Vertx vertx, Addresses addresses, ExchangeConfig limits, LongSupplier patience) {
+    return new WindowedExchange(Transport.of(vertx, limits), addresses, limits, patience);
   }
 
   /** Tells where the shards are from now on; requests in flight follow a server that moved. */

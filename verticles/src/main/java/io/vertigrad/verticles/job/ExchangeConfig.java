@@ -64,6 +64,21 @@ public record ExchangeConfig(
         TransportKind.STREAM);
   }
 
+  /** The same, but any number of bytes may be unanswered. */
+  public ExchangeConfig withoutWindow() {
+    return new ExchangeConfig(
+        type,
+        partitionElements,
+        Integer.MAX_VALUE,
+        retryMillis,
+        deadlineMillis,
+        suspectMillis,
+        evictMillis,
+        stallMillis,
+        compression,
+        transport);
+  }
+
   /** What gradients travel as, in a word. */
   public String encoding() {
     return compression.isOn() ? compression.toString() : type.toString().toLowerCase(Locale.ROOT);

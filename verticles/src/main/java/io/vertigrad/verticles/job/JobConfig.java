@@ -127,6 +127,19 @@ public record JobConfig(
     return length.steps(workers, replicas(), trainingSamples.orElse(0));
   }
 
+  /**
+   * Steps of each worker that make one epoch, as {@link TrainingLength} counts them; with a
+   * fraction where several workers that shuffle the whole set share a pass unevenly.
+   *
+   * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
+   */
+  public double stepsPerEpoch() {
+    long samples =
+        trainingSamples.orElseThrow(
+            () -> new IllegalStateException(origin + ": the training samples were not counted"));
+    return (double) workers.batches(samples, replicas()) / (workers.sharesData() ? 1 : replicas());
+  }
+
   /** False while something about this job follows from the number of its training samples. */
   public boolean isCounted() {
     return trainingSamples.isPresent() || !countsSamples();
@@ -170,8 +183,19 @@ public record JobConfig(
     return json;
   }
 
-  /** The model this job trains on samples of this data set. */
+  /**
+   * The model this job trains on samples of this data set.
+   *
+   * @throws io.vertigrad.codecs.settings.SettingsException when {@code evaluator.topK} counts all
+   *     of its classes
+   */
   public ModelConfig modelOn(Dataset data) {
+    if (evaluator.topK() >= data.classes()) {
+      throw settings.refuse(
+          "evaluator.topK",
+          "is %d, expected less than the %d classes of the data: every sample would count"
+              .formatted(evaluator.topK(), data.classes()));
+    }
     Map<String, Object> options = new TreeMap<>(model.settings().toJson().getMap());
     options.remove("name");
     return new ModelConfig(
@@ -198,7 +222,7 @@ public record JobConfig(
   }
 
   private boolean countsSamples() {
-    return length.countsSamples();
+    return length.countsSamples() || evaluator.everyEpochs() > 0;
   }
 
   /** The steps are there for whoever reads the file; they follow from the rest. */
@@ -215,6 +239,12 @@ public record JobConfig(
       throw root.refuse(
           "optimizer.clipNorm",
           "cannot be used with a pipeline: no stage knows the whole gradient");
+    }
+    if (job.evaluator().blocking()) {
+      throw root.refuse(
+          "evaluator.blocking",
+          "is true, expected false with a pipeline: its stages test between two steps anyway"
+              + " (pipeline.evaluation \"stages\")");
     }
   }
 

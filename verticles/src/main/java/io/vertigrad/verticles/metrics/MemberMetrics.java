@@ -77,6 +77,11 @@ final class MemberMetrics {
     return values.getString("condition").matches("up|suspect");
   }
 
+  /** As {@link #number}, but NaN where an event said NaN, which is text in JSON. */
+  double value(String key) {
+    return "NaN".equals(values.getValue(key)) ? Double.NaN : number(key);
+  }
+
   double number(String key) {
     return values.getValue(key) instanceof Number number ? number.doubleValue() : 0;
   }

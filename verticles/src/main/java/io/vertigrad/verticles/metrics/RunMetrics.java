@@ -147,11 +147,17 @@ final class RunMetrics {
     state.workers(
         workers.stream().mapToDouble(w -> w.present() ? w.number("samplesPerSecond") : 0).sum(),
         workers.stream().mapToDouble(w -> w.number("samples")).sum(),
-        workers.stream()
-            .filter(w -> w.present() && w.number("step") > 0)
-            .mapToDouble(w -> w.number("loss"))
-            .average()
-            .orElse(Double.NaN));
+        mean(workers, "loss"),
+        mean(workers, "accuracy"));
+  }
+
+  /** Over the workers that are there and have taken a step; NaN when any does not know it. */
+  private static double mean(List<MemberMetrics> workers, String key) {
+    return workers.stream()
+        .filter(w -> w.present() && w.number("step") > 0)
+        .mapToDouble(w -> w.value(key))
+        .average()
+        .orElse(Double.NaN);
   }
 
   private MemberMetrics member(String role, int rank) {

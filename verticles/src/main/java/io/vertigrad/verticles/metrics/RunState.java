@@ -29,6 +29,9 @@ final class RunState {
       most("samples", server.samples());
     } else if (event instanceof Evaluated tested) {
       values.put("testLoss", number(tested.loss())).put("accuracy", number(tested.accuracy()));
+      if (tested.topK() > 0) {
+        values.put("topK", tested.topK()).put("topAccuracy", number(tested.topAccuracy()));
+      }
       values.put("testedVersion", tested.version()).put("testSamples", tested.samples());
     } else if (event instanceof ReplicasAveraged averaged) {
       values.put("consensusDistance", number(averaged.consensusDistance()));
@@ -67,12 +70,16 @@ final class RunState {
    * What the workers do together.
    *
    * @param loss mean of their training losses; NaN when there is none
+   * @param accuracy likewise of their training accuracies, in percent
    */
-  void workers(double samplesPerSecond, double samples, double loss) {
+  void workers(double samplesPerSecond, double samples, double loss, double accuracy) {
     most("samples", Math.round(samples));
     values.put("samplesPerSecond", samplesPerSecond);
     if (Double.isFinite(loss)) {
       values.put("loss", loss);
+    }
+    if (Double.isFinite(accuracy)) {
+      values.put("trainingAccuracy", accuracy);
     }
   }
 

@@ -1,5 +1,6 @@
 package io.vertigrad.verticles.metrics;
 
+import io.vertigrad.compute.Score;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
 
@@ -60,6 +61,8 @@ public sealed interface TrainingEvent {
    * @param step its own step, from 0
    * @param version highest version it has seen
    * @param loss mean training loss since the event before
+   * @param accuracy likewise in percent, of the forward passes behind the gradients; NaN where the
+   *     model cannot tell
    * @param secondsComputing time in gradients
    * @param secondsExchanging time from the last gradient byte ready to the next parameters there
    * @param bytesSaved by how much {@code bytesSent} is less than float32 would have been
@@ -77,6 +80,7 @@ public sealed interface TrainingEvent {
       int epoch,
       long samples,
       double loss,
+      double accuracy,
       double secondsComputing,
       double secondsExchanging,
       double secondsWaitingForData,
@@ -86,7 +90,48 @@ public sealed interface TrainingEvent {
       Map<Integer, Long> staleness,
       Map<Integer, Long> sentTo,
       Map<Integer, Long> receivedFrom)
-      implements TrainingEvent {}
+      implements TrainingEvent {
+
+    /** Of a model that cannot tell its training accuracy. */
+    public WorkerProgress(
+        long timeMillis,
+        int rank,
+        int incarnation,
+        long step,
+        long version,
+        int epoch,
+        long samples,
+        double loss,
+        double secondsComputing,
+        double secondsExchanging,
+        double secondsWaitingForData,
+        long bytesSent,
+        long bytesSaved,
+        long bytesReceived,
+        Map<Integer, Long> staleness,
+        Map<Integer, Long> sentTo,
+        Map<Integer, Long> receivedFrom) {
+      this(
+          timeMillis,
+          rank,
+          incarnation,
+          step,
+          version,
+          epoch,
+          samples,
+          loss,
+          Double.NaN,
+          secondsComputing,
+          secondsExchanging,
+          secondsWaitingForData,
+          bytesSent,
+          bytesSaved,
+          bytesReceived,
+          staleness,
+          sentTo,
+          receivedFrom);
+    }
+  }
 
   /** One shard's counters since its server started, a few times a second; per partition frame. */
   record ServerProgress(
@@ -103,8 +148,12 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
-   * The newest parameters were tested on part of the test set, or at the end on the whole.
+   * The newest parameters were tested on part of the test set, or at the end on the whole; version
+   * 0 are the initial parameters.
    *
+   * @param topK how many of the most probable classes count in {@code topAccuracy}; 0 for no such
+   *     count
+   * @param topAccuracy share of the samples whose class is among them, in percent; 0 without
    * @param parametersHash empty when the stages of a pipeline tested, of which none has them all
    */
   record Evaluated(
@@ -113,15 +162,55 @@ public sealed interface TrainingEvent {
       int samples,
       double loss,
       double accuracy,
+      int topK,
+      double topAccuracy,
       boolean wholeTestSet,
       String parametersHash)
       implements TrainingEvent {
 
+    /** Without a count of the most probable classes. */
+    public Evaluated(
+        long timeMillis,
+        long version,
+        int samples,
+        double loss,
+        double accuracy,
+        boolean wholeTestSet,
+        String parametersHash) {
+      this(timeMillis, version, samples, loss, accuracy, 0, 0, wholeTestSet, parametersHash);
+    }
+
+    /**
+     * What a test found, now.
+     *
+     * @param topK as the score was asked for
+     */
+    public static Evaluated of(long version, Score score, int topK, boolean whole, String hash) {
+      return new Evaluated(
+          System.currentTimeMillis(),
+          version,
+          score.samples(),
+          score.loss(),
+          score.accuracy(),
+          topK,
+          score.topAccuracy(),
+          whole,
+          hash);
+    }
+
     /** The same test, of parameters with this hash. */
     public Evaluated of(String hash) {
-      return new Evaluated(timeMillis, version, samples, loss, accuracy, wholeTestSet, hash);
+      return new Evaluated(
+          timeMillis, version, samples, loss, accuracy, topK, topAccuracy, wholeTestSet, hash);
     }
   }
+
+  /**
+   * Training goes on although a version was not tested that it waited for.
+   *
+   * @param reason names who is missing or does nothing
+   */
+  record EvaluationSkipped(long timeMillis, long version, String reason) implements TrainingEvent {}
 
   /**
    * All workers' parameters were averaged for a test, in a job without servers.

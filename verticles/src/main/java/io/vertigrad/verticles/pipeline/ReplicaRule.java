@@ -2,6 +2,7 @@ package io.vertigrad.verticles.pipeline;
 
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.TrainingLength.Unit;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertigrad.verticles.strategy.decentral.PeerStrategyFactory;
 
@@ -28,8 +29,11 @@ public final class ReplicaRule {
     if (job.steps() % every != 0) {
       throw between(job, every, steps(job), job.steps());
     }
-    if (job.evaluator().count() > 0 && job.evaluator().every() % every != 0) {
-      throw between(job, every, "evaluator.every", job.evaluator().every());
+    double interval = EvaluationPlan.of(job, rule).interval();
+    if (job.evaluator().count() > 0 && interval % every != 0 && interval < job.steps()) {
+      boolean epochs = job.evaluator().everyEpochs() > 0;
+      String key = epochs ? "evaluator.everyEpochs (in steps)" : "evaluator.every";
+      throw between(job, every, key, (long) Math.ceil(interval));
     }
     return rule;
   }

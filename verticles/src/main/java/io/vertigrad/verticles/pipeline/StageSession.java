@@ -157,7 +157,7 @@ final class StageSession implements GroupWork.Session {
 
   /** Shows readers what it holds when no step may begin, whichever version that is. */
   private void rest() {
-    if (group.ready() && !gate.open(version())) {
+    if (group.ready() && gate.held(version())) {
       versions.rest(version());
     }
     gate.idle();
@@ -227,7 +227,7 @@ final class StageSession implements GroupWork.Session {
     tally.computed(setting.sizes().epoch(step), work.computedNanos());
     tally.moved(averaged - begun, group.traffic());
     int counted = replica.model().hasLoss() ? setting.sizes().of(step) : 0;
-    tally.stepped(counted, work.loss(), version());
+    tally.stepped(counted, work.loss(), work.correct(), version());
     versions.reached(version());
   }
 

@@ -29,6 +29,8 @@ final class StageStep {
   private final float[] sum;
   private final Map<Integer, float[]> kept = new HashMap<>();
   private double lossSum;
+  private int correct;
+  private boolean uncounted;
   private long computedNanos;
 
   /**
@@ -79,6 +81,11 @@ final class StageStep {
     return lossSum / samples;
   }
 
+  /** Samples classified correctly, known in the last stage; -1 where its model cannot tell. */
+  int correct() {
+    return uncounted ? -1 : correct;
+  }
+
   long computedNanos() {
     return computedNanos;
   }
@@ -107,6 +114,8 @@ final class StageStep {
     long begun = nanoClock.getAsLong();
     StageLoss loss = model.loss(input, labels);
     lossSum += loss.sum();
+    correct += Math.max(0, loss.correct());
+    uncounted |= loss.correct() < 0;
     model.addGradient(sum, samples);
     computedNanos += nanoClock.getAsLong() - begun;
     return loss.inputGradient();

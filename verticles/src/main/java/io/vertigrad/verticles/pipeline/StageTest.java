@@ -25,6 +25,7 @@ final class StageTest {
   private final Neighbours neighbours;
   private final int batch;
   private final int firstIndex;
+  private final int topK;
   private final LongConsumer through;
 
   /**
@@ -32,14 +33,21 @@ final class StageTest {
    *
    * @param batch most samples of a test batch
    * @param firstIndex what the first batch of a step is numbered; its micro-batches come before
+   * @param topK how many of the most probable classes count beside the first; 0 to count none
    * @param through is told how many samples went through, batch by batch
    */
   StageTest(
-      StageModel model, Neighbours neighbours, int batch, int firstIndex, LongConsumer through) {
+      StageModel model,
+      Neighbours neighbours,
+      int batch,
+      int firstIndex,
+      int topK,
+      LongConsumer through) {
     this.model = model;
     this.neighbours = neighbours;
     this.batch = batch;
     this.firstIndex = firstIndex;
+    this.topK = topK;
     this.through = through;
   }
 
@@ -60,7 +68,7 @@ final class StageTest {
       Batch own = readsData() ? data.next() : null;
       float[] input = input(step, index + i, count, own);
       if (model.hasLoss()) {
-        score = score.plus(model.score(input, own.labels()));
+        score = score.plus(model.score(input, own.labels(), topK));
       } else {
         FloatBuffer output = model.infer(input, count);
         if (i >= AHEAD) {

@@ -6,13 +6,15 @@ import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import java.util.Locale;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tests that the stages of replica 0 make of their own model between two steps: every so many
- * steps on part of the test set, at the end on all of it too. The last stage tells.
+ * The tests that the stages of replica 0 make of their own model between two steps: before the
+ * first and every so many on part of the test set, at the end on all of it too. The last stage
+ * tells.
  *
  * <p>All stages test after the same steps, so that a test never mixes versions. Belongs to the
  * stage's thread.
@@ -22,6 +24,7 @@ final class StageTests {
   private static final Logger LOG = LoggerFactory.getLogger(StageTests.class);
 
   private final StageSetting setting;
+  private final EvaluationPlan plan;
   private final StageModel model;
   private final StageTest test;
   private SequentialBatches part;
@@ -34,17 +37,23 @@ final class StageTests {
    */
   StageTests(StageSetting setting, StageModel model, Neighbours neighbours) {
     this.setting = setting;
+    this.plan = EvaluationPlan.of(setting.job(), setting.strategy());
     this.model = model;
     int microBatches = setting.job().pipeline().orElseThrow().microBatches();
     this.test =
         new StageTest(
-            model, neighbours, batch(setting.job()), microBatches, setting.tested()::addAndGet);
+            model,
+            neighbours,
+            batch(setting.job()),
+            microBatches,
+            setting.job().evaluator().topK(),
+            setting.tested()::addAndGet);
   }
 
   /** Blocks while this version is tested, if it is one that is. */
   void after(long version) {
     boolean last = version >= setting.lastVersion();
-    if (version > 0 && (last || version % setting.job().evaluator().every() == 0)) {
+    if (version == 0 || last || plan.isDue(version)) {
       open();
       tell(version, test.run(version, 0, part), false);
       if (last) {
@@ -84,11 +93,8 @@ final class StageTests {
     if (!model.hasLoss()) {
       return;
     }
-    long now = System.currentTimeMillis();
-    setting
-        .events()
-        .accept(
-            new Evaluated(now, version, score.samples(), score.loss(), score.accuracy(), all, ""));
+    int topK = setting.job().evaluator().topK();
+    setting.events().accept(Evaluated.of(version, score, topK, all, ""));
     LOG.info(
         String.format(
             Locale.ROOT,

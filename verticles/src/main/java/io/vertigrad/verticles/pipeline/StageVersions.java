@@ -4,6 +4,7 @@ import io.vertigrad.verticles.exchange.Identity;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.peer.HostedSeat;
 import io.vertigrad.verticles.peer.ReplicaSeat;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -19,6 +20,7 @@ final class StageVersions {
   private final Identity identity;
   private final ReplicaSeat seat;
   private final HostedSeat hosted;
+  private final EvaluationPlan plan;
   private final Optional<StageTests> tests;
 
   /**
@@ -30,6 +32,7 @@ final class StageVersions {
     this.setting = setting;
     this.replica = replica;
     this.identity = identity;
+    this.plan = EvaluationPlan.of(setting.job(), setting.strategy());
     JobConfig job = setting.job();
     seat =
         new ReplicaSeat(
@@ -85,7 +88,7 @@ final class StageVersions {
   /** The last version, and before that every one an evaluator may ask for. */
   private void show(long version) {
     JobConfig job = setting.job();
-    boolean asked = job.evaluators() > 0 && version % job.evaluator().every() == 0;
+    boolean asked = job.evaluators() > 0 && (version == 0 || plan.isDue(version));
     if (version >= setting.lastVersion() || asked) {
       seat.show(version, replica.partitions(job.exchange().type()));
     }

@@ -46,6 +46,12 @@ final class ServedPartition {
     return answer;
   }
 
+  /** Lets nothing follow this version, or what waited for that follow. */
+  void testAt(long version) {
+    fence.testAt(version);
+    pulls.release();
+  }
+
   Future<Frame> pull(PullRequest request) {
     return pulls.pull(request);
   }

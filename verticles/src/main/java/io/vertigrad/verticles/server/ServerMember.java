@@ -3,10 +3,13 @@ package io.vertigrad.verticles.server;
 import io.vertigrad.verticles.coordinator.Admission;
 import io.vertigrad.verticles.coordinator.CoordinatorClient;
 import io.vertigrad.verticles.coordinator.MemberHandler;
+import io.vertigrad.verticles.coordinator.Pause;
 import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.server.checkpoint.ShardSnapshot;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertigrad.verticles.timeline.MemberTimeline;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
@@ -33,12 +36,19 @@ final class ServerMember implements MemberHandler {
   private final ShardAssembly assembly;
   private final MemberTimeline timeline;
   private Optional<ShardService> service = Optional.empty();
+  private final boolean waitsForTests;
+  private Pause word = Pause.NONE;
   private boolean leaving;
 
   ServerMember(Vertx vertx, Context context, JobConfig job) {
     this.vertx = vertx;
     this.context = context;
     this.job = job;
+    waitsForTests =
+        EvaluationPlan.of(
+                job,
+                StrategyProviders.configure(job.strategy(), ServerMember.class.getClassLoader()))
+            .perGradient();
     coordinator = new CoordinatorClient(vertx, job, Role.SERVER, this);
     timeline = MemberTimeline.of(vertx, job);
     assembly =
@@ -73,6 +83,14 @@ final class ServerMember implements MemberHandler {
   @Override
   public void membershipChanged(Membership now) {
     service.ifPresent(serving -> serving.membershipChanged(now));
+  }
+
+  /** A word that came before the shard did counts as soon as it is there. */
+  @Override
+  public long paused(Pause pause) {
+    word = pause;
+    service.ifPresent(this::obey);
+    return 0;
   }
 
   @Override
@@ -124,9 +142,17 @@ final class ServerMember implements MemberHandler {
       return opened.close(context, "this server is stopping");
     }
     service = Optional.of(opened);
+    obey(opened);
     coordinator.report(opened.status());
     LOG.info("{} serves {}", admission, opened.status().encode());
     return Future.succeededFuture();
+  }
+
+  /** Before the first word a shard holds at the first test by itself. */
+  private void obey(ShardService serving) {
+    if (waitsForTests && word.number() > 0) {
+      serving.testAt(word.testAt());
+    }
   }
 
   private Future<Void> close(String why) {

@@ -122,6 +122,11 @@ public final class Shard {
     }
   }
 
+  /** Lets no update follow this version until another is named: it is tested meanwhile. */
+  public void testAt(long version) {
+    partitions.values().forEach(partition -> partition.testAt(version));
+  }
+
   /** Ends waits that took too long; call about ten times a second. */
   public void tick(long nowNanos) {
     partitions.values().forEach(partition -> partition.tick(nowNanos));

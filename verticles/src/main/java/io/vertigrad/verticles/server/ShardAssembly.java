@@ -4,6 +4,7 @@ import io.vertigrad.verticles.coordinator.Admission;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.EventPublisher;
 import io.vertigrad.verticles.server.checkpoint.ShardSnapshot;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertigrad.verticles.strategy.StrategyFactory;
 import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertigrad.verticles.timeline.Track;
@@ -79,9 +80,16 @@ final class ShardAssembly {
             strategy,
             patience,
             new RefusalNews(admission.rank(), System::nanoTime, events::publish));
+    shard.testAt(firstTest());
     snapshot.ifPresent(shard::restore);
     snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
     return shard;
+  }
+
+  /** Where workers move in rounds they wait for tests themselves. */
+  private long firstTest() {
+    EvaluationPlan plan = EvaluationPlan.of(job, strategy);
+    return plan.perGradient() ? plan.firstHold() : EvaluationPlan.NONE;
   }
 
   private ShardService service(

@@ -66,6 +66,11 @@ final class ShardService {
     return OptionalLong.empty();
   }
 
+  /** Lets no update follow this version until another is named. */
+  void testAt(long version) {
+    shard.testAt(version);
+  }
+
   void membershipChanged(Membership now) {
     informed = true;
     shard.membershipChanged(now);

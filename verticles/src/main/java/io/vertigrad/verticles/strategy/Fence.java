@@ -9,6 +9,10 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -21,6 +25,9 @@ import java.util.Optional;
  *
  * <p>A partition restored from a checkpoint moves up to the newest version that a worker has seen,
  * so that rounds stay aligned with other partitions; the updates between are lost.
+ *
+ * <p>Updates that would follow a version that is to be tested first are held back, with a copy of
+ * their gradient, at most one of each worker; a retry shares the answer that they wait for.
  */
 public final class Fence implements ExchangeStrategy {
 
@@ -29,7 +36,11 @@ public final class Fence implements ExchangeStrategy {
   private final AdmissionCheck check;
   private final DuplicateWindow window;
   private final StrategyObserver observer;
+  private final Deque<Held> held = new ArrayDeque<>();
   private Membership membership;
+  private long testAt = EvaluationPlan.NONE;
+
+  private record Held(GradientPartition update, Promise<Frame> promise) {}
 
   /**
    * Fences a strategy in.
@@ -76,11 +87,25 @@ public final class Fence implements ExchangeStrategy {
     return strategy.appliesAtOnce();
   }
 
+  /** Holds back every update that would follow this version; those before it may go on. */
+  public void testAt(long version) {
+    testAt = version;
+    while (!held.isEmpty() && !holdsBack()) {
+      Held next = held.remove();
+      window.release(next.update().id());
+      unseen(next.update()).onComplete(next.promise());
+    }
+  }
+
   @Override
   public void membershipChanged(Membership now) {
     membership = now;
     strategy.membershipChanged(now);
+    List<Held> left = held.stream().filter(waits -> !isMember(waits.update().id(), now)).toList();
+    held.removeAll(left);
     window.retain(now);
+    left.forEach(
+        waits -> waits.promise().complete(check.refusal(waits.update(), now).orElseThrow()));
   }
 
   @Override
@@ -96,6 +121,14 @@ public final class Fence implements ExchangeStrategy {
   @Override
   public void close(String why) {
     strategy.close(why);
+    List<Held> all = List.copyOf(held);
+    held.clear();
+    all.forEach(
+        waits -> {
+          ExchangeId id = waits.update().id();
+          window.release(id);
+          waits.promise().complete(new Refusal(id, Reason.UNAVAILABLE, why));
+        });
   }
 
   private Future<Frame> unseen(GradientPartition update) {
@@ -110,7 +143,25 @@ public final class Fence implements ExchangeStrategy {
     if (context.store().version() >= context.lastVersion()) {
       return answered(id, Outcome.FINISHED);
     }
-    return update.gradient().isFinite() ? handOn(update) : refused(notFinite(id));
+    if (!update.gradient().isFinite()) {
+      return refused(notFinite(id));
+    }
+    return holdsBack() ? hold(update) : handOn(update);
+  }
+
+  private boolean holdsBack() {
+    return context.store().version() >= testAt;
+  }
+
+  private Future<Frame> hold(GradientPartition update) {
+    Held waits = new Held(update.kept(), Promise.promise());
+    held.add(waits);
+    window.await(update.id(), waits.promise().future());
+    return waits.promise().future();
+  }
+
+  private static boolean isMember(ExchangeId id, Membership now) {
+    return now.hasWorker(id.worker(), id.incarnation());
   }
 
   /** After a crash, workers have seen versions that the checkpoint lacks: those are lost. */

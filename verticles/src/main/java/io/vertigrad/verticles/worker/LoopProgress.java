@@ -15,6 +15,8 @@ import java.util.Map;
  * @param samples training samples behind the gradients that were applied, as answers said; one that
  *     was applied but whose answer was lost is missing here
  * @param lossSum sum over those samples of their batch's mean loss
+ * @param correct how many of those samples were classified correctly; -1 where the model cannot
+ *     tell
  * @param secondsComputing time in gradients
  * @param secondsExchanging time from gradient to next parameters
  * @param secondsWaitingForData time until the next batch was there
@@ -35,6 +37,7 @@ public record LoopProgress(
     int epoch,
     long samples,
     double lossSum,
+    long correct,
     double secondsComputing,
     double secondsExchanging,
     double secondsWaitingForData,
@@ -54,7 +57,7 @@ public record LoopProgress(
 
   /** Nothing yet. */
   public static final LoopProgress NONE =
-      new LoopProgress(-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of());
+      new LoopProgress(-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of());
 
   /**
    * Mean training loss between an earlier snapshot of the same incarnation and this one; over all
@@ -68,6 +71,15 @@ public record LoopProgress(
     return count == 0 ? 0 : sum / count;
   }
 
+  /** Likewise the training accuracy in percent; NaN where it is unknown. */
+  public double accuracySince(LoopProgress earlier) {
+    boolean same =
+        earlier.rank == rank && earlier.incarnation == incarnation && earlier.samples < samples;
+    long count = same ? samples - earlier.samples : samples;
+    long right = same ? correct - earlier.correct : correct;
+    return correct < 0 || count == 0 ? Double.NaN : 100.0 * right / count;
+  }
+
   /** As an event; its loss is that since an earlier one. */
   WorkerProgress toEvent(long timeMillis, LoopProgress earlier) {
     return new WorkerProgress(
@@ -79,6 +91,7 @@ public record LoopProgress(
         epoch,
         samples,
         lossSince(earlier),
+        accuracySince(earlier),
         secondsComputing,
         secondsExchanging,
         secondsWaitingForData,

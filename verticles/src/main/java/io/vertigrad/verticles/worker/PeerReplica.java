@@ -53,6 +53,11 @@ final class PeerReplica {
     return model.gradient(batch);
   }
 
+  /** How many samples of that batch were classified correctly; -1 where the model cannot tell. */
+  int correct() {
+    return model.correct();
+  }
+
   /** The gradient computed last, no longer than the job allows; valid until the next one. */
   LocalGradient gradient(int samples) {
     model.readGradient(0, FloatBuffer.wrap(gradient));

@@ -11,6 +11,7 @@ import io.vertigrad.verticles.peer.HostedSeat;
 import io.vertigrad.verticles.peer.PeerLine;
 import io.vertigrad.verticles.peer.ReplicaSeat;
 import io.vertigrad.verticles.peer.WorkerPeers;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertigrad.verticles.strategy.decentral.ExchangeTiming;
 import io.vertigrad.verticles.strategy.decentral.GroupChangedException;
@@ -31,6 +32,7 @@ final class PeerSession implements GroupWork.Session {
 
   private final PeerTrainingPlan plan;
   private final PeerReplica replica;
+  private final EvaluationPlan evaluations;
   private final Identity identity;
   private final BooleanSupplier stop;
   private final StepGate gate;
@@ -59,6 +61,7 @@ final class PeerSession implements GroupWork.Session {
     this.gate = gate;
     this.stop = stop;
     JobConfig job = plan.job();
+    this.evaluations = EvaluationPlan.of(job, plan.strategy());
     this.peers =
         new WorkerPeers(
             plan.vertx(),
@@ -152,7 +155,7 @@ final class PeerSession implements GroupWork.Session {
 
   /** Shows readers what it holds when no step may begin, whichever version that is. */
   private void rest() {
-    if (!fresh && !gate.open(version())) {
+    if (!fresh && gate.held(version())) {
       seat.publish(version(), replica.vector().parameters());
     }
     gate.idle();
@@ -190,7 +193,7 @@ final class PeerSession implements GroupWork.Session {
     long swapping = begun - ready + ended - computed;
     boolean left = strategy.timing().skipped() > skipped;
     tally.computed(batch.epoch(), computed - begun);
-    tally.stepped(left ? 0 : batch.count(), loss, version());
+    tally.stepped(left ? 0 : batch.count(), loss, replica.correct(), version());
     tally.moved(swapping, peers.traffic());
     watchDivergence(left, loss);
     show();
@@ -208,7 +211,7 @@ final class PeerSession implements GroupWork.Session {
   private void show() {
     long version = version();
     boolean last = finished() || gate.ended(version);
-    if (last || version % plan.job().evaluator().every() == 0) {
+    if (last || version == 0 || evaluations.isDue(version)) {
       seat.publish(version, replica.vector().parameters());
     }
   }

@@ -2,26 +2,50 @@ package io.vertigrad.verticles.worker;
 
 import io.vertigrad.verticles.coordinator.Pause;
 import io.vertigrad.verticles.exchange.Doorbell;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertx.core.json.JsonObject;
 import java.util.function.BooleanSupplier;
 
 /**
- * Where a worker asks, before each step, whether the job is paused. {@link #enter} and {@link
- * #await} belong to the worker's thread, the rest to any.
+ * Where a worker asks, before each step, whether the job is paused, or its version is to be tested
+ * first. {@link #enter} and {@link #await} belong to the worker's thread, the rest to any.
  */
 public final class StepGate {
 
   private static final long LOOK_NANOS = 50_000_000;
 
   private final Doorbell bell = new Doorbell();
+  private final long firstTest;
   private volatile Pause word = Pause.NONE;
+  private volatile long testAt;
   private volatile boolean resting;
   private long begun;
   private boolean idle;
 
+  /** A gate that never waits for tests. */
+  public StepGate() {
+    this(EvaluationPlan.NONE);
+  }
+
+  /**
+   * A gate that is told when a version has been tested.
+   *
+   * @param firstTest version from which no step begins before that; {@link EvaluationPlan#NONE} to
+   *     never wait for tests
+   */
+  public StepGate(long firstTest) {
+    this.firstTest = firstTest;
+    this.testAt = firstTest;
+  }
+
   /** True while a step at this version may begin. */
   public boolean open(long version) {
-    return version < word.holdFrom();
+    return version < word.holdFrom() && version < testAt;
+  }
+
+  /** True while the job is paused at this version, or at one before. */
+  public boolean held(long version) {
+    return version >= word.holdFrom();
   }
 
   /** True when the job ends early, at this version or at one before. */
@@ -71,6 +95,9 @@ public final class StepGate {
   /** Takes a pause over; the version to which the last step leads that was begun. */
   synchronized long obey(Pause pause) {
     word = pause;
+    if (firstTest != EvaluationPlan.NONE && pause.number() > 0) {
+      testAt = pause.testAt();
+    }
     bell.ring();
     return begun;
   }
@@ -80,5 +107,6 @@ public final class StepGate {
     begun = 0;
     resting = false;
     idle = false;
+    testAt = firstTest;
   }
 }

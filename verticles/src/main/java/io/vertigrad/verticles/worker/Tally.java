@@ -18,6 +18,8 @@ public final class Tally {
   private int epoch;
   private long samples;
   private double lossSum;
+  private long correct;
+  private boolean uncounted;
   private long computingNanos;
   private long exchangingNanos;
   private long waitingNanos;
@@ -39,11 +41,10 @@ public final class Tally {
   }
 
   /** Of a gradient that was applied nowhere, being late or not finite, no samples count. */
-  void exchanged(GradientRound round, double loss, long newest, long nanos) {
+  void exchanged(GradientRound round, double loss, int right, long newest, long nanos) {
     step++;
     if (round.staleness().isPresent()) {
-      samples += round.samples();
-      lossSum += loss * round.samples();
+      learned(round.samples(), loss, right);
     }
     version = newest;
     exchangingNanos += nanos;
@@ -57,12 +58,21 @@ public final class Tally {
    *
    * @param applied samples behind the gradient, 0 if it was left out or is another's to count
    * @param loss their mean; means nothing without samples
+   * @param right how many of them were classified correctly; -1 where that is unknown
    */
-  public void stepped(int applied, double loss, long newest) {
+  public void stepped(int applied, double loss, int right, long newest) {
     step++;
-    samples += applied;
-    lossSum += applied == 0 ? 0 : loss * applied;
+    if (applied > 0) {
+      learned(applied, loss, right);
+    }
     version = newest;
+  }
+
+  private void learned(int applied, double loss, int right) {
+    samples += applied;
+    lossSum += loss * applied;
+    correct += Math.max(0, right);
+    uncounted |= right < 0;
   }
 
   /**
@@ -95,6 +105,7 @@ public final class Tally {
         epoch,
         samples,
         lossSum,
+        uncounted ? -1 : correct,
         computingNanos / NANOS_PER_SECOND,
         exchangingNanos / NANOS_PER_SECOND,
         waitingNanos / NANOS_PER_SECOND,

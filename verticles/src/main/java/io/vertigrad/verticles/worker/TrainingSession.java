@@ -133,7 +133,7 @@ final class TrainingSession {
     if (ending != Ending.COMPLETE) {
       return ending;
     }
-    tally.exchanged(round, loss, versions.highest(), ended - computed);
+    tally.exchanged(round, loss, model.correct(), versions.highest(), ended - computed);
     watchDivergence(round, loss);
     return broken.isEmpty() || plan.lockstep() ? ending : pull();
   }

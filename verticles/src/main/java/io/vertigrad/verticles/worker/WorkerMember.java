@@ -8,7 +8,9 @@ import io.vertigrad.verticles.coordinator.Pause;
 import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.exchange.Rendezvous;
 import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.verticles.strategy.StrategyProviders;
 import io.vertigrad.verticles.timeline.MemberTimeline;
 import io.vertigrad.verticles.timeline.Track;
 import io.vertx.core.Future;
@@ -32,7 +34,7 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   private final CoordinatorClient coordinator;
   private final JobConfig job;
   private final Promise<Admission> admitted = Promise.promise();
-  private final StepGate gate = new StepGate();
+  private final StepGate gate;
   private final MemberTimeline timeline;
   private volatile Duties duties;
   private volatile Admission current;
@@ -44,8 +46,17 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   /** Made on the verticle's context. */
   WorkerMember(Vertx vertx, JobConfig job) {
     this.job = job;
+    gate = new StepGate(firstTest(job));
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
     timeline = MemberTimeline.of(vertx, job);
+  }
+
+  /** Where workers are at different versions, it is the servers that wait for tests. */
+  private static long firstTest(JobConfig job) {
+    EvaluationPlan plan =
+        EvaluationPlan.of(
+            job, StrategyProviders.configure(job.strategy(), WorkerMember.class.getClassLoader()));
+    return plan.perGradient() ? EvaluationPlan.NONE : plan.firstHold();
   }
 
   /** Whom to tell; before the loop runs. */

@@ -12,6 +12,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.StallFound;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
@@ -38,7 +39,8 @@ final class RosterEndTest {
     assertFalse(stage.last(Hold.class).pause().ends(), "the second has not heard of 19");
     hears(stage, SECOND, 3, 19);
 
-    assertEquals(new Pause(4, 19, true), stage.last(Hold.class).pause());
+    assertEquals(
+        new Pause(4, 19, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
     assertEquals(List.of(new JobEnding(0, "accuracy", 90, 91, 10)), stage.events(JobEnding.class));
     stage.roster.leave(FIRST, "finished", new JsonObject().put("version", 19));
     assertTrue(stage.all(Conclude.class).isEmpty());
@@ -56,7 +58,7 @@ final class RosterEndTest {
 
     test(stage, 90);
 
-    assertEquals(new Pause(2, 0, true), stage.last(Hold.class).pause());
+    assertEquals(new Pause(2, 0, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
   }
 
   @Test
@@ -67,7 +69,8 @@ final class RosterEndTest {
     hears(stage, FIRST, 1, 18);
     hears(stage, FIRST, 2, 18);
     hears(stage, SECOND, 2, 17);
-    assertEquals(new Pause(3, 20, true), stage.last(Hold.class).pause());
+    assertEquals(
+        new Pause(3, 20, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
     stage.repeats(FIRST, new JsonObject().put("version", 20).put("ended", true));
     stage.pass(2_000);
     assertEquals(RosterState.ENDING, stage.roster.state());
@@ -122,7 +125,7 @@ final class RosterEndTest {
     hears(stage, SECOND, 2, 5);
 
     assertEquals(1, stage.events(JobResumed.class).size());
-    assertEquals(new Pause(3, 5, true), stage.last(Hold.class).pause());
+    assertEquals(new Pause(3, 5, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.vertigrad.verticles.coordinator;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.verticles.job.StopConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -57,7 +58,36 @@ final class RosterStage {
         10_000,
         15_000,
         stop,
+        60_000,
+        new EvaluationPlan(10, 1_000),
         MemberNames.BY_ROLE);
+  }
+
+  /** The same with an evaluator, whom training waits for at versions 1, 11, 21 and so on. */
+  static RosterConfig waitingForTests(RosterConfig c) {
+    return new RosterConfig(
+        c.terms(),
+        c.strategy(),
+        c.lockstep(),
+        c.stepsTogether(),
+        c.endsEvery(),
+        c.steps(),
+        c.lastVersion(),
+        c.servers(),
+        c.workers(),
+        c.places(),
+        1,
+        c.waitsForMore(),
+        1,
+        c.waitMillis(),
+        c.evaluatorWaitMillis(),
+        c.suspectMillis(),
+        c.evictMillis(),
+        c.stallMillis(),
+        c.stop(),
+        c.deadlineMillis(),
+        new EvaluationPlan(-9, 10, 1, c.lastVersion(), true, !c.lockstep()),
+        c.names());
   }
 
   Admission join(Role role) {

@@ -215,6 +215,8 @@ final class RosterTest {
         c.evictMillis(),
         c.stallMillis(),
         c.stop(),
+        c.deadlineMillis(),
+        c.evaluations(),
         c.names());
   }
 }

@@ -17,6 +17,7 @@ import io.vertigrad.verticles.fixture.MemoryExchange;
 import io.vertigrad.verticles.fixture.QuadraticModel;
 import io.vertigrad.verticles.job.PartitionPlan;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -85,7 +86,7 @@ class EvaluationLoopTest {
     assertEquals(37, events.get(0).version());
     assertEquals(1, events.size());
     assertEquals(10, last.minimumVersion());
-    assertEquals(40, new EvaluationPlan(10, 100).after(37));
+    assertEquals(40, new EvaluationPlan(10, 100).next(37));
   }
 
   @Test
@@ -181,6 +182,7 @@ class EvaluationLoopTest {
         reader,
         new Evaluation(model, new QuarterOnes(), PART, 0),
         plan,
+        EvaluatorStatus.OFF,
         event -> {
           events.add(event);
           onEvent.accept(event);

@@ -26,6 +26,8 @@ final class TrainingEventJsonTest {
         progress(0.25),
         new TrainingEvent.ServerProgress(6, 0, 1, 57, 5_000, 114, 1, 2, 3, 4),
         new TrainingEvent.Evaluated(7, 57, 1_152, 0.5, 87.25, true, "c0ffee"),
+        new TrainingEvent.Evaluated(7, 57, 1_152, 0.5, 87.25, 5, 98.5, true, "c0ffee"),
+        new TrainingEvent.EvaluationSkipped(7, 57, "no evaluator takes part"),
         new TrainingEvent.UpdateRefused(8, 0, 1, 56, 3, "holds NaN"),
         new TrainingEvent.CheckpointWritten(9, 0, 57, "runs/a \"quoted\" file", 12),
         new TrainingEvent.CheckpointFailed(10, 0, 57, "No space left on device"),
@@ -90,7 +92,8 @@ final class TrainingEventJsonTest {
     JsonObject old = new JsonObject().put("type", "workerProgress").put("rank", 3);
 
     assertEquals(
-        new WorkerProgress(0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of()),
+        new WorkerProgress(
+            0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of()),
         TrainingEvent.fromJson(old));
   }
 

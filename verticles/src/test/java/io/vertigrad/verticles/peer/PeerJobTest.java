@@ -12,7 +12,9 @@ import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertigrad.verticles.worker.WorkerVerticle;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.LongStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -47,6 +49,30 @@ class PeerJobTest extends PointsJob {
         happened(e -> e instanceof ReplicasAveraged own && own.localAccuracy() == 100),
         "every sample of the points has the label 1");
     assertTrue(happened(e -> e instanceof Evaluated tested && !tested.wholeTestSet()));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"dpsgd, 2", "dpsgd, 3", "allreduce, 2", "local, 2", "gossip, 2"})
+  void shouldTestTheMeanOfEveryVersionThatIsDueBeforeAnyWorkerGoesOn(String strategy, int count) {
+    job.put("evaluator", new JsonObject().put("everyEpochs", 1).put("blocking", true));
+    train(strategy, count, count == 3 ? 60 : 80);
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    // A share of 64 samples comes in batches of 4, the last one smaller where there are three.
+    long epoch = count == 3 ? 6 : 8;
+    List<Long> due = LongStream.rangeClosed(1, 10).mapToObj(n -> n * epoch).toList();
+    List<Evaluated> tests =
+        events.stream()
+            .filter(Evaluated.class::isInstance)
+            .map(Evaluated.class::cast)
+            .filter(test -> test.version() > 0 && !test.wholeTestSet())
+            .toList();
+    assertEquals(due, tests.stream().map(Evaluated::version).toList());
+    if (!strategy.equals("gossip")) {
+      tests.forEach(test -> assertEquals(coordinateAfter((int) test.version()), test.loss(), 1e-4));
+    }
   }
 
   @Test

@@ -33,8 +33,8 @@ class PipelineJobTest {
 
   private static final int STEPS = 60;
 
-  /** Six parts and the whole are tested, by default each of all 1,000 samples. */
-  private static final long TESTED = 7_000;
+  /** The start, six parts and the whole are tested, by default each of all 1,000 samples. */
+  private static final long TESTED = 8_000;
 
   private PipelineJob run;
   private JsonObject job;
@@ -174,7 +174,7 @@ class PipelineJobTest {
             .map(Evaluated.class::cast)
             .map(e -> "%d: %d".formatted(e.version(), e.samples()))
             .toList();
-    assertEquals(List.of("25: 300", "50: 300", "60: 300", "60: 1000"), tests);
+    assertEquals(List.of("0: 300", "25: 300", "50: 300", "60: 300", "60: 1000"), tests);
     assertEquals(0, split.getJsonObject("evaluation").getString("hashTold").length());
   }
 

@@ -76,7 +76,7 @@ class StageTestTest {
           }
         };
 
-    new StageTest(new Doubling(0), line(0, peers), 1, MICRO_BATCHES, count -> {})
+    new StageTest(new Doubling(0), line(0, peers), 1, MICRO_BATCHES, 0, count -> {})
         .run(STEP, 20, samples);
 
     assertEquals(List.of(1, 2, 3, 4, 4, 4, 4, 4, 4, 4), ahead);
@@ -86,7 +86,7 @@ class StageTestTest {
   private StageTest test(int stage, Mailboxes through) {
     Peers peers = through.of(new PeerGroup(1, List.of(0, 1), stage));
     return new StageTest(
-        new Doubling(stage), line(stage, peers), 3, MICRO_BATCHES, went::addAndGet);
+        new Doubling(stage), line(stage, peers), 3, MICRO_BATCHES, 0, went::addAndGet);
   }
 
   private static Neighbours line(int stage, Peers peers) {
@@ -171,7 +171,7 @@ class StageTestTest {
     }
 
     @Override
-    public Score score(float[] input, int[] labels) {
+    public Score score(float[] input, int[] labels, int topK) {
       double sum = 0;
       for (float value : input) {
         sum += value;

@@ -1,27 +1,34 @@
 package io.vertigrad.verticles.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.verticles.fixture.PointsJob;
 import io.vertigrad.verticles.fixture.PointsProvider;
 import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointWritten;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertigrad.verticles.worker.WorkerVerticle;
 import io.vertx.core.Context;
 import io.vertx.core.Deployable;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.LongStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whole jobs in one JVM: coordinator, servers, workers and evaluator on a real, local bus. */
@@ -53,6 +60,104 @@ final class TrainingJobTest extends PointsJob {
     assertEquals(3 * 64 / (2 * 4), result.getLong("version"), result::encode);
     assertEquals(3 * 64, result.getLong("samples"));
     assertEquals(coordinateAfter(24), lossOf(result), 1e-4);
+  }
+
+  @Test
+  void shouldTellOfTheInitialParametersAndOfTheMostProbableClasses() {
+    job.put("evaluator", new JsonObject().put("topK", 1));
+    train(20, new JsonObject().put("name", "sync"));
+
+    JsonObject result = await(coordinator.result());
+    await(coordinator.stop("the test is over"));
+
+    Evaluated first =
+        events.stream()
+            .filter(Evaluated.class::isInstance)
+            .map(Evaluated.class::cast)
+            .findFirst()
+            .orElseThrow();
+    assertEquals(0, first.version());
+    assertEquals(0, first.loss(), "the quadratic model begins at 0");
+    assertEquals(1, first.topK());
+    assertEquals(100, first.topAccuracy());
+    assertEquals(100, result.getJsonObject("evaluation").getDouble("topAccuracy"));
+    assertEquals(100, last(WorkerProgress.class).accuracy(), "every label is 1");
+  }
+
+  @Test
+  void shouldRefuseAsManyMostProbableClassesAsThereAre() {
+    job.put("evaluator", new JsonObject().put("topK", 2));
+
+    IllegalStateException refused =
+        assertThrows(
+            IllegalStateException.class, () -> train(20, new JsonObject().put("name", "sync")));
+
+    assertTrue(refused.getMessage().contains("evaluator.topK is 2"), refused.getMessage());
+    assertTrue(refused.getMessage().contains("less than the 2 classes"), refused.getMessage());
+  }
+
+  @Test
+  void shouldTestEachVersionThatIsDueBeforeTrainingGoesOn() {
+    job.put("evaluator", new JsonObject().put("every", 5).put("blocking", true));
+    train(300, new JsonObject().put("name", "sync").put("reduction", "mean"));
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    List<Evaluated> tests = tests();
+    assertEquals(due(5, 300), tests.stream().map(Evaluated::version).toList());
+    tests.forEach(test -> assertEquals(coordinateAfter((int) test.version()), test.loss(), 1e-4));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"async, 1", "async, 2", "ssp, 2"})
+  void shouldTestEveryTenthUpdateOfManyBeforeTheNextIsApplied(String strategy, int servers) {
+    job.put("servers", new JsonObject().put("count", servers));
+    job.getJsonObject("exchange").put("partitionElements", 1).put("windowBytes", 4);
+    job.put("evaluator", new JsonObject().put("every", 10).put("blocking", true));
+    train(150, new JsonObject().put("name", strategy));
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(due(10, 300), tests().stream().map(Evaluated::version).toList());
+    assertEquals(300, result.getLong("version"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "async"})
+  @Tag("slow")
+  void shouldGoOnWithoutTestsWhenTheEvaluatorDiesThatTrainingWaitsFor(String strategy) {
+    job.put("evaluator", new JsonObject().put("every", 2).put("blocking", true));
+    train(3_000, new JsonObject().put("name", strategy));
+    Awaitility.await().until(() -> tests().size() > 10);
+
+    await(vertx.undeploy(evaluator));
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    EvaluationSkipped skipped = last(EvaluationSkipped.class);
+    assertEquals("no evaluator takes part", skipped.reason());
+    assertTrue(tests().get(tests().size() - 1).version() < skipped.version());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "async"})
+  @Tag("slow")
+  void shouldTestOnWhenAWorkerIsReplacedThatIsHeldForATest(String strategy) {
+    job.getJsonObject("exchange").put("partitionElements", 1);
+    job.put("evaluator", new JsonObject().put("every", 2).put("blocking", true));
+    train(2_000, new JsonObject().put("name", strategy));
+    Awaitility.await().until(() -> tests().size() > 10);
+
+    await(vertx.undeploy(workers.get(1)));
+    deploy(new WorkerVerticle());
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    int versions = strategy.equals("sync") ? 2_000 : 4_000;
+    assertEquals(due(2, versions).size(), tests().size());
+    assertTrue(events.stream().noneMatch(EvaluationSkipped.class::isInstance));
   }
 
   @Test
@@ -181,6 +286,20 @@ final class TrainingJobTest extends PointsJob {
     }
     deployEvaluatorAndWorkers(2);
     return server;
+  }
+
+  /** What was tested on a part of the test set after training had begun. */
+  private List<Evaluated> tests() {
+    return events.stream()
+        .filter(Evaluated.class::isInstance)
+        .map(Evaluated.class::cast)
+        .filter(test -> test.version() > 0 && !test.wholeTestSet())
+        .toList();
+  }
+
+  /** 1, 1 + every, 1 + 2 every and so on. */
+  private static List<Long> due(long every, long last) {
+    return LongStream.iterate(1, v -> v <= last, v -> v + every).boxed().toList();
   }
 
   private static void awaitLatch(CountDownLatch latch) {

@@ -45,6 +45,15 @@ public final class Kernels {
     Fusion.rectify(graph, scratch);
   }
 
+  /**
+   * How many samples the backward pass of an output layer last found classified correctly.
+   *
+   * @return -1 where it does not count them: a stock layer
+   */
+  public static int correct(Layer output) {
+    return output instanceof SoftmaxOutput counting ? counting.correct() : -1;
+  }
+
   private static Layer fast(Layer stock, boolean first, Scratch scratch) {
     if (!Nd4j.getEnvironment().isCPU()) {
       return stock;

@@ -8,6 +8,18 @@ final class Softmax {
   private Softmax() {}
 
   /**
+   * True when the class that {@code y} marks has the highest score {@code z + bias}; of equally
+   * high ones the first is the answer.
+   */
+  static boolean isRight(float[] z, float[] bias, float[] y) {
+    int best = 0;
+    for (int k = 1; k < z.length; k++) {
+      best = z[k] + bias[k] > z[best] + bias[best] ? k : best;
+    }
+    return y[best] != 0;
+  }
+
+  /**
    * Replaces scores by the gradient {@code p - y} of the loss {@code -sum(y log p)}, where {@code p
    * = softmax(z + bias)}, clipped away from 0 in the loss as DL4J does.
    *

@@ -18,14 +18,15 @@ import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
  * A dense layer with softmax and the negative log-likelihood of one-hot labels: gradient {@code p -
  * y}, loss {@code -sum(y log p)}, from one pass over the scores.
  *
- * <p>Keeps the loss that it met in the backward pass, where the stock layer would compute the whole
- * layer twice more.
+ * <p>Keeps the loss and the number of right answers that it met in the backward pass; for the loss
+ * the stock layer would compute the whole layer twice more.
  */
 final class SoftmaxOutput extends OutputLayer {
 
   private static final long serialVersionUID = 1L;
 
   private transient double loss = Double.NaN;
+  private transient int correct = -1;
 
   private SoftmaxOutput(Layer stock) {
     super(stock.conf(), DataType.FLOAT);
@@ -49,6 +50,7 @@ final class SoftmaxOutput extends OutputLayer {
   @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
     if (input.rank() != 2 || labels.rank() != 2 || maskArray != null) {
+      correct = -1;
       return super.backpropGradient(epsilon, memory);
     }
     INDArray x = NativeFloats.rows(input);
@@ -70,6 +72,11 @@ final class SoftmaxOutput extends OutputLayer {
     return new Pair<>(gradient, dx);
   }
 
+  /** Samples of the last backward pass that were classified correctly; -1 where it is unknown. */
+  int correct() {
+    return correct;
+  }
+
   /** Turns scores without bias into their gradient, in place, and sums up loss and bias. */
   private void toGradient(FloatBuffer scores, FloatBuffer targets, INDArray db) {
     int classes = (int) db.length();
@@ -79,9 +86,11 @@ final class SoftmaxOutput extends OutputLayer {
     float[] y = new float[classes];
     NativeFloats.of(getParam(DefaultParamInitializer.BIAS_KEY)).get(bias);
     loss = 0;
+    correct = 0;
     for (int first = 0; first < scores.capacity(); first += classes) {
       scores.get(first, z);
       targets.get(first, y);
+      correct += Softmax.isRight(z, bias, y) ? 1 : 0;
       loss += Softmax.toGradient(z, bias, y);
       for (int k = 0; k < classes; k++) {
         sums[k] += z[k];

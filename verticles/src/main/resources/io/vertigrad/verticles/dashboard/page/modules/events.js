@@ -19,13 +19,14 @@ const WORDS = {
     `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
   memberLeft: (e, run) => `${run.called(e)} left: ${e.reason}`,
   processRestarted: (e) => `${e.reason}; started again (restart ${e.restart} of at most ${e.limit})`,
+  evaluationSkipped: (e) => `training goes on without the test of update ${count(e.version)}: ${e.reason}`,
   updateRefused: (e) => `shard ${e.shard} rejected step ${e.step} of worker ${e.rank}: ${e.reason}`,
   checkpointWritten: (e, run) => `checkpoint of ${keeper(e.shard, run)} at update ${count(e.version)}, ${e.millis} ms`,
   checkpointFailed: (e, run) => `checkpoint of ${keeper(e.shard, run)} failed: ${e.reason}`,
 };
 
 const BAD = ['jobFailed', 'updateRefused', 'checkpointFailed'];
-const DOUBTFUL = ['memberSuspected', 'stallFound', 'processRestarted'];
+const DOUBTFUL = ['memberSuspected', 'evaluationSkipped', 'stallFound', 'processRestarted'];
 
 export class Events {
   constructor() {
