@@ -41,7 +41,8 @@ final class LiveLineTest {
     List<String> left = remaining();
     assertEquals(3, left.size(), left.toString());
     assertEquals("training: sync, 2 workers, 1 server, 1,960 parameters", left.get(0));
-    assertTrue(left.get(1).startsWith("100 % ") && left.get(1).contains("acc"), left.get(1));
+    assertTrue(
+        left.get(1).startsWith("100 % ") && left.get(1).contains("accuracy 90.0 %"), left.get(1));
     assertEquals("accuracy 90.00 % on the whole test set", left.get(2));
     assertTrue(left.stream().allMatch(line -> line.length() <= COLUMNS), left.toString());
   }
@@ -54,7 +55,7 @@ final class LiveLineTest {
   /** What a terminal shows in the end: each line as it was drawn last. */
   private List<String> remaining() {
     return Stream.of(printed.toString(StandardCharsets.UTF_8).split(System.lineSeparator()))
-        .map(line -> line.replaceFirst(".*\u001b\\[K", ""))
+        .map(line -> line.replaceFirst("(?s).*\u001b\\[K", ""))
         .toList();
   }
 }
