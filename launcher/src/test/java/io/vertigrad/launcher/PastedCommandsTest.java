@@ -38,7 +38,7 @@ final class PastedCommandsTest {
     typed.addAll(List.of("train", "conf/mnist-sync.json", "--data", data.toString()));
     typed.addAll(List.of("--steps", "3", "--workers", "1", "--set", "workers.batch=16"));
     typed.addAll(List.of("--set", "evaluator.count=0", "--set", "cluster.port=17851"));
-    typed.add("--no-dashboard");
+    typed.addAll(List.of("--set", "evaluator.blocking=false", "--no-dashboard"));
     List<String> first = new ArrayList<>(typed);
     first.addAll(1, List.of("--run-dir", folder.resolve("a run").toString()));
 

@@ -80,6 +80,7 @@ final class PlainLines implements Display {
 
   @Override
   public void close() {
+    printHeldBack();
     out.flush();
   }
 

@@ -50,6 +50,17 @@ final class PlainLinesTest {
   }
 
   @Test
+  void shouldPrintTheLastEvaluationOfARunThatFailed() {
+    hear(evaluated(10, false));
+    hear(evaluated(20, false));
+
+    lines.close();
+
+    assertEquals(2, printedLines().size());
+    assertTrue(printedLines().get(1).startsWith("version     20"), printedLines().toString());
+  }
+
+  @Test
   void shouldPrintEvaluationsAndProgressNoOftenerThanTheTimeTheyTell() {
     hear(new JobStarted(0, "sync", 2, 1, 1_960, 72_000, 72_000));
     for (int second = 1; second <= 7_200; second++) {
