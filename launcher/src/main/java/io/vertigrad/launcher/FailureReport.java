@@ -6,8 +6,10 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.launcher.deploy.JobFailedException;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.verticles.coordinator.JoinException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -29,9 +31,15 @@ final class FailureReport {
       List<String> nearest = unmatched.getSuggestions();
       line.append(nearest.isEmpty() ? "" : ", did you mean " + String.join(" or ", nearest) + "?");
     }
-    line.append("; see ").append(command.getCommandSpec().qualifiedName()).append(" --help");
+    line.append("; see ").append(help(command.getCommandSpec().qualifiedName()));
     command.getErr().println(line);
     return ExitStatus.BAD_INPUT;
+  }
+
+  private static ShellCommand help(String command) {
+    List<String> words = new ArrayList<>(List.of(command.split(" ")));
+    words.remove(0);
+    return new ShellCommand(words).with("--help");
   }
 
   static int failed(Exception error, CommandLine command, ParseResult result) {

@@ -1,5 +1,7 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.deploy.CoordinatorLostException;
@@ -70,10 +72,15 @@ final class NodeCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (withParent) {
+      TerminationSignals.leaveInterruptsToParent();
       ParentWatch.start();
     }
     JobConfig config = read();
     Role role = role(config);
+    DatasetProvider.check(
+        config.data(),
+        role == Role.EVALUATOR ? Split.TEST : Split.TRAIN,
+        NodeCommand.class.getClassLoader());
     while (true) {
       try (Participation participation = Participation.join(config, role)) {
         return participation.play() ? ExitStatus.OK : ExitStatus.JOB_FAILED;

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.EpochLog;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunProgress;
@@ -8,12 +9,15 @@ import io.vertigrad.launcher.run.RunRecorder;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 
 /**
  * Hears a job's events, folds them, records them and shows them, in the order they come.
@@ -29,6 +33,7 @@ final class RunMonitor implements AutoCloseable {
   private final Display display;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile Membership membership = Membership.NONE;
+  private final Promise<Void> ended = Promise.promise();
   private boolean closed;
 
   RunMonitor(JobConfig job, RunDirectory directory, Display display) {
@@ -51,6 +56,16 @@ final class RunMonitor implements AutoCloseable {
     return progress;
   }
 
+  /** Something about where the run stands, while events still come; from any thread. */
+  <T> T ask(Function<RunProgress, T> question) {
+    lock.lock();
+    try {
+      return question.apply(progress);
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Who takes part, as the coordinator said last. */
   Membership membership() {
     return membership;
@@ -59,6 +74,16 @@ final class RunMonitor implements AutoCloseable {
   /** Says something that is no event; from any thread. */
   void say(String line) {
     locked(() -> display.say(line));
+  }
+
+  /** Offers a command that may be pasted; from any thread. */
+  void offer(String label, ShellCommand command) {
+    locked(() -> display.offer(label, command.toString()));
+  }
+
+  /** Completes when the job's end was heard of: everything that came before it was, too. */
+  Future<Void> ended() {
+    return ended.future();
   }
 
   /** Takes an event that did not come over the bus. */
@@ -70,6 +95,9 @@ final class RunMonitor implements AutoCloseable {
           epochs.record(event);
           display.show(event, progress);
         });
+    if (event instanceof JobFinished) {
+      ended.tryComplete();
+    }
   }
 
   /** Stops recording; later events are not heard. */

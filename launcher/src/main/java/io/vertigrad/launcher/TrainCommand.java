@@ -1,5 +1,7 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.deploy.Crew;
 import io.vertigrad.launcher.job.InputException;
@@ -19,7 +21,9 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** {@code vertigrad train}: runs a whole job and waits for its end. */
 @Command(
@@ -36,6 +40,8 @@ final class TrainCommand implements Callable<Integer> {
 
   private static final long READ_SECONDS = 30;
   private static final ClassLoader LOADER = TrainCommand.class.getClassLoader();
+
+  @Spec private CommandSpec spec;
 
   @Mixin private JobOptions job;
 
@@ -96,6 +102,7 @@ final class TrainCommand implements Callable<Integer> {
     JobConfig asked = read().counted(LOADER);
     Crew crew = crew(asked);
     ClusterStart.check(asked.cluster());
+    checkData(asked, crew);
     RunDirectory directory =
         runDirectory == null
             ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
@@ -111,7 +118,21 @@ final class TrainCommand implements Callable<Integer> {
         StrategyProviders.configure(kept.strategy(), LOADER)
             .lastVersion(kept.steps(), kept.workers().count());
     ScheduleCheck.warnings(kept, updates).forEach(warning -> notes.add("warning: " + warning));
-    return new TrainingRun(kept, directory, display, notes).call(crew, processes, open);
+    NextCommand next = new NextCommand(arguments(), directory, open);
+    return new TrainingRun(kept, directory, display, notes, next).call(crew, processes, open);
+  }
+
+  /** As they were typed, from {@code train} on. */
+  private List<String> arguments() {
+    return spec.root().commandLine().getParseResult().originalArgs();
+  }
+
+  /** Finds what is missing before a folder is made or a process started. */
+  private static void checkData(JobConfig asked, Crew crew) {
+    if (crew.servers() + crew.workers() > 0) {
+      DatasetProvider.check(asked.data(), Split.TRAIN, LOADER);
+    }
+    DatasetProvider.check(asked.data(), Split.TEST, LOADER);
   }
 
   private Crew crew(JobConfig asked) {

@@ -8,12 +8,13 @@ import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.JobFailedException;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
-import io.vertigrad.launcher.deploy.RoleVerticles;
 import io.vertigrad.launcher.deploy.WaitingRoom;
 import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.run.FinalModel;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
+import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunSummary;
 import io.vertigrad.launcher.run.Versions;
 import io.vertigrad.launcher.terminal.Display;
@@ -27,9 +28,11 @@ import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,19 +42,24 @@ final class TrainingRun {
   private static final Logger LOG = LoggerFactory.getLogger(TrainingRun.class);
   private static final long START_SECONDS = 120;
   private static final long END_SECONDS = 300;
+  private static final long HEAR_SECONDS = 5;
   private static final long STOP_SECONDS = 15;
+  private static final long REST_SECONDS = 45;
+  private static final long TEST_SECONDS = 10;
   private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
 
   private final JobConfig job;
   private final RunDirectory directory;
   private final Display display;
   private final List<String> notes;
+  private final NextCommand next;
   private final RunMonitor monitor;
   private final TimelineRecorder timeline;
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
   private Vertx vertx;
   private boolean coordinating;
-  private volatile boolean interrupted;
+  private volatile boolean concluding;
+  private TerminationSignals signals;
   private String joinAddress;
   private Deployment deployment;
   private Optional<MetricsVerticle> metrics = Optional.empty();
@@ -60,9 +68,16 @@ final class TrainingRun {
    * A run that has not begun.
    *
    * @param notes what else is said at its start
+   * @param next what may be done after it
    */
-  TrainingRun(JobConfig job, RunDirectory directory, Display display, List<String> notes) {
+  TrainingRun(
+      JobConfig job,
+      RunDirectory directory,
+      Display display,
+      List<String> notes,
+      NextCommand next) {
     this.notes = notes;
+    this.next = next;
     this.job = job;
     this.directory = directory;
     this.display = display;
@@ -76,31 +91,44 @@ final class TrainingRun {
    * @param crew whom to start here
    */
   int call(Crew crew, boolean processes, boolean listen) {
-    directory.write(directory.job(), job.json());
+    directory.write(directory.job(), LocalSettings.removedFrom(job.json()));
     RunLog.appendTo(directory.log());
-    Thread hook = new Thread(this::interrupted, "stop-run");
-    Runtime.getRuntime().addShutdownHook(hook);
+    try (TerminationSignals watched = new TerminationSignals(this::signalled)) {
+      signals = watched;
+      return run(crew, processes, listen);
+    } finally {
+      stop("the run is over");
+    }
+  }
+
+  private int run(Crew crew, boolean processes, boolean listen) {
     try {
       start(crew, processes, listen);
-      JsonObject end = Await.result(ended(), FOREVER_SECONDS, "the job");
-      if (interrupted) {
-        return ExitStatus.JOB_FAILED;
+      finish(await(ended(), FOREVER_SECONDS, "the job"));
+      return Optional.ofNullable(signals.first().result()).orElse(ExitStatus.OK);
+    } catch (TerminationSignals.Received signal) {
+      LOG.info("interrupted: {}", signal.getMessage());
+      if (monitor.ask(TrainingRun::allStepsMade)) {
+        finish(Await.result(ended(), END_SECONDS, "the end of the job"));
+      } else {
+        endEarly();
       }
-      if (!end.getString("state").equals("finished")) {
-        throw new JobFailedException(end.getString("failure") + "; log: " + directory.log());
-      }
-      conclude();
-      return ExitStatus.OK;
-    } catch (RuntimeException e) {
-      if (interrupted) {
-        LOG.info("interrupted", e);
-        return ExitStatus.JOB_FAILED;
-      }
-      throw e;
-    } finally {
-      stop();
-      forget(hook);
+      return signal.status();
     }
+  }
+
+  /** Fails with {@link TerminationSignals.Received} as soon as a signal comes. */
+  private <T> T await(Future<T> future, long limitSeconds, String what) {
+    return Await.result(signals.orElse(future), limitSeconds, what);
+  }
+
+  private void finish(JsonObject end) {
+    concluding = true;
+    if (!end.getString("state").equals("finished")) {
+      throw new JobFailedException(end.getString("failure") + "; log: " + directory.log());
+    }
+    hearTheEnd(end);
+    conclude();
   }
 
   private void start(Crew crew, boolean processes, boolean listen) {
@@ -110,40 +138,48 @@ final class TrainingRun {
       showDashboard();
     }
     if (joinAddress != null) {
-      monitor.say(
-          "nodes may join: ./vertigrad node --role %s --join %s %s"
-              .formatted(RoleVerticles.name(job, Role.WORKER), joinAddress, directory.job()));
+      offerJoining(crew);
     }
     monitor.say(ResultText.opening(job, directory));
     notes.forEach(monitor::say);
-    Await.result(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
-    Await.result(timeline.listen(vertx, job), START_SECONDS, "the event bus");
+    await(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
+    await(timeline.listen(vertx, job), START_SECONDS, "the event bus");
     if (crew.workers() < job.workers().count()) {
       WaitingRoom waiting = new WaitingRoom(vertx, job, monitor::say);
-      Await.result(waiting.open(), START_SECONDS, "the event bus");
+      await(waiting.open(), START_SECONDS, "the event bus");
     }
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
-    Await.result(
-        vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
+    await(vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
     coordinating = true;
     deployment = processes ? processes(crew) : new EmbeddedDeployment(vertx, job, crew);
-    Await.result(deployment.start(), START_SECONDS, "starting the members");
+    await(deployment.start(), START_SECONDS, "starting the members");
+  }
+
+  private void offerJoining(Crew crew) {
+    boolean full = crew.workers() >= job.workers().places();
+    String label = full ? "a node may take the place of one that is lost" : "nodes may join";
+    monitor.offer(label, launch().byHand(Role.WORKER));
+    monitor.say(
+        "on another machine: copy %s there, and give --host and --data as they are there"
+            .formatted(directory.job()));
+  }
+
+  private NodeLaunch launch() {
+    return new NodeLaunch(job, directory, joinAddress, VertigradApplication.class.getName());
   }
 
   private void showDashboard() {
     String token = Dashboard.token();
     MetricsVerticle source = new MetricsVerticle(token, directory.path().toString());
     String url =
-        Await.result(Dashboard.start(vertx, job, source), START_SECONDS, "starting the dashboard");
+        await(Dashboard.start(vertx, job, source), START_SECONDS, "starting the dashboard");
     metrics = Optional.of(source);
     Dashboard.otherPort(job.dashboard().port(), url).ifPresent(monitor::say);
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
 
   private Deployment processes(Crew crew) {
-    NodeLaunch launch =
-        new NodeLaunch(job, directory, joinAddress, VertigradApplication.class.getName());
-    return new ProcessDeployment(vertx, crew, launch, coordinator, monitor::say);
+    return new ProcessDeployment(vertx, crew, launch(), coordinator, monitor::say, monitor::offer);
   }
 
   private void open(boolean clustered) {
@@ -152,7 +188,7 @@ final class TrainingRun {
       return;
     }
     ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
-    vertx = Await.result(start.start(), START_SECONDS, "starting the cluster");
+    vertx = await(start.start(), START_SECONDS, "starting the cluster");
     joinAddress = start.joinAddress();
     start.otherPort().ifPresent(monitor::say);
   }
@@ -169,6 +205,17 @@ final class TrainingRun {
     return outcome.future();
   }
 
+  /** The summary waits until everything was heard that was said before the end. */
+  private void hearTheEnd(JsonObject end) {
+    Await.farewell(monitor.ended(), HEAR_SECONDS, "hearing of the job's end on the event bus");
+    JsonArray silent = end.getJsonArray("silent", new JsonArray());
+    if (!silent.isEmpty()) {
+      monitor.say(
+          "%s did not tell the last counters: updates in summary.json may be too low"
+              .formatted(silent.stream().map(String::valueOf).collect(Collectors.joining(", "))));
+    }
+  }
+
   private void conclude() {
     Optional<Evaluated> tested = monitor.progress().wholeTestSet();
     Evaluated last =
@@ -180,30 +227,96 @@ final class TrainingRun {
     if (tested.map(found -> found.of(last.parametersHash())).filter(last::equals).isEmpty()) {
       monitor.hear(last);
     }
-    JsonObject summary = RunSummary.of(job, monitor.progress(), last, Versions.all());
+    JsonObject summary =
+        RunSummary.of(job, monitor.progress(), "finished", Optional.of(last), Versions.all());
     directory.write(directory.summary(), summary);
     Await.result(tellDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
     monitor.close();
     display.conclude(ResultText.closing(job, directory, summary), summary);
+    display.offer("next", next.afterTheEnd().toString());
   }
 
-  private void interrupted() {
-    interrupted = true;
-    monitor.say("interrupted: stopping; what was recorded is in " + directory.path());
-    stop();
+  /** On a signal's own thread. */
+  private void signalled() {
+    monitor.say(
+        concluding
+            ? "the job has ended, its model is being saved; Ctrl-C again ends at once"
+            : "interrupted: saving what there is; Ctrl-C again ends at once");
+  }
+
+  private static boolean allStepsMade(RunProgress progress) {
+    boolean last =
+        progress.started().filter(s -> progress.version() >= s.lastVersion()).isPresent();
+    return last || progress.ending().isPresent();
+  }
+
+  /** Saves checkpoints, model and summary of a job that is not at its end, each within a limit. */
+  private void endEarly() {
+    boolean begun = monitor.ask(progress -> progress.started().isPresent());
+    monitor.ask(
+        progress -> {
+          progress.stopClock();
+          return null;
+        });
+    JsonArray checkpoints = begun ? rest() : new JsonArray();
+    Optional<Evaluated> tested = begun ? saveUnfinished() : Optional.empty();
+    tested.ifPresent(monitor::hear);
+    if (vertx != null && coordinating) {
+      Await.farewell(coordinator.stop("interrupted"), STOP_SECONDS, "letting members go");
+    }
+    JsonObject summary =
+        monitor.ask(
+            progress -> RunSummary.of(job, progress, "interrupted", tested, Versions.all()));
+    if (!checkpoints.isEmpty()) {
+      summary.put("checkpoints", checkpoints);
+    }
+    directory.write(directory.summary(), summary);
+    Await.farewell(tellDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
+    stop("interrupted");
+    display.conclude(ResultText.closing(job, directory, summary), summary);
+    if (directory.hasModel()) {
+      display.offer(
+          "to train on from this model, with steps, schedule and optimizer anew",
+          next.goingOnFrom(directory.model()).toString());
+    }
+  }
+
+  /** Workers finish the step they are in, and checkpoints are written; the files. */
+  private JsonArray rest() {
+    try {
+      JsonObject rest = Await.result(coordinator.interrupt(), REST_SECONDS, "saving checkpoints");
+      rest.getJsonArray("busy")
+          .forEach(who -> monitor.say(who + " is still in a step: the model may mix versions"));
+      rest.getJsonArray("unsaved").forEach(why -> monitor.say("no checkpoint of " + why));
+      return rest.getJsonArray("checkpoints");
+    } catch (RuntimeException e) {
+      monitor.say("no checkpoint: " + e.getMessage());
+      return new JsonArray();
+    }
+  }
+
+  private Optional<Evaluated> saveUnfinished() {
+    FinalModel model = new FinalModel(vertx, job, monitor.membership());
+    try {
+      return Optional.of(
+          Await.result(
+              model.save(directory.model(), Optional.empty(), TEST_SECONDS),
+              REST_SECONDS,
+              "saving the model"));
+    } catch (RuntimeException e) {
+      monitor.say("no model: " + e.getMessage());
+      return Optional.empty();
+    }
   }
 
   /** Members leave, then processes end, then Vert.x closes; a second call does nothing. */
-  private synchronized void stop() {
+  private void stop(String why) {
     if (vertx == null) {
       return;
     }
     Vertx closing = vertx;
     vertx = null;
-    Future<Void> left =
-        coordinating
-            ? coordinator.stop(interrupted ? "interrupted" : "the run is over")
-            : Future.succeededFuture();
+    Future<Void> left = coordinating ? coordinator.stop(why) : Future.succeededFuture();
     Future<Void> stopped =
         left.eventually(() -> tellDashboard(Optional.empty()))
             .eventually(() -> deployment == null ? Future.succeededFuture() : deployment.stop())
@@ -217,13 +330,5 @@ final class TrainingRun {
   /** How the run ended, before its server goes. */
   private Future<Void> tellDashboard(Optional<JsonObject> summary) {
     return metrics.map(told -> told.conclude(summary)).orElseGet(Future::succeededFuture);
-  }
-
-  private static void forget(Thread hook) {
-    try {
-      Runtime.getRuntime().removeShutdownHook(hook);
-    } catch (IllegalStateException shuttingDown) {
-      // The hook is what called us.
-    }
   }
 }

@@ -21,14 +21,14 @@ import picocli.CommandLine.Spec;
     optionListHeading = "%nOptions:%n",
     footerHeading = "%nTry:%n",
     footer = {
-      "  vertigrad train                              trains on generated digits, in seconds",
-      "  vertigrad train conf/mnist-async.json --data DIR",
-      "  vertigrad train --processes                  every role in its own JVM",
-      "  vertigrad replay runs/<time>-<job>           shows a run again in the browser",
-      "  vertigrad compare runs/<one> runs/<other>    finished runs side by side; --serve draws",
-      "  vertigrad doctor                             checks this machine",
+      "  ${sys:vertigrad.command:-./vertigrad} train                              trains on generated digits, in seconds",
+      "  ${sys:vertigrad.command:-./vertigrad} train conf/mnist-async.json --data DIR",
+      "  ${sys:vertigrad.command:-./vertigrad} train --processes                  every role in its own JVM",
+      "  ${sys:vertigrad.command:-./vertigrad} replay runs/<time>-<job>           shows a run again in the browser",
+      "  ${sys:vertigrad.command:-./vertigrad} compare runs/<one> runs/<other>    finished runs side by side; --serve draws",
+      "  ${sys:vertigrad.command:-./vertigrad} doctor                             checks this machine",
       "",
-      "Exit codes: 0 all went well, 1 the job failed, 2 the input was wrong."
+      "Exit codes: 0 all went well, 1 the job failed, 2 the input was wrong, 130 interrupted."
     },
     subcommands = {
       TrainCommand.class,

@@ -32,20 +32,21 @@ class OutsideWorkersTest {
             () -> train("--workers-here", "0", "--set", "cluster.port=17811"));
     Awaitility.await().atMost(LIMIT).until(() -> job.isDone() || events().contains("server"));
 
-    int joined =
-        VertigradCommand.execute(
-            "node",
-            "--role",
-            "worker",
-            "--join",
-            "127.0.0.1:17811",
-            folder.resolve("run/job.json").toString());
+    String[] node = {
+      "node",
+      "--role",
+      "worker",
+      "--join",
+      "127.0.0.1:17811",
+      folder.resolve("run/job.json").toString()
+    };
+    int joined = VertigradCommand.execute(node);
     CommandRun ended = job.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
 
     assertEquals(0, ended.exit(), ended.err());
     assertEquals(0, joined);
     String out = ended.out();
-    assertTrue(out.contains("--join 127.0.0.1:17811 "), out);
+    assertEquals(List.of(node), PastedCommand.after("nodes may join:", out).words());
     assertTrue(out.contains("waiting up to 60 s (workers.waitSeconds) for worker 0\n"), out);
     assertTrue(out.matches("(?s).*worker 0 joined from 127.0.0.1 pid \\d+\n.*"), out);
   }

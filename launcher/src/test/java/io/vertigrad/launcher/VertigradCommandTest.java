@@ -36,7 +36,7 @@ class VertigradCommandTest {
   void shouldSuggestOptionWhenItIsMisspelt() {
     assertRefused(
         "vertigrad: Unknown option: '--stpes', did you mean --steps?;"
-            + " see vertigrad train --help",
+            + " see ./vertigrad train --help",
         "train",
         "--stpes");
   }
@@ -45,7 +45,7 @@ class VertigradCommandTest {
   void shouldSuggestCommandWhenItIsMisspelt() {
     assertRefused(
         "vertigrad: Unmatched argument at index 0: 'trian', did you mean train?;"
-            + " see vertigrad --help",
+            + " see ./vertigrad --help",
         "trian");
   }
 
@@ -53,7 +53,7 @@ class VertigradCommandTest {
   void shouldExpectANumberWhenStepsIsNone() {
     assertRefused(
         "vertigrad: Invalid value for option '--steps': 'many' is not a long;"
-            + " see vertigrad train --help",
+            + " see ./vertigrad train --help",
         "train",
         "--steps",
         "many");
@@ -63,7 +63,7 @@ class VertigradCommandTest {
   void shouldNameMissingOptionsWhenNodeGetsNone() {
     assertRefused(
         "vertigrad: Missing required options: '--role=ROLE', '--join=HOST[:PORT]';"
-            + " see vertigrad node --help",
+            + " see ./vertigrad node --help",
         "node");
   }
 
@@ -82,7 +82,7 @@ class VertigradCommandTest {
   void shouldSayWhereToStartWhenNobodyIsThereToJoin() {
     assertRefused(
         "vertigrad: nothing answers at 127.0.0.1:1; start the job there first, with ./vertigrad"
-            + " train --listen FILE",
+            + " train --listen",
         "node",
         "--role",
         "worker",

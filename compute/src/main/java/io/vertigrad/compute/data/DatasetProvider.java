@@ -23,6 +23,14 @@ public interface DatasetProvider {
   Dataset open(DataConfig config, Split split);
 
   /**
+   * Checks that a split's files are there, without reading them, so that a mistake is found before
+   * anything else begins. A data set that may be downloaded, or has no files, is not checked.
+   *
+   * @throws DataException as {@link #open} does
+   */
+  default void check(DataConfig config, Split split) {}
+
+  /**
    * How many samples a split has; opens it unless a provider knows it without.
    *
    * @throws DataException as {@link #open} does
@@ -41,6 +49,11 @@ public interface DatasetProvider {
   /** The split of the data set that {@code config} names; one copy is shared by all of this JVM. */
   static Dataset open(DataConfig config, Split split, ClassLoader loader) {
     return OpenDatasets.SHARED.open(config, split, loader, () -> load(config, split, loader));
+  }
+
+  /** Checks that the files of the data set that {@code config} names are there. */
+  static void check(DataConfig config, Split split, ClassLoader loader) {
+    find(config.name(), loader).check(config, split);
   }
 
   /** How many samples the split has of the data set that {@code config} names. */

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.cluster;
 
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.verticles.job.ClusterConfig;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -46,8 +47,9 @@ public record JoinAddress(String host, int port) {
     Optional<JoinAddress> first = members.stream().filter(JoinAddress::answers).findFirst();
     if (!members.isEmpty() && first.isEmpty()) {
       throw new InputException(
-          "nothing answers at %s; start the job there first, with ./vertigrad train --listen FILE"
-              .formatted(String.join(", ", config.members())));
+          "nothing answers at %s; start the job there first, with %s"
+              .formatted(
+                  String.join(", ", config.members()), ShellCommand.of("train", "--listen")));
     }
     return first;
   }

@@ -1,9 +1,12 @@
 package io.vertigrad.launcher.deploy;
 
+import io.vertigrad.launcher.job.LocalSettings;
+import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.job.JobConfig;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -19,22 +22,22 @@ public record NodeLaunch(
 
   /** Starts one, with its output in a log of its own for each time it is started again. */
   ChildProcess start(Role role, String name, int restarts) throws IOException {
-    List<String> arguments =
-        List.of(
-            "node",
-            ChildProcess.WITH_PARENT,
-            "--role",
-            RoleVerticles.name(job, role),
-            "--join",
-            joinAddress,
-            directory.job().toString());
+    List<String> arguments = new ArrayList<>(byHand(role).words());
+    arguments.add(1, ChildProcess.WITH_PARENT);
     String log = restarts == 0 ? name : name + "-restart-" + restarts;
     return ChildProcess.start(name, directory.log(log), mainClass, arguments);
   }
 
-  /** What a person types to start one. */
-  String byHand(Role role) {
-    return "./vertigrad node --role %s --join %s %s"
-        .formatted(RoleVerticles.name(job, role), joinAddress, directory.job());
+  /** What a person types to start one, on this machine and in this folder. */
+  public ShellCommand byHand(Role role) {
+    List<String> words = new ArrayList<>();
+    words.addAll(List.of("node", "--role", RoleVerticles.name(job, role), "--join", joinAddress));
+    words.addAll(LocalSettings.options(job, keepsCheckpoints(role)));
+    words.add(directory.job().toString());
+    return new ShellCommand(words);
+  }
+
+  private boolean keepsCheckpoints(Role role) {
+    return role == Role.SERVER || role == Role.WORKER && job.pipeline().isPresent();
   }
 }

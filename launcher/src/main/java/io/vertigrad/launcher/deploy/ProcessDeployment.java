@@ -2,6 +2,7 @@ package io.vertigrad.launcher.deploy;
 
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
 import io.vertigrad.verticles.coordinator.Role;
 import io.vertigrad.verticles.metrics.EventPublisher;
@@ -14,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,6 +40,7 @@ public final class ProcessDeployment implements Deployment {
   private final NodeLaunch launch;
   private final CoordinatorVerticle coordinator;
   private final Consumer<String> report;
+  private final BiConsumer<String, ShellCommand> offer;
   private final EventPublisher events;
   private final Restarts restarts;
   private final List<ChildProcess> children = new ArrayList<>();
@@ -51,18 +54,21 @@ public final class ProcessDeployment implements Deployment {
    * @param launch how
    * @param coordinator is told who died, and knows when the job is over
    * @param report takes a line about a member that died and is not started again
+   * @param offer takes a label and the command that replaces such a member
    */
   public ProcessDeployment(
       Vertx vertx,
       Crew crew,
       NodeLaunch launch,
       CoordinatorVerticle coordinator,
-      Consumer<String> report) {
+      Consumer<String> report,
+      BiConsumer<String, ShellCommand> offer) {
     this.vertx = vertx;
     this.crew = crew;
     this.launch = launch;
     this.coordinator = coordinator;
     this.report = report;
+    this.offer = offer;
     events = new EventPublisher(vertx, launch.job().addresses());
     restarts = new Restarts(launch.job());
   }
@@ -142,7 +148,7 @@ public final class ProcessDeployment implements Deployment {
       report.accept(
           "%s; it was started again %d times before (cluster.restarts)"
               .formatted(child.ending(), restarts.limit()));
-      report.accept("replace it with: " + launch.byHand(role));
+      offer.accept("replace it with", launch.byHand(role));
       return;
     }
     try {

@@ -3,6 +3,7 @@ package io.vertigrad.launcher.doctor;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.JobRequest;
+import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
@@ -52,7 +53,7 @@ public final class DoctorCommand implements Callable<Integer> {
       }
     }
     out.println();
-    out.println(verdict(worst));
+    out.println(verdict(worst, next()));
     out.flush();
     return worst == Finding.Level.FAIL ? ExitStatus.JOB_FAILED : ExitStatus.OK;
   }
@@ -69,10 +70,17 @@ public final class DoctorCommand implements Callable<Integer> {
         new DiskCheck());
   }
 
-  private static String verdict(Finding.Level worst) {
+  /** Trains what was looked at. */
+  private ShellCommand next() {
+    ShellCommand train = ShellCommand.of("train");
+    train = file == null ? train : train.with(file);
+    return data == null ? train : train.with("--data", data);
+  }
+
+  private static String verdict(Finding.Level worst, ShellCommand next) {
     return switch (worst) {
-      case OK -> "All is well. Next: ./vertigrad train";
-      case WARN -> "It will run, with the drawbacks above. Next: ./vertigrad train";
+      case OK -> "All is well. Next: " + next;
+      case WARN -> "It will run, with the drawbacks above. Next: " + next;
       case FAIL -> "It will not run before the FAIL lines are seen to.";
     };
   }

@@ -34,6 +34,13 @@ public record Assignment(String path, Object value) {
   }
 
   /**
+   * What follows {@code --set} to give a key this text, also where it looks like a JSON literal.
+   */
+  public static String words(String path, String text) {
+    return path + "=" + (isPlain(text) ? text : Json.encode(text));
+  }
+
+  /**
    * Writes the value into a job, creating the sections on the way; {@code null} removes the key.
    *
    * @throws InputException when a key on the way holds something that is not a section
@@ -65,6 +72,14 @@ public record Assignment(String path, Object value) {
     throw new InputException(
         "--set %s: \"%s\" is %s in the job file, expected a section { ... }"
             .formatted(path, key, Json.encode(found)));
+  }
+
+  private static boolean isPlain(String text) {
+    try {
+      return text.equals(literal(text, text));
+    } catch (InputException startsLikeJson) {
+      return false;
+    }
   }
 
   private static Object literal(String text, String value) {

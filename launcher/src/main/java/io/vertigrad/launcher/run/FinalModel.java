@@ -25,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 
 /**
  * The trained network: read from the servers or workers at the end, saved, and tested if nobody
@@ -52,10 +53,22 @@ public final class FinalModel {
    * @return how the saved model does on the whole test set
    */
   public Future<Evaluated> save(Path file, Optional<Evaluated> tested) {
-    return vertx.executeBlocking(() -> pullAndSave(file, tested), false);
+    return save(file, tested, Long.MAX_VALUE);
   }
 
-  private Evaluated pullAndSave(Path file, Optional<Evaluated> tested) throws IOException {
+  /**
+   * Saves the parameters there are.
+   *
+   * @param tested as above
+   * @param limitSeconds how long the saved model is tested at most
+   * @return how it does on the whole test set, or on as many samples as could be tested
+   */
+  public Future<Evaluated> save(Path file, Optional<Evaluated> tested, long limitSeconds) {
+    return vertx.executeBlocking(() -> pullAndSave(file, tested, limitSeconds), false);
+  }
+
+  private Evaluated pullAndSave(Path file, Optional<Evaluated> tested, long limitSeconds)
+      throws IOException {
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, getClass().getClassLoader());
     ModelConfig config = job.modelOn(test);
     try (Model model = Engine.named(job.engine()).model(config)) {
@@ -64,7 +77,7 @@ public final class FinalModel {
       return tested
           .filter(found -> isOf(snapshot, found))
           .map(found -> found.of(snapshot.hash()))
-          .orElseGet(() -> test(model, test, snapshot, job.evaluator().topK()));
+          .orElseGet(() -> test(model, test, snapshot, job.evaluator().topK(), limitSeconds));
     }
   }
 
@@ -100,11 +113,17 @@ public final class FinalModel {
     return reader.source().pull();
   }
 
-  private static Evaluated test(Model model, Dataset test, ParameterSnapshot snapshot, int topK) {
+  private static Evaluated test(
+      Model model, Dataset test, ParameterSnapshot snapshot, int topK, long limitSeconds) {
+    long begun = System.nanoTime();
     Score score = Score.NONE;
     for (Batch batch : SequentialBatches.all(test, BATCH)) {
       score = score.plus(model.score(batch, topK));
+      if (TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begun) >= limitSeconds) {
+        break;
+      }
     }
-    return Evaluated.of(snapshot.lowestVersion(), score, topK, true, snapshot.hash());
+    boolean whole = score.samples() == test.size();
+    return Evaluated.of(snapshot.lowestVersion(), score, topK, whole, snapshot.hash());
   }
 }

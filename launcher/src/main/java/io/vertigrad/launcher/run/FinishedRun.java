@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 
-/** A run that came to its end, as its folder tells it. */
+/** A run that came to its end, or was interrupted, as its folder tells it. */
 public final class FinishedRun {
 
   private final Path folder;

@@ -49,7 +49,10 @@ public record RunDirectory(Path path) {
     return create(path);
   }
 
-  /** The job as it is run, with every change of the command line. */
+  /**
+   * The job as it is run, with every change of the command line, but without paths and addresses
+   * that mean something on this machine alone.
+   */
   public Path job() {
     return path.resolve("job.json");
   }
@@ -77,6 +80,11 @@ public record RunDirectory(Path path) {
   /** The trained network, as its engine saves it. */
   public Path model() {
     return path.resolve("model.zip");
+  }
+
+  /** True when it is there. */
+  public boolean hasModel() {
+    return Files.exists(model());
   }
 
   /** The full log of this JVM. */

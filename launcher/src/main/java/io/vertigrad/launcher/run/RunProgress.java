@@ -3,17 +3,21 @@ package io.vertigrad.launcher.run;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStopped;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
@@ -24,8 +28,12 @@ public final class RunProgress {
 
   private static final double NANOS = 1e9;
 
+  /** Reason with which a worker leaves that has seen the last version. */
+  private static final String FINISHED = "finished";
+
   private final LongSupplier nanoClock;
   private final Map<String, WorkerProgress> workers = new TreeMap<>();
+  private final Set<String> gone = new HashSet<>();
   private final Map<String, ServerProgress> servers = new TreeMap<>();
   private final ReplicasProgress replicas = new ReplicasProgress();
   private final Pace pace = new Pace();
@@ -36,6 +44,7 @@ public final class RunProgress {
   private Evaluated wholeTestSet;
   private long startedNanos;
   private long endedNanos;
+  private boolean stopped;
   private long progressNanos;
   private boolean paused;
   private long pausedAtNanos;
@@ -63,12 +72,15 @@ public final class RunProgress {
       started = start;
       startedNanos = now();
     } else if (event instanceof MemberLeft left && left.role().equals("worker")) {
-      endedNanos = now();
+      gone.add(left.rank() + "." + left.incarnation());
+      endedNanos = left.reason().equals(FINISHED) ? now() : endedNanos;
     } else if (event instanceof JobEnding end && ending == null) {
       ending = end;
     } else if (event instanceof JobFinished finish && finished == null) {
       finished = finish;
-      endedNanos = endedNanos == 0 ? progressNanos : endedNanos;
+      endedNanos = endedNanos == 0 ? Math.max(startedNanos, progressNanos) : endedNanos;
+    } else if (event instanceof JobStopped || event instanceof JobFailed) {
+      stopped = true;
     } else if (event instanceof JobPaused && !paused) {
       pausedAtNanos = now();
       paused = true;
@@ -112,6 +124,29 @@ public final class RunProgress {
     return finished == null ? seen : Math.max(seen, finished.version());
   }
 
+  /**
+   * Steps of the job so far, out of {@link JobStarted#steps()}; it never falls, whichever worker
+   * spoke last. Where each worker's step is a version of its own, as many of them are one step.
+   */
+  public long step() {
+    if (started == null || started.lastVersion() == 0) {
+      return 0;
+    }
+    double share = (double) Math.min(version(), started.lastVersion()) / started.lastVersion();
+    return Math.round(share * started.steps());
+  }
+
+  /** The job is about to be ended: what comes from now on is no training. */
+  public void stopClock() {
+    endedNanos = endedNanos == 0 ? now() : endedNanos;
+    stopped = true;
+  }
+
+  /** True when the job was stopped, or failed: its members leave because of that. */
+  public boolean stopped() {
+    return stopped;
+  }
+
   /** Epoch of the worker that is furthest. */
   public int epoch() {
     return workers.values().stream().mapToInt(WorkerProgress::epoch).max().orElse(0);
@@ -127,12 +162,16 @@ public final class RunProgress {
     return paused;
   }
 
-  /** Seconds from the start to now, or until the last worker left a finished job, less pauses. */
+  /**
+   * Seconds from the start to now, or to {@link #stopClock()}, or until the last worker left a
+   * finished job, less pauses.
+   */
   public double seconds() {
     if (started == null) {
       return 0;
     }
-    return ((finished == null ? now() : endedNanos) - startedNanos) / NANOS;
+    boolean running = finished == null && !(stopped && endedNanos != 0);
+    return ((running ? now() : endedNanos) - startedNanos) / NANOS;
   }
 
   /**
@@ -140,7 +179,7 @@ public final class RunProgress {
    * the end.
    */
   public OptionalDouble secondsLeft() {
-    return started == null || endedNanos != 0 || paused
+    return started == null || endedNanos != 0 || stopped || paused
         ? OptionalDouble.empty()
         : pace.secondsTo(started.lastVersion(), now());
   }
@@ -149,9 +188,12 @@ public final class RunProgress {
     return seconds() == 0 ? 0 : samples() / seconds();
   }
 
-  /** Mean of the workers' latest training losses; NaN before the first. */
+  /** Mean of the latest training losses of the workers that are there; NaN before the first. */
   public double trainingLoss() {
-    return workers.values().stream()
+    boolean nobody = gone.containsAll(workers.keySet());
+    return workers.entrySet().stream()
+        .filter(worker -> nobody || !gone.contains(worker.getKey()))
+        .map(Map.Entry::getValue)
         .filter(worker -> worker.samples() > 0)
         .mapToDouble(WorkerProgress::loss)
         .average()

@@ -9,6 +9,7 @@ import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
+import java.util.Optional;
 
 /** What came out of a run, as {@code summary.json}. */
 public final class RunSummary {
@@ -20,19 +21,22 @@ public final class RunSummary {
    *
    * @param job what was asked for
    * @param progress every event of the run, folded
-   * @param tested the final parameters on the whole test set
+   * @param state {@code finished} or {@code interrupted}
+   * @param tested the final parameters on the whole test set; of an interrupted run on a part of
+   *     it, or empty
    * @param versions of everything that took part
    */
   public static JsonObject of(
-      JobConfig job, RunProgress progress, Evaluated tested, Map<String, String> versions) {
+      JobConfig job,
+      RunProgress progress,
+      String state,
+      Optional<Evaluated> tested,
+      Map<String, String> versions) {
     JsonObject staleness = new JsonObject();
     progress.staleness().forEach((age, count) -> staleness.put(String.valueOf(age), count));
     JsonObject versionsJson = new JsonObject();
     versions.forEach(versionsJson::put);
     JsonObject summary = new JsonObject();
-    if (tested.topK() > 0) {
-      summary.put("topK", tested.topK()).put("topAccuracy", tested.topAccuracy());
-    }
     putKnown(summary, "trainingLoss", progress.trainingLoss());
     putKnown(summary, "trainingAccuracy", progress.trainingAccuracy());
     if (progress.replicas().present()) {
@@ -42,14 +46,16 @@ public final class RunSummary {
     if (job.length().unit() == Unit.EPOCHS) {
       summary.put("epochs", job.length().amount());
     }
+    tested.ifPresent(found -> put(summary, found));
     return summary
+        .put("state", state)
         .put("job", job.addresses().job())
         .put("strategy", job.strategy().name())
         .put("workers", job.workers().count())
         .put("servers", progress.started().map(JobStarted::servers).orElse(0))
         .put("steps", job.steps())
         .put("seed", job.seed())
-        .put("version", tested.version())
+        .put("version", tested.map(Evaluated::version).orElseGet(progress::version))
         .put("samples", progress.samples())
         .put("seconds", progress.seconds())
         .put("samplesPerSecond", progress.samplesPerSecond())
@@ -58,10 +64,6 @@ public final class RunSummary {
         .put("secondsWaitingForData", progress.ofWorkers(WorkerProgress::secondsWaitingForData))
         .put("staleness", staleness)
         .put("meanStaleness", progress.meanStaleness())
-        .put("accuracy", tested.accuracy())
-        .put("loss", tested.loss())
-        .put("testSamples", tested.samples())
-        .put("parametersHash", tested.parametersHash())
         .put("updates", updates(progress))
         .put("bytesSent", (long) progress.ofWorkers(WorkerProgress::bytesSent))
         .put("bytesSaved", (long) progress.ofWorkers(WorkerProgress::bytesSaved))
@@ -69,6 +71,18 @@ public final class RunSummary {
         .put("bytesReceived", (long) progress.ofWorkers(WorkerProgress::bytesReceived))
         .put("gitRevision", Versions.gitRevision())
         .put("versions", versionsJson);
+  }
+
+  private static void put(JsonObject summary, Evaluated tested) {
+    summary
+        .put("accuracy", tested.accuracy())
+        .put("loss", tested.loss())
+        .put("testSamples", tested.samples())
+        .put("wholeTestSet", tested.wholeTestSet())
+        .put("parametersHash", tested.parametersHash());
+    if (tested.topK() > 0) {
+      summary.put("topK", tested.topK()).put("topAccuracy", tested.topAccuracy());
+    }
   }
 
   private static JsonObject stopped(JobEnding ending) {

@@ -16,6 +16,7 @@ public final class ComparisonTable {
   private static final int COUNTS = 8;
   private static final double MIB = 1 << 20;
   private static final String NOTHING = "-";
+  private static final String FINISHED = "finished";
 
   private final List<FinishedRun> runs;
   private final List<List<String>> summaries = new ArrayList<>();
@@ -52,6 +53,9 @@ public final class ComparisonTable {
     for (String key : new String[] {"strategy", "workers", "servers", "steps", "encoding"}) {
       summaries.add(row(key, run -> String.valueOf(run.summary().getValue(key, NOTHING))));
     }
+    if (runs.stream().anyMatch(run -> !state(run).equals(FINISHED))) {
+      summaries.add(row("state", ComparisonTable::state));
+    }
     number("samples/s", "%,.0f", "samplesPerSecond", 1);
     number("accuracy, %", "%.2f", "accuracy", 1);
     number("loss", "%.4f", "loss", 1);
@@ -62,6 +66,11 @@ public final class ComparisonTable {
     share("  computing, %", "secondsComputing");
     share("  exchanging, %", "secondsExchanging");
     share("  waiting, %", "secondsWaitingForData");
+  }
+
+  /** Runs of before there was a state have come to their end. */
+  private static String state(FinishedRun run) {
+    return run.summary().getString("state", FINISHED);
   }
 
   private void test() {

@@ -6,12 +6,20 @@ import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintStream;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /** Where a person, or a program, follows a run; called from one thread at a time. */
 public interface Display extends AutoCloseable {
 
   /** Something about the run that is no event of it. */
   void say(String line);
+
+  /**
+   * A command that the person may paste, as it is.
+   *
+   * @param label what it is for
+   */
+  void offer(String label, String command);
 
   /** An event, and where the run stands with it. */
   void show(TrainingEvent event, RunProgress progress);
@@ -27,9 +35,15 @@ public interface Display extends AutoCloseable {
     return switch (style) {
       case JSON -> new JsonLines(out);
       case QUIET -> new ResultOnly(out);
-      case PLAIN -> new PlainLines(out, job);
-      case LIVE -> new LiveLine(out, job);
+      case PLAIN ->
+          new PlainLines(out, job, () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
+      case LIVE -> live(out, job);
     };
+  }
+
+  private static Display live(PrintStream out, JobConfig job) {
+    TerminalWidth width = new TerminalWidth();
+    return new LiveLine(new TerminalLine(out, width, width::close), job);
   }
 
   /** Kinds of display. */

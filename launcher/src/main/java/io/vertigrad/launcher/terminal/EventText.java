@@ -14,7 +14,6 @@ import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
 import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
 import io.vertigrad.verticles.metrics.TrainingEvent.ProcessRestarted;
-import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.verticles.metrics.TrainingEvent.StallFound;
 import io.vertigrad.verticles.metrics.TrainingEvent.UpdateRefused;
 import java.util.Locale;
@@ -71,24 +70,14 @@ final class EventText {
     return trouble(event, job);
   }
 
+  /** The same, unless nobody needs it: that members leave a job which was stopped is no news. */
+  static Optional<String> of(TrainingEvent event, RunProgress progress, JobConfig job) {
+    return event instanceof MemberLeft && progress.stopped() ? Optional.empty() : of(event, job);
+  }
+
   /** Where the run stands, without the step. */
   static String progress(RunProgress progress) {
-    StringBuilder text = new StringBuilder();
-    text.append(progress.paused() ? "paused, " : "");
-    progress.secondsLeft().ifPresent(left -> text.append(duration(left)).append(" left, "));
-    text.append(format("epoch %d, %,.0f samples/s", progress.epoch(), progress.samplesPerSecond()));
-    if (!Double.isNaN(progress.trainingLoss())) {
-      text.append(format(", loss %.3f", progress.trainingLoss()));
-    }
-    progress
-        .evaluated()
-        .ifPresent(tested -> text.append(format(", accuracy %.1f %%", tested.accuracy())));
-    Optional<ReplicasAveraged> averaged = progress.replicas().averaged();
-    return progress.replicas().present()
-        ? text.append(
-                format(", consensus %.2g", averaged.map(a -> a.consensusDistance()).orElse(0.0)))
-            .toString()
-        : text.append(format(", staleness %.1f", progress.meanStaleness())).toString();
+    return ProgressLine.of(progress).words();
   }
 
   /** {@code 0:07}, {@code 12:34} or {@code 1:02:03}. */
@@ -151,7 +140,8 @@ final class EventText {
     return job.pipeline().map(stages -> stages.name(shard)).orElse("shard " + shard);
   }
 
-  private static String evaluated(Evaluated tested) {
+  /** A test's outcome. */
+  static String evaluated(Evaluated tested) {
     return format(
         "version %,6d  accuracy %6.2f %%%s  loss %.4f  (%,d test samples%s)",
         tested.version(),

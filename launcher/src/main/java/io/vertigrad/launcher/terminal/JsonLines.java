@@ -19,6 +19,9 @@ final class JsonLines implements Display {
   public void say(String line) {}
 
   @Override
+  public void offer(String label, String command) {}
+
+  @Override
   public void show(TrainingEvent event, RunProgress progress) {
     out.println(event.toJson().encode());
   }

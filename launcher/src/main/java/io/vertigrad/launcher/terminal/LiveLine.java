@@ -3,32 +3,33 @@ package io.vertigrad.launcher.terminal;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
-import java.io.PrintStream;
 import java.util.List;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
-import me.tongfei.progressbar.ProgressBarStyle;
 
-/** One line that moves at the bottom of a terminal, and the lines that scroll away above it. */
+/**
+ * One line that moves at the bottom of a terminal, and the lines that scroll away above it. What
+ * evaluations find is shown in the line that moves.
+ */
 final class LiveLine implements Display {
 
   private static final int REFRESH_MILLIS = 200;
 
   private final TerminalLine line;
   private final JobConfig job;
-  private final long steps;
+  private volatile ProgressLine now = new ProgressLine(0, 0, List.of());
   private ProgressBar bar;
 
-  LiveLine(PrintStream out, JobConfig job) {
-    this.line = new TerminalLine(out);
+  LiveLine(TerminalLine line, JobConfig job) {
+    this.line = line;
     this.job = job;
-    this.steps = job.steps();
   }
 
   @Override
@@ -37,17 +38,25 @@ final class LiveLine implements Display {
   }
 
   @Override
+  public void offer(String label, String command) {
+    line.above(label, command);
+  }
+
+  @Override
   public void show(TrainingEvent event, RunProgress progress) {
-    EventText.of(event, job).ifPresent(line::above);
+    if (!(event instanceof Evaluated)) {
+      EventText.of(event, progress, job).ifPresent(line::above);
+    }
     if (event instanceof JobStarted && bar == null) {
+      now = ProgressLine.of(progress);
       bar = open();
-    } else if (event instanceof WorkerProgress worker && bar != null) {
-      bar.stepTo(Math.max(bar.getCurrent(), Math.min(steps, worker.step())));
-      bar.setExtraMessage(" " + EventText.progress(progress));
-    } else if ((event instanceof JobPaused || event instanceof JobResumed) && bar != null) {
-      bar.setExtraMessage(" " + EventText.progress(progress));
-    } else if (event instanceof JobFinished && bar != null) {
-      bar.stepTo(steps);
+    } else if (event instanceof WorkerProgress
+        || event instanceof Evaluated
+        || event instanceof JobPaused
+        || event instanceof JobResumed) {
+      now = ProgressLine.of(progress);
+    } else if (event instanceof JobFinished) {
+      now = ProgressLine.of(progress);
       shut();
     }
   }
@@ -61,14 +70,16 @@ final class LiveLine implements Display {
   @Override
   public void close() {
     shut();
+    line.leave();
   }
 
+  /** The library draws in its own time; what it draws is the newest line. */
   private ProgressBar open() {
     return new ProgressBarBuilder()
-        .setTaskName(job.addresses().job())
-        .setInitialMax(steps)
-        .setStyle(ProgressBarStyle.UNICODE_BLOCK)
+        .setInitialMax(Math.max(1, now.steps()))
+        .setRenderer((state, room) -> now.fitted(room + 1))
         .setUpdateIntervalMillis(REFRESH_MILLIS)
+        .continuousUpdate()
         .setConsumer(line)
         .hideEta()
         .build();

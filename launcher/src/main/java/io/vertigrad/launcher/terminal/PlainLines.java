@@ -3,23 +3,44 @@ package io.vertigrad.launcher.terminal;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintStream;
 import java.util.List;
+import java.util.function.LongSupplier;
 
-/** Lines that only ever follow each other, for files and pipes. */
+/**
+ * Lines that only ever follow each other, for files and pipes: progress and evaluations every five
+ * seconds at first, every minute in a run of hours; the first evaluation and the last in any case.
+ */
 final class PlainLines implements Display {
 
-  private static final long PROGRESS_MILLIS = 5_000;
+  private static final long SHORTEST_MILLIS = 5_000;
+  private static final long LONGEST_MILLIS = 60_000;
+
+  /** Share of the time so far that passes between two lines, once that is more than the least. */
+  private static final int SHARE = 20;
 
   private final PrintStream out;
   private final JobConfig job;
-  private long lastProgressMillis;
+  private final LongSupplier clockMillis;
+  private final long begunMillis;
+  private long progressMillis;
+  private long evaluatedMillis = Long.MIN_VALUE;
+  private Evaluated heldBack;
 
-  PlainLines(PrintStream out, JobConfig job) {
+  /**
+   * A display that has printed nothing yet.
+   *
+   * @param clockMillis monotonic milliseconds
+   */
+  PlainLines(PrintStream out, JobConfig job, LongSupplier clockMillis) {
     this.out = out;
     this.job = job;
+    this.clockMillis = clockMillis;
+    begunMillis = clockMillis.getAsLong();
+    progressMillis = begunMillis;
   }
 
   @Override
@@ -28,28 +49,49 @@ final class PlainLines implements Display {
   }
 
   @Override
+  public void offer(String label, String command) {
+    out.println(label + ": " + command);
+  }
+
+  @Override
   public void show(TrainingEvent event, RunProgress progress) {
-    EventText.of(event, job).ifPresent(out::println);
-    if (event instanceof WorkerProgress worker) {
-      long now = worker.timeMillis();
-      if (lastProgressMillis == 0) {
-        lastProgressMillis = now;
-      } else if (now - lastProgressMillis >= PROGRESS_MILLIS) {
-        lastProgressMillis = now;
-        out.println(
-            EventText.format(
-                "step %,d of %,d, %s", worker.step(), job.steps(), EventText.progress(progress)));
+    long now = clockMillis.getAsLong();
+    if (event instanceof Evaluated tested) {
+      heldBack = tested;
+      if (evaluatedMillis == Long.MIN_VALUE || now - evaluatedMillis >= interval(now)) {
+        evaluatedMillis = now;
+        printHeldBack();
       }
+      return;
+    }
+    EventText.of(event, progress, job).ifPresent(out::println);
+    if (event instanceof WorkerProgress && now - progressMillis >= interval(now)) {
+      progressMillis = now;
+      ProgressLine line = ProgressLine.of(progress);
+      out.println(EventText.format("step %,d of %,d, %s", line.step(), line.steps(), line.words()));
     }
   }
 
   @Override
   public void conclude(List<String> lines, JsonObject summary) {
+    printHeldBack();
     lines.forEach(out::println);
   }
 
   @Override
   public void close() {
+    printHeldBack();
     out.flush();
+  }
+
+  private long interval(long now) {
+    return Math.max(SHORTEST_MILLIS, Math.min(LONGEST_MILLIS, (now - begunMillis) / SHARE));
+  }
+
+  private void printHeldBack() {
+    if (heldBack != null) {
+      out.println(EventText.evaluated(heldBack));
+      heldBack = null;
+    }
   }
 }

@@ -1,6 +1,5 @@
 package io.vertigrad.launcher.terminal;
 
-import io.vertigrad.launcher.job.JobFile;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.job.TrainingLength.Unit;
@@ -42,28 +41,56 @@ public final class ResultText {
         EventText.format("%s%s: %,d steps per %s", job.length(), data, job.steps(), who));
   }
 
-  /** What came out, where it is, and what to do next. */
+  /** What came out, and where it is. */
   public static List<String> closing(JobConfig job, RunDirectory directory, JsonObject summary) {
     List<String> lines = new ArrayList<>();
-    lines.add(
-        EventText.format(
-            "accuracy %.2f %%%s on the whole test set (%,d samples), loss %.4f",
+    lines.add(outcome(summary));
+    if (summary.getLong("samples") > 0) {
+      lines.add(throughput(job, summary));
+    }
+    if (summary.containsKey("replicas")) {
+      lines.add(replicas(summary.getJsonObject("replicas")));
+    }
+    lines.add(SAVED + directory.path() + ": " + String.join(", ", files(directory, summary)));
+    return lines;
+  }
+
+  private static String outcome(JsonObject summary) {
+    boolean interrupted = "interrupted".equals(summary.getString("state"));
+    if (interrupted && summary.getLong("samples") == 0) {
+      return "interrupted before the first step: nothing was trained";
+    }
+    String where =
+        interrupted
+            ? EventText.format("interrupted at version %,d: ", summary.getLong("version"))
+            : "";
+    if (!summary.containsKey("accuracy")) {
+      return where + "no model could be tested";
+    }
+    return where
+        + EventText.format(
+            "accuracy %.2f %%%s on %s (%,d samples), loss %.4f",
             summary.getDouble("accuracy"),
             summary.containsKey("topK")
                 ? EventText.format(
                     " (top %d %.2f %%)",
                     summary.getInteger("topK"), summary.getDouble("topAccuracy"))
                 : "",
+            summary.getBoolean("wholeTestSet") ? "the whole test set" : "a part of the test set",
             summary.getInteger("testSamples"),
-            summary.getDouble("loss")));
-    lines.add(throughput(job, summary));
-    if (summary.containsKey("replicas")) {
-      lines.add(replicas(summary.getJsonObject("replicas")));
+            summary.getDouble("loss"));
+  }
+
+  private static List<String> files(RunDirectory directory, JsonObject summary) {
+    List<String> files = new ArrayList<>();
+    if (directory.hasModel()) {
+      files.add("model.zip");
     }
-    lines.add(
-        SAVED + directory.path() + ": model.zip, summary.json, events.jsonl, job.json, run.log");
-    lines.add("next: " + next(job));
-    return lines;
+    if (summary.containsKey("checkpoints")) {
+      files.add("checkpoints");
+    }
+    files.addAll(List.of("summary.json", "events.jsonl", "job.json", "run.log"));
+    return files;
   }
 
   private static String throughput(JobConfig job, JsonObject summary) {
@@ -91,12 +118,5 @@ public final class ResultText {
         replicas.getDouble("consensusDistance"),
         replicas.getDouble("spectralGap"),
         100 * replicas.getDouble("hiddenShare"));
-  }
-
-  private static String next(JobConfig job) {
-    if (job.origin().startsWith(JobFile.DEFAULT)) {
-      return "./vertigrad train conf/digits-async.json";
-    }
-    return "./vertigrad train " + job.origin().split(" ")[0] + " --processes";
   }
 }

@@ -1,34 +1,53 @@
 package io.vertigrad.launcher.terminal;
 
 import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntSupplier;
 import me.tongfei.progressbar.ProgressBarConsumer;
 
 /** The last line of a terminal, overwritten in place; thread-safe. */
 final class TerminalLine implements ProgressBarConsumer {
 
   private static final String ERASE = "\r\u001b[K";
-  private static final int DEFAULT_COLUMNS = 100;
+  private static final String INDENT = "  ";
 
   private final PrintStream out;
-  private final int columns;
+  private final IntSupplier columns;
+  private final Runnable left;
   private String shown = "";
 
-  TerminalLine(PrintStream out) {
+  /**
+   * A line that shows nothing yet.
+   *
+   * @param columns how wide the terminal is now
+   * @param left called when the line is not needed any more
+   */
+  TerminalLine(PrintStream out, IntSupplier columns, Runnable left) {
     this.out = out;
-    this.columns = columns();
+    this.columns = columns;
+    this.left = left;
   }
 
-  /** Prints a line that stays, above the one that moves. */
+  /** Prints a text that stays, above the line that moves; broken where words end. */
   synchronized void above(String text) {
-    out.print(shown.isEmpty() ? "" : ERASE);
-    out.println(text);
-    out.print(shown);
-    out.flush();
+    insert(wrapped(text, columns.getAsInt()));
+  }
+
+  /** Prints a command that stays: in one piece, so that it can be copied. */
+  synchronized void above(String label, String command) {
+    String line = label + ": " + command;
+    insert(line.length() <= columns.getAsInt() ? List.of(line) : List.of(label + ":", command));
+  }
+
+  /** Watches the terminal's width no more. */
+  void leave() {
+    left.run();
   }
 
   @Override
   public int getMaxRenderedLength() {
-    return columns - 1;
+    return columns.getAsInt() - 1;
   }
 
   @Override
@@ -52,10 +71,28 @@ final class TerminalLine implements ProgressBarConsumer {
     }
   }
 
-  private static int columns() {
-    String columns = System.getenv("COLUMNS");
-    return columns != null && columns.matches("[1-9][0-9]{1,3}")
-        ? Integer.parseInt(columns)
-        : DEFAULT_COLUMNS;
+  private void insert(List<String> lines) {
+    out.print(shown.isEmpty() ? "" : ERASE);
+    lines.forEach(out::println);
+    out.print(shown);
+    out.flush();
+  }
+
+  /** Lines of at most so many columns; only a word that is longer than that is left to overflow. */
+  static List<String> wrapped(String text, int columns) {
+    List<String> lines = new ArrayList<>();
+    String rest = text;
+    while (rest.length() > columns) {
+      int from = lines.isEmpty() ? 1 : INDENT.length() + 1;
+      int end = rest.lastIndexOf(' ', columns);
+      end = end < from ? rest.indexOf(' ', from) : end;
+      if (end < 0) {
+        break;
+      }
+      lines.add(rest.substring(0, end).stripTrailing());
+      rest = INDENT + rest.substring(end).strip();
+    }
+    lines.add(rest);
+    return lines;
   }
 }

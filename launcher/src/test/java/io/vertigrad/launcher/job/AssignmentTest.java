@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AssignmentTest {
 
@@ -85,5 +87,11 @@ class AssignmentTest {
   private String refusal(String text) {
     return assertThrows(InputException.class, () -> Assignment.parse(text).applyTo(job))
         .getMessage();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/a path/it's", "12", "true", "null", "[x", "{\"a\": 1}", "a=b", "\"q\""})
+  void shouldGiveBackTheTextItWasWrittenFor(String text) {
+    assertEquals(new Assignment("a.b", text), Assignment.parse(Assignment.words("a.b", text)));
   }
 }

@@ -80,6 +80,52 @@ class RunProgressTest {
     assertEquals(OptionalDouble.empty(), progress.secondsLeft());
   }
 
+  @Test
+  void shouldTellWhatIsLeftAlsoWhenAWorkerHasDied() {
+    progress.apply(worker(0, 101, 101 * 128));
+    progress.apply(new MemberLeft(0, "worker", 1, 0, "silent for 10000 ms"));
+
+    assertEquals(299 * 0.02, progress.secondsLeft().orElseThrow(), 1e-9);
+  }
+
+  @Test
+  void shouldCountTheSecondsAfterAWorkerHasDied() {
+    progress.apply(new MemberLeft(0, "worker", 1, 0, "silent for 10000 ms"));
+    clock.set(9 * SECOND);
+    progress.apply(worker(0, 400, 400 * 128));
+    clock.set(10 * SECOND);
+    progress.apply(new JobFinished(0, 400, 400 * 128));
+
+    assertEquals(9, progress.seconds());
+  }
+
+  @Test
+  void shouldNeverGoBackInSteps() {
+    progress.apply(worker(0, 200, 200 * 128));
+    assertEquals(100, progress.step());
+
+    progress.apply(worker(1, 20, 20 * 128));
+    progress.apply(new MemberLeft(0, "worker", 0, 0, "silent for 10000 ms"));
+
+    assertEquals(100, progress.step());
+  }
+
+  @Test
+  void shouldLeaveTheLossOfAWorkerThatDiedOut() {
+    progress.apply(loss(0, 3));
+    progress.apply(loss(1, 1));
+    assertEquals(2, progress.trainingLoss());
+
+    progress.apply(new MemberLeft(0, "worker", 0, 0, "silent for 10000 ms"));
+
+    assertEquals(1, progress.trainingLoss());
+  }
+
+  private static WorkerProgress loss(int rank, double loss) {
+    return new WorkerProgress(
+        0, rank, 0, 1, 1, 0, 128, loss, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of());
+  }
+
   private static WorkerProgress worker(int rank, long samples) {
     return worker(rank, 1, samples);
   }

@@ -34,12 +34,14 @@ public final class CoordinatorVerticle extends VerticleBase {
   private final Promise<JsonObject> result = Promise.promise();
   private JobConfig job;
   private Roster roster;
+  private Courier courier;
 
   /**
    * How the job ended: {@code state} ({@code finished}, {@code failed} or {@code stopped}), {@code
    * version}, {@code samples}, {@code evaluation} when the evaluator tested the end, {@code
-   * stopped} with the reason when it ended before its last version, and {@code failure} when there
-   * was one. It never fails.
+   * stopped} with the reason when it ended before its last version, {@code silent} with the names
+   * of servers that did not tell their last counters, and {@code failure} when there was one. It
+   * never fails.
    */
   public Future<JsonObject> result() {
     return result.future();
@@ -59,6 +61,25 @@ public final class CoordinatorVerticle extends VerticleBase {
           completeWhenDeserted(stopped, deadline);
         });
     return stopped.future();
+  }
+
+  /**
+   * Brings the job to rest and has it saved, so that it can be stopped and its model be read; from
+   * any thread, once deployed. Workers finish the step they are in and begin no other.
+   *
+   * @return completes, within some 40 seconds and without ever failing, with {@code busy} (names of
+   *     workers that did not come to rest), {@code checkpoints} (the files written) and {@code
+   *     unsaved} (who could not write one, and why)
+   */
+  public Future<JsonObject> interrupt() {
+    Promise<JsonObject> saved = Promise.promise();
+    context.runOnContext(
+        go ->
+            new Interruption(
+                    vertx, roster, courier, MemberNames.of(job), job.pipeline().isPresent())
+                .begin()
+                .onComplete(saved));
+    return saved.future();
   }
 
   /**
@@ -88,7 +109,7 @@ public final class CoordinatorVerticle extends VerticleBase {
         StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
     RosterConfig config = RosterConfig.of(job, strategy);
     ScheduleCheck.warnings(job, config.lastVersion()).forEach(LOG::warn);
-    Courier courier = new Courier(vertx, job.addresses(), result);
+    courier = new Courier(vertx, job.addresses(), result);
     roster =
         new Roster(
             config,

@@ -17,6 +17,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -29,6 +30,7 @@ final class Courier implements Consumer<Decision> {
   private static final Logger LOG = LoggerFactory.getLogger(Courier.class);
   private static final long ANSWER_MILLIS = 1_000;
   private static final long RETRY_MILLIS = 100;
+  private static final long COUNTERS_MILLIS = 5_000;
   private static final long EVALUATION_MILLIS = 120_000;
 
   private final Vertx vertx;
@@ -112,10 +114,9 @@ final class Courier implements Consumer<Decision> {
   }
 
   private void conclude(Conclude conclude) {
+    List<Admission> silent = new ArrayList<>();
     List<Future<JsonObject>> statuses =
-        conclude.servers().stream()
-            .map(server -> request(server, command("status")).otherwise(new JsonObject()))
-            .toList();
+        conclude.servers().stream().map(server -> counters(server, silent)).toList();
     Future<Optional<JsonObject>> evaluation =
         conclude
             .evaluator()
@@ -125,7 +126,18 @@ final class Courier implements Consumer<Decision> {
         .onSuccess(
             done ->
                 roster.concluded(
-                    statuses.stream().map(Future::result).toList(), evaluation.result()));
+                    statuses.stream().map(Future::result).toList(), silent, evaluation.result()));
+  }
+
+  /** A server's last status and counters; of one that does not tell them there is nothing. */
+  Future<JsonObject> counters(Admission server, List<Admission> silent) {
+    return request(server, command("status"), COUNTERS_MILLIS)
+        .otherwise(
+            failure -> {
+              LOG.warn("{} did not tell its last counters: {}", server, failure.getMessage());
+              silent.add(server);
+              return new JsonObject();
+            });
   }
 
   private Future<Optional<JsonObject>> evaluate(Admission evaluator, long version) {
@@ -136,6 +148,11 @@ final class Courier implements Consumer<Decision> {
               LOG.warn("{} could not evaluate the end: {}", evaluator, failure.getMessage());
               return Optional.empty();
             });
+  }
+
+  /** A member's answer to a command without arguments, or a failure after this long. */
+  Future<JsonObject> command(Admission to, String name, long limitMillis) {
+    return request(to, command(name), limitMillis);
   }
 
   private static JsonObject command(String name) {

@@ -3,7 +3,9 @@ package io.vertigrad.verticles.coordinator;
 import io.vertigrad.verticles.coordinator.Decision.Complete;
 import io.vertigrad.verticles.coordinator.Decision.Conclude;
 import io.vertigrad.verticles.coordinator.Decision.Stop;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -82,13 +84,20 @@ final class Course {
             progress.version()));
   }
 
-  /** The result is there. */
-  void finished(Optional<JsonObject> evaluation) {
+  /**
+   * The result is there.
+   *
+   * @param silent names of servers whose last counters are not known
+   */
+  void finished(Optional<JsonObject> evaluation, List<String> silent) {
     state = RosterState.FINISHED;
     reason = Roster.FINISHED;
     news.finished(progress);
     JsonObject result = result();
     evaluation.ifPresent(found -> result.put("evaluation", found));
+    if (!silent.isEmpty()) {
+      result.put("silent", new JsonArray(silent));
+    }
     early.ifPresent(why -> result.put("stopped", why.toJson()));
     complete(result);
   }

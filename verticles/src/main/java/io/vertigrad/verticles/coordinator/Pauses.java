@@ -30,6 +30,7 @@ final class Pauses {
   private long sinceMillis;
   private boolean asked;
   private boolean few;
+  private boolean halted;
   private boolean ending;
 
   Pauses(
@@ -86,6 +87,17 @@ final class Pauses {
     } else {
       letGo();
     }
+  }
+
+  /** Lets no worker begin another step, for good: the job is about to be ended. */
+  void halt() {
+    halted = true;
+    holdBack();
+  }
+
+  /** The number of the word with which workers were held back; what is newer still holds them. */
+  long heldSince() {
+    return firstNumber;
   }
 
   /**
@@ -153,7 +165,7 @@ final class Pauses {
   }
 
   private void letGo() {
-    if (!asked && !few && !ending) {
+    if (!asked && !few && !ending && !halted) {
       hold(Long.MAX_VALUE);
     }
   }

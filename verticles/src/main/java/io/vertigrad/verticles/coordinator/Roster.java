@@ -5,6 +5,7 @@ import io.vertigrad.verticles.coordinator.Decision.Save;
 import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -174,11 +175,18 @@ final class Roster {
     settle();
   }
 
-  /** The end was evaluated, or could not be; {@code statuses} are the servers' last counters. */
-  void concluded(Iterable<JsonObject> statuses, Optional<JsonObject> evaluation) {
+  /**
+   * The end was evaluated, or could not be.
+   *
+   * @param statuses what the servers said last, with their {@code counters}
+   * @param silent servers that did not say it
+   */
+  void concluded(
+      Iterable<JsonObject> statuses, List<Admission> silent, Optional<JsonObject> evaluation) {
     if (state() == RosterState.FINISHING) {
       statuses.forEach(progress::heard);
-      course.finished(evaluation);
+      statuses.forEach(news::counted);
+      course.finished(evaluation, silent.stream().map(config.names()::of).toList());
     }
   }
 
@@ -186,6 +194,28 @@ final class Roster {
   void save() {
     decisions.accept(
         new Save(attendance.readyServers().stream().map(Attendee::admission).toList()));
+  }
+
+  /** Lets no worker begin another step, for good; false when the job does not run. */
+  boolean halt() {
+    if (course.running()) {
+      pauses.halt();
+    }
+    return course.running();
+  }
+
+  /** Who takes part in this role. */
+  List<Admission> members(Role role) {
+    return attendance.of(role).stream()
+        .filter(Attendee::published)
+        .map(Attendee::admission)
+        .toList();
+  }
+
+  /** A server's last word, with its {@code counters}, before the job is ended. */
+  void counted(JsonObject status) {
+    progress.heard(status);
+    news.counted(status);
   }
 
   /** Somebody tested parameters that were trained; when they are good enough, the job ends. */

@@ -1,6 +1,7 @@
 package io.vertigrad.verticles.coordinator;
 
 import io.vertigrad.verticles.coordinator.Decision.Announce;
+import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFailed;
@@ -90,6 +91,14 @@ final class RosterNews {
 
   void resumed(long pausedMillis) {
     decisions.accept(new Announce(new JobResumed(now(), pausedMillis)));
+  }
+
+  /** A server's last counters, if its status has them; before the end is announced. */
+  void counted(JsonObject status) {
+    JsonObject counters = status.getJsonObject("counters");
+    if (counters != null) {
+      decisions.accept(new Announce(TrainingEvent.fromJson(counters)));
+    }
   }
 
   void ending(EarlyEnd why) {

@@ -11,6 +11,7 @@ import io.vertigrad.verticles.server.checkpoint.ShardSnapshot;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,7 +52,7 @@ final class StageCheckpoints {
   }
 
   /** Writes one; when that fails it says so, and training goes on. */
-  void write(int rank, int incarnation, long run, PartitionSnapshot state) {
+  Optional<Path> write(int rank, int incarnation, long run, PartitionSnapshot state) {
     ShardSnapshot snapshot =
         new ShardSnapshot(job.addresses().jobHash(), rank, incarnation, plan ^ run, List.of(state));
     long begun = System.nanoTime();
@@ -61,10 +62,12 @@ final class StageCheckpoints {
       events.accept(
           new CheckpointWritten(
               System.currentTimeMillis(), rank, state.version(), file.toString(), millis));
+      return Optional.of(file);
     } catch (IOException e) {
       LOG.warn("{} has no checkpoint of step {}: {}", name(rank), state.version(), e.toString());
       events.accept(
           new CheckpointFailed(System.currentTimeMillis(), rank, state.version(), e.toString()));
+      return Optional.empty();
     }
   }
 

@@ -15,7 +15,11 @@ import io.vertigrad.verticles.worker.LoopProgress;
 import io.vertigrad.verticles.worker.StepGate;
 import io.vertigrad.verticles.worker.Tally;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -27,6 +31,7 @@ final class StageSession implements GroupWork.Session {
 
   private static final Logger LOG = LoggerFactory.getLogger(StageSession.class);
   private static final long CLOSE_NANOS = 2_000_000_000;
+  private static final int SAVES = 4;
 
   private final StageSetting setting;
   private final StageReplica replica;
@@ -39,6 +44,7 @@ final class StageSession implements GroupWork.Session {
   private final Neighbours neighbours;
   private final StageVersions versions;
   private final Tally tally;
+  private final BlockingQueue<Promise<Path>> saves = new ArrayBlockingQueue<>(SAVES);
   private long movedNanos;
   private long waitedNanos;
 
@@ -109,7 +115,9 @@ final class StageSession implements GroupWork.Session {
           news.accept(this);
         }
         news.accept(this);
+        rest();
         while (!stop.getAsBoolean() && !group.changed() && !mayStep()) {
+          save();
           endEarly();
           group.pause();
         }
@@ -119,9 +127,22 @@ final class StageSession implements GroupWork.Session {
     }
   }
 
+  /** Has a checkpoint written by this stage's thread when it is in no step; from any thread. */
+  Future<Path> checkpoint() {
+    Promise<Path> asked = Promise.promise();
+    if (!saves.offer(asked)) {
+      return Future.failedFuture("%d checkpoints are being waited for already".formatted(SAVES));
+    }
+    wake();
+    return asked.future();
+  }
+
   /** Lets go of all addresses; waits no longer than a closing Vert.x takes. */
   @Override
   public void close() {
+    for (Promise<Path> late = saves.poll(); late != null; late = saves.poll()) {
+      late.fail("this stage is stopping");
+    }
     long limit = System.nanoTime() + CLOSE_NANOS;
     Rendezvous.await(
         Future.join(group.close(), versions.close()).otherwiseEmpty(),
@@ -137,6 +158,23 @@ final class StageSession implements GroupWork.Session {
     movedNanos = moved;
     waitedNanos = waited;
     return tally.snapshot();
+  }
+
+  /** Shows readers what it holds when no step may begin, whichever version that is. */
+  private void rest() {
+    if (group.ready() && gate.held(version())) {
+      versions.rest(version());
+    }
+    gate.idle();
+  }
+
+  private void save() {
+    Promise<Path> asked = saves.poll();
+    if (asked != null) {
+      versions
+          .write()
+          .ifPresentOrElse(asked::complete, () -> asked.fail("it could not be written"));
+    }
   }
 
   private boolean mayStep() {

@@ -6,6 +6,7 @@ import io.vertigrad.verticles.peer.HostedSeat;
 import io.vertigrad.verticles.peer.ReplicaSeat;
 import io.vertigrad.verticles.strategy.EvaluationPlan;
 import io.vertx.core.Future;
+import java.nio.file.Path;
 import java.util.Optional;
 
 /**
@@ -61,16 +62,26 @@ final class StageVersions {
   void reached(long version) {
     show(version);
     if (setting.checkpoints().due(version)) {
-      setting
-          .checkpoints()
-          .write(identity.rank(), identity.incarnation(), replica.run(), replica.snapshot());
+      write();
     }
     tests.ifPresent(stages -> stages.after(version));
   }
 
+  /** No step begins: readers may look at this version, too. */
+  void rest(long version) {
+    seat.show(version, replica.partitions(setting.job().exchange().type()));
+  }
+
+  /** Writes a checkpoint; empty when that failed, of which it has told. */
+  Optional<Path> write() {
+    return setting
+        .checkpoints()
+        .write(identity.rank(), identity.incarnation(), replica.run(), replica.snapshot());
+  }
+
   /** An early end was reached, by a version that was shown and tested like any other. */
   void ended(long version) {
-    seat.show(version, replica.partitions(setting.job().exchange().type()));
+    rest(version);
     tests.ifPresent(stages -> stages.end(version));
   }
 

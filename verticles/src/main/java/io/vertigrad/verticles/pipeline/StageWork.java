@@ -7,6 +7,8 @@ import io.vertigrad.verticles.job.PipelineConfig;
 import io.vertigrad.verticles.worker.Enrolment;
 import io.vertigrad.verticles.worker.GroupWork;
 import io.vertigrad.verticles.worker.StepGate;
+import io.vertx.core.Future;
+import java.nio.file.Path;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
@@ -52,6 +54,13 @@ final class StageWork extends GroupWork<StageSession> {
     } finally {
       closeStage();
     }
+  }
+
+  @Override
+  public Future<Path> checkpoint() {
+    return current()
+        .map(StageSession::checkpoint)
+        .orElseGet(() -> Future.failedFuture("it takes no part at the moment"));
   }
 
   @Override

@@ -68,6 +68,11 @@ final class CheckpointSchedule {
     }
   }
 
+  /** Writes one behind the one that is being written, if any; completes with the file. */
+  Future<Path> save(Shard shard) {
+    return writing.compose(written -> write(shard));
+  }
+
   /** Writes what is newer than the last checkpoint; completes when it is on the disk, or failed. */
   Future<Void> finish(Shard shard) {
     return writing.compose(
@@ -79,17 +84,17 @@ final class CheckpointSchedule {
         });
   }
 
-  private void write(Shard shard) {
+  private Future<Path> write(Shard shard) {
     ShardSnapshot snapshot = shard.snapshot();
     triedVersion = snapshot.version();
     long start = System.nanoTime();
-    writing =
+    Future<Path> file =
         vertx
             .executeBlocking(() -> folder.write(snapshot))
-            .onSuccess(file -> written(snapshot, file, System.nanoTime() - start))
-            .onFailure(failure -> failed(snapshot, failure))
-            .<Void>mapEmpty()
-            .otherwiseEmpty();
+            .onSuccess(done -> written(snapshot, done, System.nanoTime() - start))
+            .onFailure(failure -> failed(snapshot, failure));
+    writing = file.<Void>mapEmpty().otherwiseEmpty();
+    return file;
   }
 
   private void written(ShardSnapshot snapshot, Path file, long nanos) {

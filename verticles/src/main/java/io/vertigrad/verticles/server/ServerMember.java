@@ -99,7 +99,8 @@ final class ServerMember implements MemberHandler {
       return MemberHandler.super.command(command);
     }
     return switch (command.getString("command", "")) {
-      case "status" -> Future.succeededFuture(service.get().status());
+      case "status" -> Future.succeededFuture(service.get().statusAndCounters());
+      case "save" -> service.get().save();
       case "checkpoint" -> Future.succeededFuture(service.get().checkpoint());
       default -> MemberHandler.super.command(command);
     };

@@ -84,10 +84,24 @@ final class ShardService {
     return owns ? ShardSeat.status(shard) : new JsonObject();
   }
 
+  /** The status, with {@code counters}: the event that tells them, up to now. */
+  JsonObject statusAndCounters() {
+    JsonObject counters =
+        ShardSeat.event(admission.rank(), admission.incarnation(), shard.counters()).toJson();
+    return owns ? status().put("counters", counters) : status();
+  }
+
   /** Begins a checkpoint, unless one is being written; answers with the status. */
   JsonObject checkpoint() {
     checkpoints.now(shard);
     return status();
+  }
+
+  /** Writes a checkpoint; answers with its {@code file} once it is on the disk. */
+  Future<JsonObject> save() {
+    return owns
+        ? checkpoints.save(shard).map(file -> new JsonObject().put("file", file.toString()))
+        : Future.succeededFuture(new JsonObject());
   }
 
   /** Its state, for the same server under its next incarnation, if nobody was in between. */

@@ -133,6 +133,11 @@ public abstract class GroupWork<S extends GroupWork.Session> implements Work {
     }
   }
 
+  /** What it does now; empty between two incarnations. */
+  protected final Optional<S> current() {
+    return Optional.ofNullable(session);
+  }
+
   private void wake() {
     S running = session;
     if (running != null) {

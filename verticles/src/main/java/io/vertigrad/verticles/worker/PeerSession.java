@@ -117,6 +117,7 @@ final class PeerSession implements GroupWork.Session {
           tell(news);
         }
         news.accept(this);
+        rest();
         while (!stop.getAsBoolean() && !peers.regrouped() && !mayStep()) {
           endEarly();
           strategy.idle();
@@ -155,6 +156,14 @@ final class PeerSession implements GroupWork.Session {
         timing.hiddenShare(),
         spectralGap,
         timing.skipped());
+  }
+
+  /** Shows readers what it holds when no step may begin, whichever version that is. */
+  private void rest() {
+    if (!fresh && gate.held(version())) {
+      seat.publish(version(), replica.vector().parameters());
+    }
+    gate.idle();
   }
 
   private boolean mayStep() {

@@ -3,6 +3,7 @@ package io.vertigrad.verticles.worker;
 import io.vertigrad.verticles.coordinator.Pause;
 import io.vertigrad.verticles.exchange.Doorbell;
 import io.vertigrad.verticles.strategy.EvaluationPlan;
+import io.vertx.core.json.JsonObject;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -19,6 +20,7 @@ public final class StepGate {
   private volatile long testAt;
   private volatile boolean resting;
   private long begun;
+  private boolean idle;
 
   /** A gate that never waits for tests. */
   public StepGate() {
@@ -39,6 +41,11 @@ public final class StepGate {
   /** True while a step at this version may begin. */
   public boolean open(long version) {
     return version < word.holdFrom() && version < testAt;
+  }
+
+  /** True while the job is paused at this version, or at one before. */
+  public boolean held(long version) {
+    return version >= word.holdFrom();
   }
 
   /** True when the job ends early, at this version or at one before. */
@@ -64,7 +71,20 @@ public final class StepGate {
   public synchronized boolean enter(long version) {
     boolean open = open(version);
     begun = open ? version + 1 : begun;
+    idle = !open;
     return open;
+  }
+
+  /** The worker is in no step, and has shown what it holds to whoever reads it. */
+  public synchronized void idle() {
+    idle = true;
+  }
+
+  /**
+   * For the coordinator: the number of the last {@code pause} heard of, and if it is in no step.
+   */
+  synchronized JsonObject toJson() {
+    return new JsonObject().put("pause", word.number()).put("idle", idle);
   }
 
   /** Waits for the gate to open, at most some 50 ms. */
@@ -86,6 +106,7 @@ public final class StepGate {
   synchronized void reset() {
     begun = 0;
     resting = false;
+    idle = false;
     testAt = firstTest;
   }
 }

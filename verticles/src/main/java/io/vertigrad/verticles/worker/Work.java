@@ -1,6 +1,8 @@
 package io.vertigrad.verticles.worker;
 
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertx.core.Future;
+import java.nio.file.Path;
 import java.util.List;
 
 /** What a worker's thread does once it takes part; all but {@link #run()} may be called by any. */
@@ -14,6 +16,15 @@ public interface Work {
 
   /** Makes {@link #run()} join again if this is what it works as: it is not welcome any more. */
   void evicted(int rank, int incarnation);
+
+  /**
+   * Writes a checkpoint of what this worker alone holds, as soon as it is in no step.
+   *
+   * @return the file; fails where workers keep no checkpoints
+   */
+  default Future<Path> checkpoint() {
+    return Future.failedFuture("its strategy keeps no checkpoints");
+  }
 
   /** Counters. */
   LoopProgress progress();

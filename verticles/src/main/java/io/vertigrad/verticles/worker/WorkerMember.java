@@ -173,6 +173,21 @@ public final class WorkerMember implements MemberHandler, Enrolment {
   }
 
   @Override
+  public Future<JsonObject> command(JsonObject command) {
+    Duties mine = duties;
+    if (mine == null) {
+      return MemberHandler.super.command(command);
+    }
+    return switch (command.getString("command", "")) {
+      case "status" ->
+          Future.succeededFuture(gate.toJson().put("version", mine.work().progress().version()));
+      case "save" ->
+          mine.work().checkpoint().map(file -> new JsonObject().put("file", file.toString()));
+      default -> MemberHandler.super.command(command);
+    };
+  }
+
+  @Override
   public void evicted(String why) {
     Admission gone = current;
     LOG.warn("{} evicted, joins again: {}", name(gone), why);

@@ -1,17 +1,22 @@
 package io.vertigrad.verticles.coordinator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** How members join, start, are refused and finish. */
@@ -130,6 +135,51 @@ final class CoordinationTest extends JobOnTheBus {
     assertEquals(1_000, event(TrainingEvent.JobFinished.class).version());
     assertEquals("done", await(server.stopped.future()));
     assertEquals("done", await(evaluator.stopped.future()));
+  }
+
+  @Test
+  void shouldTellEveryServersLastCountersBeforeTheEndHoweverLateTheyCome() {
+    deploy();
+    FakeMember server = member(Role.SERVER);
+    FakeMember worker = member(Role.WORKER);
+    Promise<JsonObject> late = Promise.promise();
+    server.result = late.future();
+    running(server, worker);
+    vertx.eventBus().publish("vertigrad.coordination.events", counters(1_084).toJson());
+
+    await(worker.client.leave("finished"));
+    await(vertx.timer(1_200, TimeUnit.MILLISECONDS));
+    late.complete(new JsonObject().put("version", 1_000).put("counters", counters(1_200).toJson()));
+    JsonObject result = await(coordinator.result());
+
+    assertFalse(result.containsKey("silent"), result.encode());
+    event(TrainingEvent.JobFinished.class);
+    List<Long> applied =
+        events.stream()
+            .takeWhile(event -> !(event instanceof TrainingEvent.JobFinished))
+            .filter(ServerProgress.class::isInstance)
+            .map(event -> ((ServerProgress) event).applied())
+            .toList();
+    assertEquals(List.of(1_084L, 1_200L), applied);
+  }
+
+  @Test
+  void shouldNameAServerThatDoesNotTellItsLastCounters() {
+    deploy();
+    FakeMember server = member(Role.SERVER);
+    FakeMember worker = member(Role.WORKER);
+    server.result = Future.failedFuture("the disk is full");
+    running(server, worker);
+
+    await(worker.client.leave("finished"));
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"));
+    assertEquals(new JsonArray().add("server 0"), result.getJsonArray("silent"));
+  }
+
+  private static ServerProgress counters(long applied) {
+    return new ServerProgress(0, 0, 0, 1_000, 128_000, applied, 0, 0, 0, 0);
   }
 
   @Test

@@ -46,7 +46,7 @@ final class RosterEndTest {
     assertTrue(stage.all(Conclude.class).isEmpty());
     stage.roster.leave(SECOND, "finished", new JsonObject());
     assertEquals(19, stage.last(Conclude.class).version());
-    stage.roster.concluded(List.of(), Optional.empty());
+    stage.roster.concluded(List.of(), List.of(), Optional.empty());
     assertEquals(
         "{\"reason\":\"accuracy\",\"threshold\":90.0,\"value\":91.0,\"version\":10}",
         stage.last(Decision.Complete.class).result().getJsonObject("stopped").encode());

@@ -129,7 +129,7 @@ final class RosterTest {
     assertTrue(stage.all(Decision.Conclude.class).isEmpty());
     stage.silence(new Admission(Role.WORKER, 1, 0));
     stage.pass(10_000);
-    stage.roster.concluded(List.of(), Optional.empty());
+    stage.roster.concluded(List.of(), List.of(), Optional.empty());
 
     assertEquals(1_000, stage.last(Decision.Conclude.class).version());
     assertEquals(
@@ -141,7 +141,7 @@ final class RosterTest {
   void shouldLetEverybodyGoWhenNobodyAsksAfterTheEnd() {
     RosterStage stage = new RosterStage(RosterStage.config(1, 1, true)).started(1, 1);
     stage.roster.leave(new Admission(Role.WORKER, 0, 0), Roster.FINISHED, new JsonObject());
-    stage.roster.concluded(List.of(), Optional.empty());
+    stage.roster.concluded(List.of(), List.of(), Optional.empty());
 
     stage.pass(59_000);
     assertTrue(stage.all(Decision.Stop.class).isEmpty());

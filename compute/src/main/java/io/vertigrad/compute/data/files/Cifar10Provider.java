@@ -23,6 +23,7 @@ import java.util.stream.IntStream;
  */
 public final class Cifar10Provider implements DatasetProvider {
 
+  private static final String BINARY = ".bin";
   private static final List<Integer> SHAPE = List.of(3, 32, 32);
   private static final List<String> TRAINING_FILES =
       IntStream.rangeClosed(1, 5).mapToObj(i -> "data_batch_" + i).toList();
@@ -45,26 +46,34 @@ public final class Cifar10Provider implements DatasetProvider {
     List<Normalisation> normalisation = Normalisation.of(options, Normalisation.CIFAR10);
     Augmentations.check(options);
     options.refuseUnknown();
-    DataFolder folder = DataFolder.of(config, SUBFOLDERS, ADVICE);
     List<CifarBatch> batches =
-        split == Split.TRAIN
-            ? batches(folder, TRAINING_FILES)
-            : batches(folder, List.of("test_batch"));
+        files(config, split).stream()
+            .map(file -> isBinary(file) ? CifarBatch.binary(file) : CifarBatch.pickled(file))
+            .toList();
     return joined(batches, split == Split.TRAIN ? train : test, normalisation);
   }
 
-  /** What there is of these files, of the binary version if it has any of them. */
-  private static List<CifarBatch> batches(DataFolder folder, List<String> names) {
+  @Override
+  public void check(DataConfig config, Split split) {
+    files(config, split);
+  }
+
+  /** What there is of a split's files, of the binary version if it has any of them. */
+  private static List<Path> files(DataConfig config, Split split) {
+    DataFolder folder = DataFolder.of(config, SUBFOLDERS, ADVICE);
+    List<String> names = split == Split.TRAIN ? TRAINING_FILES : List.of("test_batch");
     List<Path> binary =
-        names.stream().map(name -> folder.find(name + ".bin")).flatMap(Optional::stream).toList();
-    if (!binary.isEmpty()) {
-      return binary.stream().map(CifarBatch::binary).toList();
-    }
+        names.stream().map(name -> folder.find(name + BINARY)).flatMap(Optional::stream).toList();
     List<Path> pickled = names.stream().map(folder::find).flatMap(Optional::stream).toList();
-    if (pickled.isEmpty()) {
-      throw folder.missing(names.get(0) + ".bin");
+    if (binary.isEmpty() && pickled.isEmpty()) {
+      throw folder.missing(names.get(0) + BINARY);
     }
-    return pickled.stream().map(CifarBatch::pickled).toList();
+    return binary.isEmpty() ? pickled : binary;
+  }
+
+  /** Raw or {@code .gz}. */
+  private static boolean isBinary(Path file) {
+    return file.getFileName().toString().contains(BINARY);
   }
 
   private static Dataset joined(

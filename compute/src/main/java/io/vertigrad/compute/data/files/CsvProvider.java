@@ -6,6 +6,7 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertx.core.json.Json;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -51,9 +52,17 @@ public final class CsvProvider implements DatasetProvider {
     Augmentations.check(options);
     refuseNormalization(config, options);
     options.refuseUnknown();
+    return new CsvSamples(file(config, split), format).read();
+  }
+
+  @Override
+  public void check(DataConfig config, Split split) {
+    file(config, split);
+  }
+
+  private static Path file(DataConfig config, Split split) {
     DataFolder folder = DataFolder.of(config, List.of("csv"), ADVICE);
-    return new CsvSamples(folder.require(split == Split.TRAIN ? "train.csv" : "test.csv"), format)
-        .read();
+    return folder.require(split == Split.TRAIN ? "train.csv" : "test.csv");
   }
 
   private static char character(Settings options, String key, String otherwise) {

@@ -44,11 +44,24 @@ public final class MnistProvider implements DatasetProvider {
     Augmentations.check(options);
     options.refuseUnknown();
     DataConfig fetched = config.download().map(from -> fetch(config, from)).orElse(config);
-    DataFolder folder = DataFolder.of(fetched, List.of(SUBFOLDER), ADVICE);
+    List<Path> files = files(fetched, split);
+    return pair(files.get(0), files.get(1), split == Split.TRAIN ? train : test, normalisation);
+  }
+
+  @Override
+  public void check(DataConfig config, Split split) {
+    if (config.download().isEmpty()) {
+      files(config, split);
+    }
+  }
+
+  /** Images and labels. */
+  private static List<Path> files(DataConfig config, Split split) {
+    DataFolder folder = DataFolder.of(config, List.of(SUBFOLDER), ADVICE);
     String prefix = split == Split.TRAIN ? "train" : "t10k";
-    Path imagesFile = folder.require(prefix + "-images-idx3-ubyte");
-    Path labelsFile = folder.require(prefix + "-labels-idx1-ubyte");
-    return pair(imagesFile, labelsFile, split == Split.TRAIN ? train : test, normalisation);
+    return List.of(
+        folder.require(prefix + "-images-idx3-ubyte"),
+        folder.require(prefix + "-labels-idx1-ubyte"));
   }
 
   private static Dataset pair(

@@ -1,0 +1,68 @@
+package io.vertigrad.launcher.job;
+
+import io.vertigrad.verticles.job.ClusterConfig;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What a job file says about one machine alone: paths and addresses there. A run's {@code job.json}
+ * goes to other machines without them; a member of this machine is given them as options.
+ */
+public final class LocalSettings {
+
+  private static final List<String> KEYS =
+      List.of(
+          "data.directory",
+          "servers.checkpointDirectory",
+          "cluster.host",
+          "cluster.members",
+          "cluster.certificate",
+          "cluster.key",
+          "cluster.authority");
+
+  private static final String LOOPBACK = "127.0.0.1";
+
+  private LocalSettings() {}
+
+  /** The job file without them. */
+  public static JsonObject removedFrom(JsonObject job) {
+    JsonObject portable = job.copy();
+    for (String key : KEYS) {
+      int dot = key.indexOf('.');
+      JsonObject section = portable.getJsonObject(key.substring(0, dot));
+      if (section != null) {
+        section.remove(key.substring(dot + 1));
+      }
+    }
+    return portable;
+  }
+
+  /**
+   * Options that give them to a node of this machine.
+   *
+   * @param keeps true for a node that may write checkpoints
+   */
+  public static List<String> options(JobConfig job, boolean keeps) {
+    List<String> options = new ArrayList<>();
+    job.data().directory().ifPresent(path -> options.addAll(List.of("--data", path.toString())));
+    ClusterConfig cluster = job.cluster();
+    if (!cluster.host().equals(LOOPBACK)) {
+      options.addAll(List.of("--host", cluster.host()));
+    }
+    cluster.certificate().ifPresent(file -> set(options, "cluster.certificate", file));
+    cluster.key().ifPresent(file -> set(options, "cluster.key", file));
+    cluster.authority().ifPresent(file -> set(options, "cluster.authority", file));
+    if (keeps) {
+      job.servers()
+          .checkpointDirectory()
+          .ifPresent(path -> set(options, "servers.checkpointDirectory", path.toString()));
+    }
+    return options;
+  }
+
+  private static void set(List<String> options, String key, String text) {
+    options.addAll(List.of("--set", Assignment.words(key, text)));
+  }
+}

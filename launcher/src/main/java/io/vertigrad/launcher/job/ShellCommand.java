@@ -1,0 +1,46 @@
+package io.vertigrad.launcher.job;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * A command of this program that a person can paste into a shell, in the folder in which it was
+ * printed.
+ *
+ * @param words what follows the program's name, not quoted
+ */
+public record ShellCommand(List<String> words) {
+
+  private static final String PROGRAM = "vertigrad.command";
+  private static final String USUAL_PROGRAM = "./vertigrad";
+
+  public ShellCommand {
+    words = List.copyOf(words);
+  }
+
+  /** The program with these words. */
+  public static ShellCommand of(String... words) {
+    return new ShellCommand(List.of(words));
+  }
+
+  /** The same with more words behind. */
+  public ShellCommand with(String... more) {
+    List<String> all = new ArrayList<>(words);
+    all.addAll(List.of(more));
+    return new ShellCommand(all);
+  }
+
+  /** The program as it was called, as the start script says, and every word quoted if needed. */
+  @Override
+  public String toString() {
+    String program = System.getProperty(PROGRAM, "");
+    List<String> all = new ArrayList<>(List.of(program.isEmpty() ? USUAL_PROGRAM : program));
+    all.addAll(words);
+    return all.stream().map(ShellCommand::quoted).collect(Collectors.joining(" "));
+  }
+
+  private static String quoted(String word) {
+    return word.matches("[A-Za-z0-9_@%+=:,./-]+") ? word : "'" + word.replace("'", "'\\''") + "'";
+  }
+}

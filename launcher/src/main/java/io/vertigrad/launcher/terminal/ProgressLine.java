@@ -1,0 +1,127 @@
+package io.vertigrad.launcher.terminal;
+
+import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
+import java.nio.charset.Charset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/**
+ * Where a run stands, in one line that fits a terminal of any width without being cut.
+ *
+ * <p>A wide terminal gets a bar and whole words, a narrow one no bar and then short words; only
+ * below some 75 columns the last figures are left out.
+ *
+ * @param step steps of the job so far
+ * @param steps steps of the whole job
+ * @param figures everything else, the most important first
+ */
+record ProgressLine(long step, long steps, List<Figure> figures) {
+
+  private static final int LONGEST_BAR = 30;
+  private static final int SHORTEST_BAR = 8;
+  private static final String BLOCKS = " ▏▎▍▌▋▊▉█";
+  private static final String ASCII_BLOCKS = " #";
+
+  /**
+   * One figure of a run.
+   *
+   * @param words as it is written where there is room
+   * @param brief the same, shorter
+   */
+  record Figure(String words, String brief) {
+
+    static Figure of(String words) {
+      return new Figure(words, words);
+    }
+  }
+
+  /** The line of a run as it is now. */
+  static ProgressLine of(RunProgress progress) {
+    long steps = progress.started().map(JobStarted::steps).orElse(0L);
+    return new ProgressLine(progress.step(), steps, figuresOf(progress));
+  }
+
+  /** All figures in whole words, without the step. */
+  String words() {
+    return joined(figures, Figure::words);
+  }
+
+  /** The line for a terminal of so many columns, the last of which stays free. */
+  String fitted(int columns) {
+    int room = columns - 1;
+    String percent = EventText.format("%3d %%", steps == 0 ? 0 : 100 * step / steps);
+    String text = EventText.format(" %,d/%,d, %s", step, steps, words());
+    int bar = Math.min(LONGEST_BAR, room - percent.length() - text.length() - 3);
+    if (bar >= SHORTEST_BAR) {
+      return percent + " |" + bar(bar) + "|" + text;
+    }
+    if (percent.length() + text.length() <= room) {
+      return percent + text;
+    }
+    String brief = percent + EventText.format(" %d/%d", step, steps);
+    for (int kept = figures.size(); kept > 0; kept--) {
+      String line = brief + ", " + joined(figures.subList(0, kept), Figure::brief);
+      if (line.length() <= room) {
+        return line;
+      }
+    }
+    return brief.substring(0, Math.max(0, Math.min(room, brief.length())));
+  }
+
+  private String bar(int length) {
+    String blocks = Charset.defaultCharset().newEncoder().canEncode('█') ? BLOCKS : ASCII_BLOCKS;
+    int parts = blocks.length() - 1;
+    long filled = steps == 0 ? 0 : step * length * parts / steps;
+    StringBuilder bar = new StringBuilder();
+    for (int i = 0; i < length; i++) {
+      bar.append(blocks.charAt((int) Math.max(0, Math.min(parts, filled - (long) i * parts))));
+    }
+    return bar.toString();
+  }
+
+  private static String joined(List<Figure> figures, Function<Figure, String> text) {
+    return figures.stream().map(text).collect(Collectors.joining(", "));
+  }
+
+  private static List<Figure> figuresOf(RunProgress progress) {
+    List<Figure> figures = new ArrayList<>();
+    if (progress.paused()) {
+      figures.add(Figure.of("paused"));
+    }
+    progress
+        .secondsLeft()
+        .ifPresent(left -> figures.add(Figure.of(EventText.duration(left) + " left")));
+    figures.add(Figure.of("epoch " + progress.epoch()));
+    String speed = EventText.format("%,.0f", progress.samplesPerSecond());
+    figures.add(new Figure(speed + " samples/s", speed + "/s"));
+    if (!Double.isNaN(progress.trainingLoss())) {
+      figures.add(Figure.of(EventText.format("loss %.3f", progress.trainingLoss())));
+    }
+    progress.evaluated().map(ProgressLine::accuracy).ifPresent(figures::add);
+    figures.add(agreement(progress));
+    return figures;
+  }
+
+  private static Figure accuracy(Evaluated tested) {
+    String percent = EventText.format("%.1f %%", tested.accuracy());
+    return new Figure("accuracy " + percent, "acc " + percent);
+  }
+
+  /** How far workers are apart: from each other, or behind their servers. */
+  private static Figure agreement(RunProgress progress) {
+    if (progress.replicas().present()) {
+      Optional<ReplicasAveraged> averaged = progress.replicas().averaged();
+      double distance = averaged.map(ReplicasAveraged::consensusDistance).orElse(0.0);
+      String number = EventText.format("%.2g", distance);
+      return new Figure("consensus " + number, "cons " + number);
+    }
+    String number = EventText.format("%.1f", progress.meanStaleness());
+    return new Figure("staleness " + number, "stale " + number);
+  }
+}

@@ -1,0 +1,148 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.verticles.exchange.ParameterHash;
+import io.vertigrad.verticles.server.checkpoint.CheckpointFolder;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** SIGTERM in the middle of a run in one JVM: what is saved, under every kind of strategy. */
+@Tag("slow")
+final class InterruptedTrainingTest {
+
+  private static final Duration LIMIT = Duration.ofSeconds(120);
+  private static final int TERMINATED = 143;
+
+  @TempDir private Path folder;
+
+  @ParameterizedTest
+  @CsvSource({
+    "digits-sync, workers.count=2, 1",
+    "digits-async, workers.count=2, 1",
+    "digits-ssp, workers.count=2, 1",
+    "digits-ring, workers.count=2, 0",
+    "digits-ring, 'strategy={\"name\":\"allreduce\"}', 0",
+    "digits-ring, 'strategy={\"name\":\"gossip\"}', 0",
+    "digits-ring, 'strategy={\"name\":\"local\"}', 0",
+    "digits-pipeline, workers.count=2, 2"
+  })
+  void shouldSaveTheModelAndWhateverTheStrategyKeeps(String job, String setting, int checkpoints)
+      throws Exception {
+    Path run = folder.resolve("run");
+
+    CommandRun ended = interrupted(run, "conf/" + job + ".json", "--set", setting);
+
+    assertEquals(TERMINATED, ended.exit(), ended.err());
+    assertFalse(ended.out().contains("is still in a step"), ended.out());
+    JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
+    assertEquals("interrupted", summary.getString("state"));
+    assertEquals(200, summary.getInteger("testSamples"), summary.encode());
+    assertEquals(summary.getString("parametersHash"), hashOf(run.resolve("model.zip")));
+    List<?> files = checkpoints == 0 ? List.of() : summary.getJsonArray("checkpoints").getList();
+    assertEquals(checkpoints, files.size(), ended.out());
+    CheckpointFolder kept = new CheckpointFolder(run.resolve("checkpoints"), 3);
+    for (int shard = 0; shard < checkpoints; shard++) {
+      long version = kept.newestValid(shard, Assertions::fail).orElseThrow().version();
+      assertEquals(summary.getLong("version"), version);
+    }
+    assertTrue(Files.readString(run.resolve("events.jsonl")).contains("jobStopped"));
+    assertTrue(summary.getLong("samples") > 0, summary.encode());
+  }
+
+  @Test
+  void shouldCompareAndTrainOnFromAnInterruptedRun() throws Exception {
+    Path run = folder.resolve("a run");
+    CommandRun ended = interrupted(run, "conf/digits-sync.json");
+    PastedCommand next = PastedCommand.after("anew:", ended.out());
+
+    CommandRun on =
+        next.run("--set", "steps=2", "--run-dir", folder.resolve("on").toString(), "--quiet");
+    CommandRun compared = CommandRun.of("compare", run.toString(), folder.resolve("on").toString());
+
+    assertTrue(next.words().contains("model.name=" + run.resolve("model.zip")), ended.out());
+    assertEquals(0, on.exit(), on.err());
+    assertEquals(0, compared.exit(), compared.err());
+    assertTrue(compared.out().matches("(?s).*\nstate +interrupted +finished\n.*"), compared.out());
+    JsonObject summary =
+        new JsonObject(Files.readString(folder.resolve("on").resolve("summary.json")));
+    assertEquals("finished", summary.getString("state"));
+  }
+
+  @Test
+  void shouldSayThatNothingWasTrainedBeforeTheFirstStep() throws Exception {
+    Path run = folder.resolve("run");
+    CommandRun ended =
+        terminated(
+            () -> Files.exists(run.resolve("run.log")) && read(run).contains("memberJoined"),
+            run,
+            "conf/digits-sync.json",
+            "--workers-here",
+            "0",
+            "--set",
+            "cluster.port=17991");
+
+    assertEquals(TERMINATED, ended.exit(), ended.err());
+    JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
+    assertEquals("interrupted", summary.getString("state"));
+    assertFalse(summary.containsKey("accuracy"));
+    assertFalse(Files.exists(run.resolve("model.zip")));
+    assertTrue(ended.out().contains("interrupted before the first step: nothing was trained"));
+  }
+
+  private CommandRun interrupted(Path run, String job, String... options) throws Exception {
+    return terminated(() -> read(run).contains("\"type\":\"workerProgress\""), run, job, options);
+  }
+
+  /** Trains until the condition holds, then sends SIGTERM to this very process. */
+  private CommandRun terminated(Callable<Boolean> when, Path run, String job, String... options)
+      throws Exception {
+    List<String> arguments = new ArrayList<>(List.of("train", job, "--set", "steps=10000000"));
+    arguments.addAll(List.of("--run-dir", run.toString(), "--no-dashboard"));
+    arguments.addAll(List.of("--set", "data.train=1000", "--set", "data.test=200"));
+    arguments.addAll(List.of(options));
+    CompletableFuture<CommandRun> train =
+        CompletableFuture.supplyAsync(() -> CommandRun.of(arguments.toArray(String[]::new)));
+    Awaitility.await().atMost(LIMIT).until(() -> train.isDone() || when.call());
+    // A train that has ended watches for signals no more, and this process must live on.
+    assertFalse(train.isDone(), () -> train.join().err());
+
+    long self = ProcessHandle.current().pid();
+    new ProcessBuilder("kill", "-TERM", Long.toString(self)).start().waitFor();
+
+    return train.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  private static String read(Path run) throws IOException {
+    Path events = run.resolve("events.jsonl");
+    return Files.exists(events) ? Files.readString(events) : "";
+  }
+
+  private static String hashOf(Path model) {
+    ModelConfig config = new ModelConfig(model.toString(), Map.of(), List.of(1, 28, 28), 10, 0, 1);
+    try (Model restored = Engine.named("dl4j").model(config)) {
+      return ParameterHash.of(restored);
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package io.vertigrad.launcher.terminal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.metrics.TrainingEvent;
+import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStopped;
+import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertx.core.json.JsonObject;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+final class PlainLinesTest {
+
+  private final ByteArrayOutputStream printed = new ByteArrayOutputStream();
+  private long nowMillis = 1_000;
+  private final RunProgress progress = new RunProgress(() -> nowMillis * 1_000_000);
+  private final PlainLines lines =
+      new PlainLines(
+          new PrintStream(printed, true, StandardCharsets.UTF_8),
+          JobConfig.read("test", new JsonObject()),
+          () -> nowMillis);
+
+  @Test
+  void shouldPrintTheFirstAndTheLastEvaluationOfAShortRun() {
+    hear(new JobStarted(0, "sync", 2, 1, 1_960, 300, 300));
+    for (int version = 10; version <= 300; version += 10) {
+      nowMillis += 100;
+      hear(evaluated(version, false));
+    }
+    hear(evaluated(300, true));
+    lines.conclude(List.of("accuracy 90.00 %"), new JsonObject());
+
+    assertEquals(
+        List.of(
+            "training: sync, 2 workers, 1 server, 1,960 parameters",
+            "version     10  accuracy  90.00 %  loss 0.5000  (500 test samples)",
+            "version    300  accuracy  90.00 %  loss 0.5000  (500 test samples, all of them)",
+            "accuracy 90.00 %"),
+        printedLines());
+  }
+
+  @Test
+  void shouldPrintTheLastEvaluationOfARunThatFailed() {
+    hear(evaluated(10, false));
+    hear(evaluated(20, false));
+
+    lines.close();
+
+    assertEquals(2, printedLines().size());
+    assertTrue(printedLines().get(1).startsWith("version     20"), printedLines().toString());
+  }
+
+  @Test
+  void shouldPrintEvaluationsAndProgressNoOftenerThanTheTimeTheyTell() {
+    hear(new JobStarted(0, "sync", 2, 1, 1_960, 72_000, 72_000));
+    for (int second = 1; second <= 7_200; second++) {
+      nowMillis += 1_000;
+      hear(worker(0, 10L * second));
+      hear(evaluated(10L * second, false));
+    }
+
+    // A line a minute from twenty minutes on, and no more than one in 5 s before.
+    assertTrue(printedLines().size() > 2 * 100, printedLines().size() + " lines");
+    assertTrue(printedLines().size() < 2 * 200, printedLines().size() + " lines");
+  }
+
+  @Test
+  void shouldTellTheJobsStepWhicheverWorkerSpeaks() {
+    hear(new JobStarted(0, "async", 2, 1, 1_960, 100, 200));
+    hear(worker(0, 80));
+    nowMillis += 6_000;
+
+    hear(worker(1, 20));
+
+    // Version 80 of 200 is step 40 of 100, though worker 1 has only seen version 20.
+    assertTrue(printedLines().get(1).startsWith("step 40 of 100, "), printedLines().toString());
+  }
+
+  @Test
+  void shouldNotTellThatMembersLeaveAJobThatWasStopped() {
+    hear(new JobStopped(0, "interrupted"));
+    hear(new MemberLeft(0, "worker", 0, 0, "stopped"));
+
+    assertEquals(List.of(), printedLines());
+  }
+
+  private void hear(TrainingEvent event) {
+    progress.apply(event);
+    lines.show(event, progress);
+  }
+
+  private List<String> printedLines() {
+    return printed.toString(StandardCharsets.UTF_8).lines().toList();
+  }
+
+  private static Evaluated evaluated(long version, boolean whole) {
+    return new Evaluated(0, version, 500, 0.5, 90, whole, "");
+  }
+
+  private static WorkerProgress worker(int rank, long version) {
+    return new WorkerProgress(
+        0, rank, 0, version, version, 0, 1, 1, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of());
+  }
+}
