@@ -93,7 +93,7 @@ class ClusterStartTest {
     assertEquals(
         "nothing answers at 127.0.0.1:%d; start the job there first, with ./vertigrad train"
                 .formatted(port)
-            + " --listen FILE",
+            + " --listen",
         assertThrows(ExecutionException.class, () -> await(start)).getCause().getMessage());
   }
 
