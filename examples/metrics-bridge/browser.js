@@ -9,7 +9,7 @@ const { runInThisContext } = require('node:vm');
 
 const VENDOR = join(
   __dirname,
-  '../../verticles/src/main/resources/io/vertigrad/verticles/dashboard/page/vendor',
+  '../../dashboard/src/main/resources/io/vertigrad/dashboard/page/vendor',
 );
 
 /** As much of XMLHttpRequest as SockJS uses. */

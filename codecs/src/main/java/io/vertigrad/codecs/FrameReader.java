@@ -135,23 +135,23 @@ final class FrameReader {
 
   /** The next text of the payload, of at most {@code limit} bytes. */
   String payloadText(String name, int limit) {
-    if (fault == null && payload.remaining() < WireText.PREFIX_BYTES) {
+    if (fault == null && payload.remaining() < LengthPrefixedText.PREFIX_BYTES) {
       fail(name, "%d bytes left".formatted(payload.remaining()), "a length of 2 bytes");
     }
     int length = fault == null ? payload.getShort(payload.position()) & 0xffff : 0;
-    int most = Math.min(limit, payload.remaining() - WireText.PREFIX_BYTES);
+    int most = Math.min(limit, payload.remaining() - LengthPrefixedText.PREFIX_BYTES);
     if (fault == null && length > most) {
       fail(name, "%d bytes".formatted(length), "at most %d".formatted(most));
     }
     if (fault != null) {
       return "";
     }
-    String text = WireText.decode(payload.slice(payload.position() + 2, length));
+    String text = LengthPrefixedText.decode(payload.slice(payload.position() + 2, length));
     if (text == null) {
       fail(name, "%d bytes that are no UTF-8".formatted(length), "UTF-8");
       return "";
     }
-    skip(WireText.PREFIX_BYTES + length);
+    skip(LengthPrefixedText.PREFIX_BYTES + length);
     return text;
   }
 

@@ -14,9 +14,9 @@ public record Malformed(String field, int offset, String found, String expected)
 
   public Malformed {
     FrameLimits.requireAtLeast("offset", offset, 0);
-    field = WireText.cut(field, FrameLimits.MAX_DETAIL_BYTES);
-    found = WireText.cut(found, FrameLimits.MAX_DETAIL_BYTES);
-    expected = WireText.cut(expected, FrameLimits.MAX_DETAIL_BYTES);
+    field = LengthPrefixedText.cut(field, FrameLimits.MAX_DETAIL_BYTES);
+    found = LengthPrefixedText.cut(found, FrameLimits.MAX_DETAIL_BYTES);
+    expected = LengthPrefixedText.cut(expected, FrameLimits.MAX_DETAIL_BYTES);
   }
 
   @Override

@@ -12,7 +12,7 @@ final class MalformedCodec extends FrameCodec<Malformed> {
 
   @Override
   void write(Malformed frame, FrameWriter to) {
-    ByteBuffer texts = WireText.payload(frame.field(), frame.found(), frame.expected());
+    ByteBuffer texts = LengthPrefixedText.payload(frame.field(), frame.found(), frame.expected());
     ByteBuffer payload =
         ByteBuffer.allocate(Integer.BYTES + texts.remaining()).order(ByteOrder.LITTLE_ENDIAN);
     to.payload(payload.putInt(frame.offset()).put(texts).flip());

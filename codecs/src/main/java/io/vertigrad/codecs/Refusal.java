@@ -15,7 +15,7 @@ public record Refusal(ExchangeId id, Reason reason, String message) implements F
   public Refusal {
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(reason, "reason");
-    message = WireText.cut(message, FrameLimits.MAX_MESSAGE_BYTES);
+    message = LengthPrefixedText.cut(message, FrameLimits.MAX_MESSAGE_BYTES);
   }
 
   /** Why a frame was refused, and what its sender should do. */

@@ -11,7 +11,7 @@ final class RefusalCodec extends FrameCodec<Refusal> {
   void write(Refusal frame, FrameWriter to) {
     to.id(frame.id())
         .put(HeaderField.REASON, frame.reason())
-        .payload(WireText.payload(frame.message()));
+        .payload(LengthPrefixedText.payload(frame.message()));
   }
 
   @Override

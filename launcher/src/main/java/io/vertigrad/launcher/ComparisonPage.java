@@ -1,9 +1,9 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.dashboard.ComparisonVerticle;
+import io.vertigrad.job.DashboardConfig;
 import io.vertigrad.launcher.run.FinishedRun;
 import io.vertigrad.launcher.terminal.ComparisonTable;
-import io.vertigrad.verticles.dashboard.ComparisonVerticle;
-import io.vertigrad.verticles.job.DashboardConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;

@@ -1,7 +1,7 @@
 package io.vertigrad.launcher;
 
-import io.vertigrad.verticles.dashboard.DashboardVerticle;
-import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.dashboard.DashboardVerticle;
+import io.vertigrad.job.JobConfig;
 import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;

@@ -1,13 +1,13 @@
 package io.vertigrad.launcher;
 
-import io.vertigrad.codecs.settings.MissingClass;
-import io.vertigrad.codecs.settings.SettingsException;
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.settings.MissingClass;
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.launcher.deploy.JobFailedException;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
-import io.vertigrad.verticles.coordinator.JoinException;
+import io.vertigrad.verticles.JoinException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;

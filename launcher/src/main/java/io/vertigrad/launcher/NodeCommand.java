@@ -2,16 +2,16 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.deploy.CoordinatorLostException;
-import io.vertigrad.launcher.deploy.ParentWatch;
+import io.vertigrad.launcher.deploy.ParentExitMonitor;
 import io.vertigrad.launcher.deploy.RoleVerticles;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
-import io.vertigrad.verticles.coordinator.JoinException;
-import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.JoinException;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import java.util.ArrayList;
@@ -73,7 +73,7 @@ final class NodeCommand implements Callable<Integer> {
   public Integer call() {
     if (withParent) {
       TerminationSignals.leaveInterruptsToParent();
-      ParentWatch.start();
+      ParentExitMonitor.start();
     }
     JobConfig config = read();
     Role role = role(config);

@@ -1,11 +1,11 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
-import io.vertigrad.launcher.deploy.JobWatch;
+import io.vertigrad.launcher.deploy.JobEndMonitor;
 import io.vertigrad.launcher.deploy.RoleVerticles;
-import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
@@ -22,7 +22,7 @@ final class Participation implements AutoCloseable {
   private final JobConfig job;
   private final Role role;
   private final Vertx vertx;
-  private final JobWatch watch;
+  private final JobEndMonitor watch;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final Thread hook = new Thread(this::leave, "stop-node");
 
@@ -30,7 +30,7 @@ final class Participation implements AutoCloseable {
     this.job = job;
     this.role = role;
     this.vertx = vertx;
-    this.watch = new JobWatch(vertx, job, role);
+    this.watch = new JobEndMonitor(vertx, job, role);
   }
 
   /** Joins the job's cluster, to play a role. */

@@ -1,7 +1,7 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.job.Role;
 import io.vertigrad.launcher.deploy.RoleVerticles;
-import io.vertigrad.verticles.coordinator.Role;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.stream.Stream;

@@ -1,16 +1,16 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.JobFinished;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.EpochLog;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunRecorder;
 import io.vertigrad.launcher.terminal.Display;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.metrics.TrainingEvent;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
-import io.vertigrad.verticles.strategy.Membership;
+import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;

@@ -1,7 +1,7 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.TimelineFile;
-import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;

@@ -2,17 +2,17 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.ScheduleCheck;
 import io.vertigrad.launcher.cluster.ClusterStart;
-import io.vertigrad.launcher.deploy.Crew;
+import io.vertigrad.launcher.deploy.LocalRoles;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.job.ScheduleCheck;
-import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
@@ -100,7 +100,7 @@ final class TrainCommand implements Callable<Integer> {
   public Integer call() {
     RunLog.leaveConsole();
     JobConfig asked = read().counted(LOADER);
-    Crew crew = crew(asked);
+    LocalRoles crew = crew(asked);
     ClusterStart.check(asked.cluster());
     checkData(asked, crew);
     RunDirectory directory =
@@ -128,15 +128,15 @@ final class TrainCommand implements Callable<Integer> {
   }
 
   /** Finds what is missing before a folder is made or a process started. */
-  private static void checkData(JobConfig asked, Crew crew) {
+  private static void checkData(JobConfig asked, LocalRoles crew) {
     if (crew.servers() + crew.workers() > 0) {
       DatasetProvider.check(asked.data(), Split.TRAIN, LOADER);
     }
     DatasetProvider.check(asked.data(), Split.TEST, LOADER);
   }
 
-  private Crew crew(JobConfig asked) {
-    Crew all = Crew.of(asked);
+  private LocalRoles crew(JobConfig asked) {
+    LocalRoles all = LocalRoles.of(asked);
     if (workersHere == null) {
       return all;
     }

@@ -1,14 +1,17 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
-import io.vertigrad.launcher.deploy.Crew;
 import io.vertigrad.launcher.deploy.Deployment;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.JobFailedException;
+import io.vertigrad.launcher.deploy.LocalRoles;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
-import io.vertigrad.launcher.deploy.WaitingRoom;
+import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.run.FinalModel;
@@ -19,11 +22,8 @@ import io.vertigrad.launcher.run.RunSummary;
 import io.vertigrad.launcher.run.Versions;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
-import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
-import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.metrics.MetricsVerticle;
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.verticles.CoordinatorVerticle;
+import io.vertigrad.verticles.MetricsVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -90,7 +90,7 @@ final class TrainingRun {
    *
    * @param crew whom to start here
    */
-  int call(Crew crew, boolean processes, boolean listen) {
+  int call(LocalRoles crew, boolean processes, boolean listen) {
     directory.write(directory.job(), LocalSettings.removedFrom(job.json()));
     RunLog.appendTo(directory.log());
     try (TerminationSignals watched = new TerminationSignals(this::signalled)) {
@@ -101,7 +101,7 @@ final class TrainingRun {
     }
   }
 
-  private int run(Crew crew, boolean processes, boolean listen) {
+  private int run(LocalRoles crew, boolean processes, boolean listen) {
     try {
       start(crew, processes, listen);
       finish(await(ended(), FOREVER_SECONDS, "the job"));
@@ -131,7 +131,7 @@ final class TrainingRun {
     conclude();
   }
 
-  private void start(Crew crew, boolean processes, boolean listen) {
+  private void start(LocalRoles crew, boolean processes, boolean listen) {
     open(processes || listen);
     FrameCodecs.register(vertx.eventBus());
     if (job.dashboard().enabled()) {
@@ -145,7 +145,7 @@ final class TrainingRun {
     await(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
     await(timeline.listen(vertx, job), START_SECONDS, "the event bus");
     if (crew.workers() < job.workers().count()) {
-      WaitingRoom waiting = new WaitingRoom(vertx, job, monitor::say);
+      StartProgress waiting = new StartProgress(vertx, job, monitor::say);
       await(waiting.open(), START_SECONDS, "the event bus");
     }
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
@@ -155,7 +155,7 @@ final class TrainingRun {
     await(deployment.start(), START_SECONDS, "starting the members");
   }
 
-  private void offerJoining(Crew crew) {
+  private void offerJoining(LocalRoles crew) {
     boolean full = crew.workers() >= job.workers().places();
     String label = full ? "a node may take the place of one that is lost" : "nodes may join";
     monitor.offer(label, launch().byHand(Role.WORKER));
@@ -178,7 +178,7 @@ final class TrainingRun {
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
 
-  private Deployment processes(Crew crew) {
+  private Deployment processes(LocalRoles crew) {
     return new ProcessDeployment(vertx, crew, launch(), coordinator, monitor::say, monitor::offer);
   }
 

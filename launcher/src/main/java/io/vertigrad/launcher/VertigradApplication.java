@@ -1,12 +1,12 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.FrameCodecs;
-import io.vertigrad.codecs.settings.SettingsException;
+import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.internal.transport.Streams;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.transport.Streams;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.eventbus.EventBusOptions;
@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The class a jar starts: Vertigrad's own commands, else the stock Vert.x launcher, so that {@code
- * java -jar vertigrad.jar io.vertigrad.verticles.worker.WorkerVerticle -cluster -conf FILE} works.
+ * java -jar vertigrad.jar io.vertigrad.verticles.WorkerVerticle -cluster -conf FILE} works.
  */
 public final class VertigradApplication extends VertxApplication implements VertxApplicationHooks {
 

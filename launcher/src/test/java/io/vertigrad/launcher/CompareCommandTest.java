@@ -3,7 +3,7 @@ package io.vertigrad.launcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.launcher.run.FinishedRun;
 import io.vertigrad.launcher.terminal.ComparisonTable;
-import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -22,7 +22,7 @@ class DistributionIT {
     try (JarFile jar = new JarFile("target/vertigrad.jar")) {
       List<String> names = jar.stream().map(entry -> entry.getName()).toList();
 
-      assertTrue(names.contains("io/vertigrad/verticles/worker/WorkerVerticle.class"));
+      assertTrue(names.contains("io/vertigrad/verticles/WorkerVerticle.class"));
       assertEquals(
           List.of(), names.stream().filter(name -> TEST_LIBRARY.matcher(name).matches()).toList());
     }

@@ -31,7 +31,7 @@ class MissingLibraryTest {
         package org.example;
         import io.vertigrad.compute.ModelConfig;
         import org.deeplearning4j.nn.api.NeuralNetwork;
-        public class Factory implements io.vertigrad.compute.dl4j.ModelFactory {
+        public class Factory implements io.vertigrad.engine.dl4j.ModelFactory {
           public String name() { return "own"; }
           public java.util.Set<String> options() { return java.util.Set.of(); }
           public NeuralNetwork network(ModelConfig config) {

@@ -3,17 +3,17 @@ package io.vertigrad.benchmarks.allreduce;
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
-import io.vertigrad.verticles.exchange.Identity;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.peer.PeerLine;
-import io.vertigrad.verticles.peer.WorkerPeers;
-import io.vertigrad.verticles.strategy.Membership;
-import io.vertigrad.verticles.strategy.Membership.Member;
-import io.vertigrad.verticles.strategy.decentral.PeerContext;
-import io.vertigrad.verticles.strategy.decentral.PeerGroup;
-import io.vertigrad.verticles.strategy.decentral.Reduction;
-import io.vertigrad.verticles.strategy.decentral.Replica;
-import io.vertigrad.verticles.timeline.Track;
+import io.vertigrad.internal.collective.AllReduce;
+import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.peer.PeerFrames;
+import io.vertigrad.internal.peer.WorkerPeers;
+import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.strategy.PeerContext;
+import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.Replica;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.Arrays;
@@ -35,7 +35,7 @@ final class BusMember {
     this.sum = sum;
     this.rank = rank;
     this.job = JobConfig.read("all-reduce benchmark", new JsonObject().put("job", sum.name()));
-    Identity identity = new Identity(job.addresses().jobHash(), rank, 0);
+    SenderIdentity identity = new SenderIdentity(job.addresses().jobHash(), rank, 0);
     this.peers =
         new WorkerPeers(
             vertx,
@@ -43,9 +43,9 @@ final class BusMember {
             sum.elements(),
             identity,
             System::nanoTime,
-            Track.OFF,
+            SpanRecorder.OFF,
             () -> false,
-            PeerLine.ofStrategies());
+            PeerFrames.ofStrategies());
   }
 
   /** Sums again and again; milliseconds of each counted round. */
@@ -54,7 +54,7 @@ final class BusMember {
     List<Member> all =
         IntStream.range(0, sum.workers()).mapToObj(one -> new Member(one, 0, 0)).toList();
     peers.membershipChanged(new Membership(1, all, List.of()));
-    Reduction reduction = reduction(peers.adopt());
+    AllReduce reduction = reduction(peers.adopt());
     float[] vector = new float[sum.elements()];
     check(reduction, vector);
     double[] millis = new double[sum.rounds()];
@@ -73,7 +73,7 @@ final class BusMember {
     peers.close().await(OPEN_SECONDS, TimeUnit.SECONDS);
   }
 
-  private Reduction reduction(PeerGroup group) {
+  private AllReduce reduction(PeerGroup group) {
     PeerContext context =
         new PeerContext(
             peers,
@@ -86,11 +86,11 @@ final class BusMember {
             Compression.NONE,
             job.exchange().partitionElements(),
             System::nanoTime);
-    return Reduction.of(context, group, sum.elements(), sum.direct() ? Long.MAX_VALUE : 0);
+    return AllReduce.of(context, group, sum.elements(), sum.direct() ? Long.MAX_VALUE : 0);
   }
 
   /** The first sum: ranks from 1 on; the vector is zero again afterwards. */
-  private void check(Reduction reduction, float[] vector) {
+  private void check(AllReduce reduction, float[] vector) {
     Arrays.fill(vector, rank + 1);
     reduction.sum(0, vector);
     float expected = sum.workers() * (sum.workers() + 1) / 2f;

@@ -1,9 +1,9 @@
 package io.vertigrad.benchmarks.compute;
 
 import io.vertigrad.compute.Batch;
-import io.vertigrad.compute.dl4j.models.ConvNetFactory;
-import io.vertigrad.compute.dl4j.models.MlpFactory;
-import io.vertigrad.compute.dl4j.models.ResNet20Factory;
+import io.vertigrad.engine.dl4j.models.ConvNetFactory;
+import io.vertigrad.engine.dl4j.models.MlpFactory;
+import io.vertigrad.engine.dl4j.models.ResNet20Factory;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.graph.ComputationGraph;

@@ -1,6 +1,6 @@
 package io.vertigrad.benchmarks.exchange;
 
-import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;

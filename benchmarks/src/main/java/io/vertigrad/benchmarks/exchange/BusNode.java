@@ -1,10 +1,10 @@
 package io.vertigrad.benchmarks.exchange;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
-import io.vertigrad.verticles.job.ClusterConfig;
-import io.vertigrad.verticles.strategy.Membership;
-import io.vertigrad.verticles.strategy.Membership.Member;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.MessageConsumer;

@@ -2,23 +2,23 @@ package io.vertigrad.benchmarks.exchange;
 
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.compute.Engine;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.server.ParameterSource;
-import io.vertigrad.verticles.server.ParameterStore;
-import io.vertigrad.verticles.server.Shard;
-import io.vertigrad.verticles.server.ShardConfig;
-import io.vertigrad.verticles.server.StoreConfig;
-import io.vertigrad.verticles.strategy.Membership;
-import io.vertigrad.verticles.strategy.Seat;
-import io.vertigrad.verticles.strategy.StrategyFactory;
-import io.vertigrad.verticles.strategy.StrategyObserver;
-import io.vertigrad.verticles.strategy.StrategyProviders;
-import io.vertigrad.verticles.strategy.StrategyVerticle;
+import io.vertigrad.internal.server.ParameterSource;
+import io.vertigrad.internal.server.ParameterStore;
+import io.vertigrad.internal.server.Shard;
+import io.vertigrad.internal.server.ShardConfig;
+import io.vertigrad.internal.server.StoreConfig;
+import io.vertigrad.internal.transport.FrameEndpoint;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyObserver;
+import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.verticles.StrategyVerticle;
 import io.vertx.core.Future;
 import java.nio.FloatBuffer;
 
 /** The product's only shard of a synthetic model, in the seat of a strategy verticle. */
-public final class ShardServer implements Seat {
+public final class ShardServer implements FrameEndpoint {
 
   private static final long TRAINING_SAMPLES = 60_000;
 

@@ -4,7 +4,7 @@ import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.BenchmarkRow;
 import io.vertigrad.benchmarks.report.Repetitions;
-import io.vertigrad.verticles.strategy.decentral.Reduction;
+import io.vertigrad.internal.collective.AllReduce;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Locale;
@@ -74,7 +74,7 @@ public final class ScaleBenchmark implements Benchmark {
   private static void measure(
       BenchmarkReport report, Link link, String name, JsonObject settings, int workers) {
     int parameters = PARAMETERS / ELEMENTS_EACH;
-    int most = name.equals(ALL_REDUCE) ? Reduction.RING_ELEMENTS : FRAME_ELEMENTS;
+    int most = name.equals(ALL_REDUCE) ? AllReduce.RING_ELEMENTS : FRAME_ELEMENTS;
     ScaleCase one = new ScaleCase(name, settings, workers, parameters, most / ELEMENTS_EACH);
     ScaleCase.Cost cost =
         one.measure(

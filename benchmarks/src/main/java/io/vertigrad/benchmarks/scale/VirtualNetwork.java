@@ -1,7 +1,7 @@
 package io.vertigrad.benchmarks.scale;
 
 import io.vertigrad.codecs.Tensor;
-import io.vertigrad.verticles.strategy.decentral.Tag;
+import io.vertigrad.strategy.Tag;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;

@@ -1,10 +1,10 @@
 package io.vertigrad.benchmarks.scale;
 
 import io.vertigrad.codecs.Tensor;
-import io.vertigrad.verticles.strategy.decentral.PeerGroup;
-import io.vertigrad.verticles.strategy.decentral.PeerInbox;
-import io.vertigrad.verticles.strategy.decentral.Peers;
-import io.vertigrad.verticles.strategy.decentral.Tag;
+import io.vertigrad.internal.collective.PeerInbox;
+import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.Peers;
+import io.vertigrad.strategy.Tag;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;

@@ -13,7 +13,7 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.PrefetchingBatchSource;
 import io.vertigrad.compute.data.ShuffledSampler;
 import io.vertigrad.compute.optimizer.UpdateRule;
-import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.FloatBuffer;

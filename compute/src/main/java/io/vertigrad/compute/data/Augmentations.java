@@ -1,6 +1,6 @@
 package io.vertigrad.compute.data;
 
-import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.settings.Settings;
 import java.util.List;
 
 /** The augmentations that a job file's data section can name with {@code augmentation}. */
@@ -16,7 +16,7 @@ public final class Augmentations {
   /**
    * Marks the key as known and checks its value; for a provider that reads its options.
    *
-   * @throws io.vertigrad.codecs.settings.SettingsException when it names no augmentation
+   * @throws io.vertigrad.compute.settings.SettingsException when it names no augmentation
    */
   public static void check(Settings options) {
     choice(options);
@@ -25,8 +25,8 @@ public final class Augmentations {
   /**
    * The augmentation that {@code config} asks for, ready for samples of {@code dataset}.
    *
-   * @throws io.vertigrad.codecs.settings.SettingsException when it names none, or one that does not
-   *     fit the samples
+   * @throws io.vertigrad.compute.settings.SettingsException when it names none, or one that does
+   *     not fit the samples
    */
   public static Augmentation of(DataConfig config, Dataset dataset) {
     Settings options = config.settings();

@@ -1,6 +1,6 @@
 package io.vertigrad.compute.data;
 
-import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.nio.file.Path;

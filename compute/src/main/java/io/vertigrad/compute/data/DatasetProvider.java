@@ -1,7 +1,7 @@
 package io.vertigrad.compute.data;
 
-import io.vertigrad.codecs.settings.MissingClass;
-import io.vertigrad.codecs.settings.NamedClass;
+import io.vertigrad.compute.settings.MissingClass;
+import io.vertigrad.compute.settings.NamedClass;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -17,7 +17,7 @@ public interface DatasetProvider {
    * Opens one split.
    *
    * @throws DataException naming the file, what was found and what is expected
-   * @throws io.vertigrad.codecs.settings.SettingsException naming an option that is unknown or out
+   * @throws io.vertigrad.compute.settings.SettingsException naming an option that is unknown or out
    *     of range
    */
   Dataset open(DataConfig config, Split split);
@@ -34,7 +34,7 @@ public interface DatasetProvider {
    * How many samples a split has; opens it unless a provider knows it without.
    *
    * @throws DataException as {@link #open} does
-   * @throws io.vertigrad.codecs.settings.SettingsException likewise
+   * @throws io.vertigrad.compute.settings.SettingsException likewise
    */
   default long samples(DataConfig config, Split split) {
     return open(config, split).size();

@@ -1,7 +1,7 @@
 package io.vertigrad.compute.data;
 
-import io.vertigrad.codecs.settings.Settings;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.settings.Settings;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;

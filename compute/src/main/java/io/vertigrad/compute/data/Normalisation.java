@@ -1,6 +1,6 @@
 package io.vertigrad.compute.data;
 
-import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.settings.Settings;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -56,7 +56,7 @@ public record Normalisation(float range, float mean, float deviation) {
    *
    * @param options of the data set
    * @param standard the data set's own, one per channel
-   * @throws io.vertigrad.codecs.settings.SettingsException when the option is none of these
+   * @throws io.vertigrad.compute.settings.SettingsException when the option is none of these
    */
   public static List<Normalisation> of(Settings options, List<Normalisation> standard) {
     if (options.isSection(KEY)) {

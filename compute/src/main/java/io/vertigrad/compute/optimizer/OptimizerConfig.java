@@ -1,6 +1,6 @@
 package io.vertigrad.compute.optimizer;
 
-import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.settings.Settings;
 import java.util.List;
 
 /**
@@ -131,7 +131,7 @@ public record OptimizerConfig(
   /**
    * Reads the {@code optimizer} section of a job file; defaults are PyTorch's.
    *
-   * @throws io.vertigrad.codecs.settings.SettingsException when a key is unknown or out of range
+   * @throws io.vertigrad.compute.settings.SettingsException when a key is unknown or out of range
    */
   public static OptimizerConfig read(Settings settings) {
     String name = settings.choice("name", "sgd", NAMES.toArray(String[]::new));

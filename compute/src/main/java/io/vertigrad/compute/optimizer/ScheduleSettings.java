@@ -1,6 +1,6 @@
 package io.vertigrad.compute.optimizer;
 
-import io.vertigrad.codecs.settings.Settings;
+import io.vertigrad.compute.settings.Settings;
 import java.util.List;
 
 /** Reads the {@code schedule} section of an optimizer. */

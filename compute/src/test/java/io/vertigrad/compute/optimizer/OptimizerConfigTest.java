@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.codecs.settings.Settings;
-import io.vertigrad.codecs.settings.SettingsException;
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import org.junit.jupiter.api.Test;

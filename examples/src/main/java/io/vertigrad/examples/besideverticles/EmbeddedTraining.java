@@ -1,9 +1,9 @@
 package io.vertigrad.examples.besideverticles;
 
-import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
-import io.vertigrad.verticles.evaluator.EvaluatorVerticle;
-import io.vertigrad.verticles.server.ParameterServerVerticle;
-import io.vertigrad.verticles.worker.WorkerVerticle;
+import io.vertigrad.verticles.CoordinatorVerticle;
+import io.vertigrad.verticles.EvaluatorVerticle;
+import io.vertigrad.verticles.ParameterServerVerticle;
+import io.vertigrad.verticles.WorkerVerticle;
 import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;

@@ -1,8 +1,8 @@
 package io.vertigrad.examples.besideverticles;
 
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.worker.WorkerVerticle;
+import io.vertigrad.verticles.WorkerVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;

@@ -1,8 +1,8 @@
 package io.vertigrad.examples.ownmodel;
 
-import io.vertigrad.codecs.settings.Settings;
 import io.vertigrad.compute.ModelConfig;
-import io.vertigrad.compute.dl4j.ModelFactory;
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.engine.dl4j.ModelFactory;
 import io.vertx.core.json.JsonObject;
 import java.util.Set;
 import org.deeplearning4j.nn.api.NeuralNetwork;

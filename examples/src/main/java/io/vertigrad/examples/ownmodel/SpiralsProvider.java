@@ -1,10 +1,10 @@
 package io.vertigrad.examples.ownmodel;
 
-import io.vertigrad.codecs.settings.Settings;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.SplitMix64;
+import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.JsonObject;
 
 /**

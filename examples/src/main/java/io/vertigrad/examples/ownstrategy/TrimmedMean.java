@@ -2,8 +2,8 @@ package io.vertigrad.examples.ownstrategy;
 
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.Tensor;
-import io.vertigrad.verticles.strategy.PartitionStore;
-import io.vertigrad.verticles.strategy.central.Barrier.Reduction;
+import io.vertigrad.strategy.Barrier.Reduction;
+import io.vertigrad.strategy.PartitionStore;
 import java.util.List;
 
 /**

@@ -1,7 +1,7 @@
 package io.vertigrad.examples.ownstrategy;
 
-import io.vertigrad.codecs.settings.Settings;
-import io.vertigrad.verticles.strategy.central.Barrier;
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.strategy.Barrier;
 
 /**
  * Settings of {@link TrimmedMean}.

@@ -1,9 +1,9 @@
 package io.vertigrad.examples.ownstrategy;
 
-import io.vertigrad.codecs.settings.Settings;
-import io.vertigrad.verticles.strategy.StrategyFactory;
-import io.vertigrad.verticles.strategy.StrategyProvider;
-import io.vertigrad.verticles.strategy.central.Barrier;
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.strategy.Barrier;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyProvider;
 
 /** Registers {@link TrimmedMean} as {@code trimmed-mean}; named in META-INF/services. */
 public final class TrimmedMeanProvider implements StrategyProvider {

@@ -1,9 +1,9 @@
 package io.vertigrad.examples.runevents;
 
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
-import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
-import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;

@@ -3,9 +3,9 @@ package io.vertigrad.examples.besideverticles;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.server.ParameterServerVerticle;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.verticles.CoordinatorVerticle;
+import io.vertigrad.verticles.ParameterServerVerticle;
 import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;

@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Addresses;
-import io.vertigrad.verticles.dashboard.DashboardVerticle;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.metrics.EventPublisher;
-import io.vertigrad.verticles.metrics.MetricsVerticle;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
+import io.vertigrad.dashboard.DashboardVerticle;
+import io.vertigrad.events.EventPublisher;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.verticles.MetricsVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;

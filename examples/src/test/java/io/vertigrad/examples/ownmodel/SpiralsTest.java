@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.codecs.settings.SettingsException;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.data.DataConfig;
@@ -12,8 +11,9 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SplitMix64;
+import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.VertigradCommand;
-import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -4,12 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.reactivex.rxjava3.subscribers.TestSubscriber;
 import io.vertigrad.codecs.Addresses;
-import io.vertigrad.verticles.metrics.EventPublisher;
-import io.vertigrad.verticles.metrics.TrainingEvent;
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
-import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.EventPublisher;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,7 @@
 package io.vertigrad.launcher.cluster;
 
+import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.launcher.job.InputException;
-import io.vertigrad.verticles.job.ClusterConfig;
 import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.http.ClientAuth;
 import io.vertx.core.net.PemKeyCertOptions;

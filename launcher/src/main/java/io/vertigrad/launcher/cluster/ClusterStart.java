@@ -1,11 +1,11 @@
 package io.vertigrad.launcher.cluster;
 
 import com.hazelcast.core.HazelcastInstance;
+import io.vertigrad.dashboard.BusTraffic;
+import io.vertigrad.internal.transport.Streams;
+import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.launcher.job.InputException;
-import io.vertigrad.verticles.coordinator.JoinException;
-import io.vertigrad.verticles.dashboard.BusTraffic;
-import io.vertigrad.verticles.job.ClusterConfig;
-import io.vertigrad.verticles.transport.Streams;
+import io.vertigrad.verticles.JoinException;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;

@@ -6,7 +6,7 @@ import com.hazelcast.config.JavaSerializationFilterConfig;
 import com.hazelcast.config.JoinConfig;
 import com.hazelcast.config.MultiMapConfig;
 import com.hazelcast.config.NetworkConfig;
-import io.vertigrad.verticles.job.ClusterConfig;
+import io.vertigrad.job.ClusterConfig;
 import java.util.List;
 import java.util.Map;
 

@@ -1,8 +1,8 @@
 package io.vertigrad.launcher.cluster;
 
+import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
-import io.vertigrad.verticles.job.ClusterConfig;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -1,7 +1,7 @@
 package io.vertigrad.launcher.cluster;
 
+import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.launcher.job.InputException;
-import io.vertigrad.verticles.job.ClusterConfig;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;

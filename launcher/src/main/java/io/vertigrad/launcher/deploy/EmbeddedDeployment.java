@@ -1,7 +1,7 @@
 package io.vertigrad.launcher.deploy;
 
-import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -13,15 +13,15 @@ public final class EmbeddedDeployment implements Deployment {
 
   private final Vertx vertx;
   private final JobConfig job;
-  private final Crew crew;
+  private final LocalRoles crew;
 
   /** Everyone the job asks for. */
   public EmbeddedDeployment(Vertx vertx, JobConfig job) {
-    this(vertx, job, Crew.of(job));
+    this(vertx, job, LocalRoles.of(job));
   }
 
   /** These members only. */
-  public EmbeddedDeployment(Vertx vertx, JobConfig job, Crew crew) {
+  public EmbeddedDeployment(Vertx vertx, JobConfig job, LocalRoles crew) {
     this.vertx = vertx;
     this.job = job;
     this.crew = crew;

@@ -1,10 +1,10 @@
 package io.vertigrad.launcher.deploy;
 
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
-import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.job.JobConfig;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,12 +1,12 @@
 package io.vertigrad.launcher.deploy;
 
+import io.vertigrad.events.EventPublisher;
+import io.vertigrad.events.TrainingEvent.ProcessRestarted;
+import io.vertigrad.job.Role;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
-import io.vertigrad.verticles.coordinator.CoordinatorVerticle;
-import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.metrics.EventPublisher;
-import io.vertigrad.verticles.metrics.TrainingEvent.ProcessRestarted;
+import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -36,7 +36,7 @@ public final class ProcessDeployment implements Deployment {
   private static final Set<Integer> IN_GOOD_ORDER = Set.of(ExitStatus.OK, ExitStatus.INTERRUPTED);
 
   private final Vertx vertx;
-  private final Crew crew;
+  private final LocalRoles crew;
   private final NodeLaunch launch;
   private final CoordinatorVerticle coordinator;
   private final Consumer<String> report;
@@ -58,7 +58,7 @@ public final class ProcessDeployment implements Deployment {
    */
   public ProcessDeployment(
       Vertx vertx,
-      Crew crew,
+      LocalRoles crew,
       NodeLaunch launch,
       CoordinatorVerticle coordinator,
       Consumer<String> report,

@@ -1,7 +1,7 @@
 package io.vertigrad.launcher.deploy;
 
-import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import java.util.HashMap;
 import java.util.Map;
 

@@ -1,7 +1,7 @@
 package io.vertigrad.launcher.deploy;
 
-import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -11,7 +11,7 @@ import java.util.Locale;
 public final class RoleVerticles {
 
   /** The verticle that admits the others and ends the job. */
-  public static final String COORDINATOR = "io.vertigrad.verticles.coordinator.CoordinatorVerticle";
+  public static final String COORDINATOR = "io.vertigrad.verticles.CoordinatorVerticle";
 
   /** What a worker of a job with a pipeline is called. */
   public static final String STAGE = "stage";
@@ -31,12 +31,12 @@ public final class RoleVerticles {
   /** The class that plays a role in a job. */
   public static String className(JobConfig job, Role role) {
     return switch (role) {
-      case SERVER -> "io.vertigrad.verticles.server.ParameterServerVerticle";
+      case SERVER -> "io.vertigrad.verticles.ParameterServerVerticle";
       case WORKER ->
           job.pipeline().isPresent()
-              ? "io.vertigrad.verticles.pipeline.StageVerticle"
-              : "io.vertigrad.verticles.worker.WorkerVerticle";
-      case EVALUATOR -> "io.vertigrad.verticles.evaluator.EvaluatorVerticle";
+              ? "io.vertigrad.verticles.StageVerticle"
+              : "io.vertigrad.verticles.WorkerVerticle";
+      case EVALUATOR -> "io.vertigrad.verticles.EvaluatorVerticle";
     };
   }
 

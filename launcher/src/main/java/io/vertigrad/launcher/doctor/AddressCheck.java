@@ -1,6 +1,6 @@
 package io.vertigrad.launcher.doctor;
 
-import io.vertigrad.verticles.job.ClusterConfig;
+import io.vertigrad.job.ClusterConfig;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.InetAddress;

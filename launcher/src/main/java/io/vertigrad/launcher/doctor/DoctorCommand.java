@@ -1,11 +1,11 @@
 package io.vertigrad.launcher.doctor;
 
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunLog;
-import io.vertigrad.verticles.job.JobConfig;
 import io.vertx.core.Vertx;
 import java.io.PrintWriter;
 import java.util.List;

@@ -1,9 +1,9 @@
 package io.vertigrad.launcher.doctor;
 
+import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.NodeCertificate;
 import io.vertigrad.launcher.job.InputException;
-import io.vertigrad.verticles.job.ClusterConfig;
 import java.util.List;
 
 /** Certificate, key and authority can be read and belong together. */

@@ -1,9 +1,9 @@
 package io.vertigrad.launcher.job;
 
-import io.vertigrad.verticles.job.EvaluatorConfig;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.job.TrainingLength;
-import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertigrad.job.EvaluatorConfig;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.TrainingLength;
+import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;

@@ -1,7 +1,7 @@
 package io.vertigrad.launcher.job;
 
-import io.vertigrad.verticles.job.ClusterConfig;
-import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.job.ClusterConfig;
+import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,14 +1,14 @@
 package io.vertigrad.launcher.run;
 
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.metrics.TrainingEvent;
-import io.vertigrad.verticles.metrics.TrainingEvent.EpochTrained;
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
-import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
-import io.vertigrad.verticles.strategy.EvaluationPlan;
-import io.vertigrad.verticles.strategy.StrategyProviders;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.EpochTrained;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.StrategyProviders;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.events.EventFile;
+import io.vertigrad.events.RunCurves;
+import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.launcher.job.InputException;
-import io.vertigrad.verticles.metrics.EventFile;
-import io.vertigrad.verticles.metrics.RunCurves;
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

@@ -1,8 +1,8 @@
 package io.vertigrad.launcher.run;
 
-import io.vertigrad.verticles.metrics.TrainingEvent;
-import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
-import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.PeerExchange;
+import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import java.util.Optional;

@@ -1,8 +1,8 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.ServersConfig;
 import io.vertigrad.launcher.job.InputException;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.job.ServersConfig;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;

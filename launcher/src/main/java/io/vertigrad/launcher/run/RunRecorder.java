@@ -1,10 +1,10 @@
 package io.vertigrad.launcher.run;
 
-import io.vertigrad.verticles.metrics.TrainingEvent;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberVitals;
-import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
-import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
-import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.events.TrainingEvent.PeerExchange;
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.UncheckedIOException;

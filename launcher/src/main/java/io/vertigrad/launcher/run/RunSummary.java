@@ -1,12 +1,12 @@
 package io.vertigrad.launcher.run;
 
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.job.TrainingLength.Unit;
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
-import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
-import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobEnding;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.TrainingLength.Unit;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import java.util.Optional;

@@ -1,8 +1,8 @@
 package io.vertigrad.launcher.terminal;
 
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunProgress;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintStream;
 import java.util.List;

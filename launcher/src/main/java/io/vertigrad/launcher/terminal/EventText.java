@@ -1,21 +1,21 @@
 package io.vertigrad.launcher.terminal;
 
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.CheckpointFailed;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
+import io.vertigrad.events.TrainingEvent.JobEnding;
+import io.vertigrad.events.TrainingEvent.JobPaused;
+import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.MemberSuspected;
+import io.vertigrad.events.TrainingEvent.ProcessRestarted;
+import io.vertigrad.events.TrainingEvent.StallFound;
+import io.vertigrad.events.TrainingEvent.UpdateRefused;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunProgress;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.metrics.TrainingEvent;
-import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
-import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobEnding;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
-import io.vertigrad.verticles.metrics.TrainingEvent.ProcessRestarted;
-import io.vertigrad.verticles.metrics.TrainingEvent.StallFound;
-import io.vertigrad.verticles.metrics.TrainingEvent.UpdateRefused;
 import java.util.Locale;
 import java.util.Optional;
 

@@ -1,14 +1,14 @@
 package io.vertigrad.launcher.terminal;
 
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobFinished;
+import io.vertigrad.events.TrainingEvent.JobPaused;
+import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunProgress;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.metrics.TrainingEvent;
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobPaused;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
-import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import me.tongfei.progressbar.ProgressBar;

@@ -1,9 +1,9 @@
 package io.vertigrad.launcher.terminal;
 
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.launcher.run.RunProgress;
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
-import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
 import java.nio.charset.Charset;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,8 +1,8 @@
 package io.vertigrad.launcher.terminal;
 
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.TrainingLength.Unit;
 import io.vertigrad.launcher.run.RunDirectory;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.job.TrainingLength.Unit;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;

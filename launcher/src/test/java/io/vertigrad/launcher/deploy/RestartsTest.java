@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.verticles.coordinator.Role;
-import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.Test;
 

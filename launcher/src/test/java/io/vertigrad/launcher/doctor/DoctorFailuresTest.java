@@ -2,7 +2,7 @@ package io.vertigrad.launcher.doctor;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.vertigrad.verticles.job.JobConfig;
+import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.Test;
 

@@ -2,12 +2,12 @@ package io.vertigrad.launcher.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.metrics.TrainingEvent.EpochTrained;
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
-import io.vertigrad.verticles.metrics.TrainingEvent.EvaluationSkipped;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.EpochTrained;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -2,10 +2,10 @@ package io.vertigrad.launcher.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberJoined;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
-import io.vertigrad.verticles.metrics.TrainingEvent.ServerProgress;
-import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

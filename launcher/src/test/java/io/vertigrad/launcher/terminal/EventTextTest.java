@@ -2,14 +2,14 @@ package io.vertigrad.launcher.terminal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.events.TrainingEvent.CheckpointFailed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.ProcessRestarted;
+import io.vertigrad.events.TrainingEvent.StallFound;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunProgress;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.metrics.TrainingEvent.CheckpointFailed;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberLeft;
-import io.vertigrad.verticles.metrics.TrainingEvent.ProcessRestarted;
-import io.vertigrad.verticles.metrics.TrainingEvent.StallFound;
-import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;

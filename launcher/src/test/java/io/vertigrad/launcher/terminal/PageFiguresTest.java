@@ -2,17 +2,17 @@ package io.vertigrad.launcher.terminal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.MemberSuspected;
+import io.vertigrad.events.TrainingEvent.PeerExchange;
+import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.events.TrainingEvent.StallFound;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunProgress;
-import io.vertigrad.verticles.job.JobConfig;
-import io.vertigrad.verticles.metrics.TrainingEvent;
-import io.vertigrad.verticles.metrics.TrainingEvent.Evaluated;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobResumed;
-import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
-import io.vertigrad.verticles.metrics.TrainingEvent.MemberSuspected;
-import io.vertigrad.verticles.metrics.TrainingEvent.PeerExchange;
-import io.vertigrad.verticles.metrics.TrainingEvent.ReplicasAveraged;
-import io.vertigrad.verticles.metrics.TrainingEvent.StallFound;
-import io.vertigrad.verticles.metrics.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -35,7 +35,7 @@ final class PageFiguresTest {
 
   private static final Path FUNCTIONS =
       Path.of(
-          "../verticles/src/main/resources/io/vertigrad/verticles/dashboard/page/modules/format.js");
+          "../dashboard/src/main/resources/io/vertigrad/dashboard/page/modules/format.js");
   private static final JobConfig JOB = JobConfig.read("test", new JsonObject());
 
   /** Halves, what is stored a little below or above a half, and both sides of every limit. */

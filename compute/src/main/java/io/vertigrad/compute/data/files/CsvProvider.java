@@ -1,10 +1,10 @@
 package io.vertigrad.compute.data.files;
 
-import io.vertigrad.codecs.settings.Settings;
 import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.Json;
 import java.nio.file.Path;
 import java.util.ArrayList;

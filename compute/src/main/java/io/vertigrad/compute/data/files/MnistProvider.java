@@ -1,6 +1,5 @@
 package io.vertigrad.compute.data.files;
 
-import io.vertigrad.codecs.settings.Settings;
 import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
@@ -8,6 +7,7 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.ImageDataset;
 import io.vertigrad.compute.data.Normalisation;
+import io.vertigrad.compute.settings.Settings;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;

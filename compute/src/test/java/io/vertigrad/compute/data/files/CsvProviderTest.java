@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.codecs.settings.SettingsException;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.settings.SettingsException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,4 +1,0 @@
-/**
- * Strict reading of job-file settings: every key known, every value checked, every error placed.
- */
-package io.vertigrad.codecs.settings;

@@ -1,7 +1,0 @@
-/**
- * Layers that compute the same as DL4J's own, several times faster.
- *
- * <p>They are put in place of the stock layers inside a built network; its configuration, and so
- * its saved file, keeps the stock ones.
- */
-package io.vertigrad.compute.dl4j.kernels;

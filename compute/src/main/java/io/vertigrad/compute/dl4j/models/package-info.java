@@ -1,2 +1,0 @@
-/** The networks that come with the DL4J engine, each a factory selected by name. */
-package io.vertigrad.compute.dl4j.models;

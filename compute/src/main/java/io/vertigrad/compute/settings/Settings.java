@@ -1,0 +1,269 @@
+package io.vertigrad.compute.settings;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+/**
+ * One section of a job file, read key by key; {@link #refuseUnknown()} closes it.
+ *
+ * <p>A key that is absent, or null, takes its default; defaults are not checked. Every error is a
+ * {@link SettingsException} that names the file, the path of the key, what was found and what was
+ * expected. Not thread-safe.
+ */
+public final class Settings {
+
+  private static final int SHOWN_CHARACTERS = 80;
+
+  private final String origin;
+  private final String path;
+  private final JsonObject values;
+  private final Set<String> known = new TreeSet<>();
+  private final JsonObject defaults = new JsonObject();
+  private final Map<String, Settings> sections = new TreeMap<>();
+
+  private Settings(String origin, String path, JsonObject values) {
+    this.origin = origin;
+    this.path = path;
+    this.values = values;
+  }
+
+  /** The root section of a file; {@code origin} is how errors name it. */
+  public static Settings of(String origin, JsonObject values) {
+    return new Settings(origin, "", values);
+  }
+
+  /** A nested section, which must be closed for itself; empty when absent. */
+  public Settings section(String key) {
+    Object found = value(key);
+    if (found != null && !(found instanceof JsonObject)) {
+      throw wrong(key, found, "an object { ... }");
+    }
+    JsonObject object = found == null ? new JsonObject() : (JsonObject) found;
+    Settings section = new Settings(origin, at(key), object);
+    sections.put(key, section);
+    return section;
+  }
+
+  /** True when the key is there and not null; it then counts as known. */
+  public boolean has(String key) {
+    return value(key) != null;
+  }
+
+  /** True when the key holds an object, to be read with {@link #section}; it counts as known. */
+  public boolean isSection(String key) {
+    return value(key) instanceof JsonObject;
+  }
+
+  /** A text, or {@code otherwise} when absent. */
+  public String string(String key, String otherwise) {
+    Object found = value(key);
+    if (found == null) {
+      return byDefault(key, otherwise);
+    }
+    if (found instanceof String text) {
+      return text;
+    }
+    throw wrong(key, found, "a string");
+  }
+
+  /** A text that must be there and hold more than white space. */
+  public String requiredString(String key) {
+    String found = string(key, null);
+    if (found == null) {
+      throw refuse(key, "is missing, expected a string");
+    }
+    if (found.isBlank()) {
+      throw wrong(key, found, "a string that is not blank");
+    }
+    return found;
+  }
+
+  /** A text that may be absent but not blank. */
+  public Optional<String> optionalString(String key) {
+    return has(key) ? Optional.of(requiredString(key)) : Optional.empty();
+  }
+
+  /** One of {@code choices}; {@code otherwise} when absent, or required if that is null. */
+  public String choice(String key, String otherwise, String... choices) {
+    String found = string(key, otherwise);
+    List<String> allowed = List.of(choices);
+    if (found != null && allowed.contains(found)) {
+      return found;
+    }
+    String expected = "one of " + String.join(", ", allowed);
+    throw found == null
+        ? refuse(key, "is missing, expected " + expected)
+        : wrong(key, found, expected);
+  }
+
+  /** A whole number within the bounds, both included; {@code 3.0} is whole. */
+  public int integer(String key, int otherwise, int least, int most) {
+    return (int) longInteger(key, otherwise, least, most);
+  }
+
+  /** A whole number within the bounds, both included; {@code 3.0} is whole. */
+  public long longInteger(String key, long otherwise, long least, long most) {
+    Object found = value(key);
+    if (found == null) {
+      return byDefault(key, otherwise);
+    }
+    if (found instanceof Number number && number.doubleValue() == number.longValue()) {
+      long value = number.longValue();
+      if (value >= least && value <= most) {
+        return value;
+      }
+    }
+    throw wrong(key, found, "a whole number from %d to %d".formatted(least, most));
+  }
+
+  /** A finite number within the bounds, both included. */
+  public double number(String key, double otherwise, double least, double most) {
+    Object found = value(key);
+    if (found == null) {
+      return byDefault(key, otherwise);
+    }
+    if (found instanceof Number number) {
+      double value = number.doubleValue();
+      if (Double.isFinite(value) && value >= least && value <= most) {
+        return value;
+      }
+    }
+    throw wrong(key, found, "a number from %s to %s".formatted(least, most));
+  }
+
+  /** True or false, written as such. */
+  public boolean flag(String key, boolean otherwise) {
+    Object found = value(key);
+    if (found == null) {
+      return byDefault(key, otherwise);
+    }
+    if (found instanceof Boolean flag) {
+      return flag;
+    }
+    throw wrong(key, found, "true or false");
+  }
+
+  /** A list of finite numbers, immutable. */
+  public List<Double> numbers(String key, List<Double> otherwise) {
+    return list(key, otherwise, "number", Settings::finite);
+  }
+
+  /** A finite number that must be there, or a list of at least one; immutable. */
+  public List<Double> oneOrMoreNumbers(String key) {
+    Object found = value(key);
+    List<Double> numbers =
+        found instanceof JsonArray
+            ? numbers(key, List.of())
+            : Stream.ofNullable(finite(found)).toList();
+    if (numbers.isEmpty()) {
+      String expected = "a number or a list of numbers";
+      throw found == null
+          ? refuse(key, "is missing, expected " + expected)
+          : wrong(key, found, expected);
+    }
+    return numbers;
+  }
+
+  /** A list of texts, immutable. */
+  public List<String> textList(String key, List<String> otherwise) {
+    return list(key, otherwise, "string", element -> element instanceof String text ? text : null);
+  }
+
+  /** Refuses every key that was not asked for, with the nearest known one as a suggestion. */
+  public void refuseUnknown() {
+    for (String key : values.fieldNames()) {
+      if (!known.contains(key)) {
+        throw refuse(key, "is not a known key, " + suggestion(key));
+      }
+    }
+  }
+
+  /** An error about one key, for checks that span several: {@code file: path message}. */
+  public SettingsException refuse(String key, String message) {
+    return new SettingsException("%s: %s %s".formatted(origin, at(key), message));
+  }
+
+  /** The section as it was written, for the record. */
+  public JsonObject toJson() {
+    return values.copy();
+  }
+
+  /**
+   * The section as it counts: what was written, and the default of every key read but absent, by
+   * key, so that the same settings are always the same text.
+   */
+  public JsonObject resolved() {
+    Map<String, Object> resolved = new TreeMap<>(defaults.copy().getMap());
+    resolved.putAll(values.copy().getMap());
+    sections.forEach((key, section) -> resolved.put(key, section.resolved()));
+    return new JsonObject(resolved);
+  }
+
+  private <T> List<T> list(
+      String key, List<T> otherwise, String noun, Function<Object, T> element) {
+    Object found = value(key);
+    if (found == null) {
+      return byDefault(key, otherwise);
+    }
+    if (!(found instanceof JsonArray array)) {
+      throw wrong(key, found, "a list of %ss".formatted(noun));
+    }
+    List<T> elements = new ArrayList<>();
+    for (int i = 0; i < array.size(); i++) {
+      T value = element.apply(array.getValue(i));
+      if (value == null) {
+        throw wrong("%s[%d]".formatted(key, i), array.getValue(i), "a " + noun);
+      }
+      elements.add(value);
+    }
+    return List.copyOf(elements);
+  }
+
+  private static Double finite(Object element) {
+    return element instanceof Number number && Double.isFinite(number.doubleValue())
+        ? Double.valueOf(number.doubleValue())
+        : null;
+  }
+
+  private <T> T byDefault(String key, T otherwise) {
+    if (otherwise != null) {
+      defaults.put(key, otherwise instanceof List<?> list ? new JsonArray(list) : otherwise);
+    }
+    return otherwise;
+  }
+
+  private Object value(String key) {
+    known.add(key);
+    return values.getValue(key);
+  }
+
+  private SettingsException wrong(String key, Object found, String expected) {
+    String shown = found instanceof String text ? '"' + text + '"' : String.valueOf(found);
+    if (shown.length() > SHOWN_CHARACTERS) {
+      shown = shown.substring(0, SHOWN_CHARACTERS) + "...";
+    }
+    return refuse(key, "is %s, expected %s".formatted(shown, expected));
+  }
+
+  private String at(String key) {
+    return path.isEmpty() ? key : path + "." + key;
+  }
+
+  private String suggestion(String key) {
+    if (known.isEmpty()) {
+      return "expected none";
+    }
+    return NearestKey.of(key, known)
+        .map("did you mean \"%s\"?"::formatted)
+        .orElseGet(() -> "expected one of " + String.join(", ", known));
+  }
+}

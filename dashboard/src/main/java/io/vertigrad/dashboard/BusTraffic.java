@@ -1,0 +1,111 @@
+package io.vertigrad.dashboard;
+
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.Message;
+import io.vertx.core.eventbus.ReplyFailure;
+import io.vertx.core.internal.VertxInternal;
+import io.vertx.core.spi.VertxMetricsFactory;
+import io.vertx.core.spi.metrics.EventBusMetrics;
+import io.vertx.core.spi.metrics.VertxMetrics;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * Counts what goes over the event bus of this process: a few additions per message, and no word of
+ * addresses, of which every request has one of its own. Any thread.
+ */
+public final class BusTraffic implements VertxMetrics, EventBusMetrics<BusTraffic> {
+
+  final LongAdder sentLocally = new LongAdder();
+  final LongAdder sentAway = new LongAdder();
+  final LongAdder receivedLocally = new LongAdder();
+  final LongAdder receivedFromAway = new LongAdder();
+  final LongAdder pending = new LongAdder();
+  final LongAdder discarded = new LongAdder();
+  final LongAdder handlers = new LongAdder();
+  final LongAdder bytesWritten = new LongAdder();
+  final LongAdder bytesRead = new LongAdder();
+  final Map<ReplyFailure, LongAdder> failures = new EnumMap<>(ReplyFailure.class);
+
+  private BusTraffic() {
+    for (ReplyFailure failure : ReplyFailure.values()) {
+      failures.put(failure, new LongAdder());
+    }
+  }
+
+  /** For {@link io.vertx.core.VertxBuilder#withMetrics}, each Vert.x with counters of its own. */
+  public static VertxMetricsFactory counting() {
+    return options -> new BusTraffic();
+  }
+
+  /** The counters of a Vert.x that was built with {@link #counting()}. */
+  static Optional<BusTraffic> of(Vertx vertx) {
+    return ((VertxInternal) vertx).metrics() instanceof BusTraffic traffic
+        ? Optional.of(traffic)
+        : Optional.empty();
+  }
+
+  @Override
+  public EventBusMetrics<?> createEventBusMetrics() {
+    return this;
+  }
+
+  @Override
+  public BusTraffic handlerRegistered(String address) {
+    handlers.increment();
+    return this;
+  }
+
+  @Override
+  public void handlerUnregistered(BusTraffic handler) {
+    handlers.decrement();
+  }
+
+  @Override
+  public void scheduleMessage(BusTraffic handler, boolean local) {
+    pending.increment();
+  }
+
+  @Override
+  public void messageDelivered(BusTraffic handler, boolean local) {
+    pending.decrement();
+  }
+
+  @Override
+  public void discardMessage(BusTraffic handler, boolean local, Message<?> message) {
+    pending.decrement();
+    discarded.increment();
+  }
+
+  @Override
+  public void messageSent(String address, boolean publish, boolean local, boolean remote) {
+    if (local) {
+      sentLocally.increment();
+    }
+    if (remote) {
+      sentAway.increment();
+    }
+  }
+
+  @Override
+  public void messageReceived(String address, boolean publish, boolean local, int receivers) {
+    (local ? receivedLocally : receivedFromAway).increment();
+  }
+
+  @Override
+  public void messageWritten(String address, int bytes) {
+    bytesWritten.add(bytes);
+  }
+
+  @Override
+  public void messageRead(String address, int bytes) {
+    bytesRead.add(bytes);
+  }
+
+  @Override
+  public void replyFailure(String address, ReplyFailure failure) {
+    failures.get(failure).increment();
+  }
+}

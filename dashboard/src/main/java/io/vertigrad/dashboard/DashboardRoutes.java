@@ -1,0 +1,66 @@
+package io.vertigrad.dashboard;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import io.vertx.ext.bridge.PermittedOptions;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.handler.BodyHandler;
+import io.vertx.ext.web.handler.sockjs.SockJSBridgeOptions;
+import io.vertx.ext.web.handler.sockjs.SockJSHandler;
+import io.vertx.ext.web.handler.sockjs.SockJSHandlerOptions;
+
+/**
+ * What is where: the bridge below {@code /eventbus}, {@code /metrics} for Prometheus, {@code
+ * /health} for probes, the page's files everywhere else.
+ */
+final class DashboardRoutes {
+
+  private static final int BODY_BYTES = 16 * 1024;
+  private static final int HANDLERS = 16;
+  private static final int ADDRESS_LENGTH = 100;
+  private static final int PING_MILLIS = 15_000;
+  private static final int REPLY_MILLIS = 10_000;
+
+  private DashboardRoutes() {}
+
+  static Router of(Vertx vertx, JobConfig job, JobView view, RunMeters meters) {
+    Addresses addresses = job.addresses();
+    Router router = PageFiles.guarded(vertx, job.dashboard().host());
+    router
+        .route("/eventbus/*")
+        .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES))
+        .subRouter(bridge(vertx, addresses));
+    JobHealth health = new JobHealth(vertx, job, view);
+    router.get("/health/live").handler(health.live());
+    router.get("/health/ready").handler(health.ready());
+    router.get("/metrics").handler(meters::answer);
+    router
+        .get("/job")
+        .respond(request -> Future.succeededFuture(new JsonObject().put("job", addresses.job())));
+    router.get().handler(PageFiles.startingAt("index.html"));
+    return router;
+  }
+
+  private static Router bridge(Vertx vertx, Addresses addresses) {
+    SockJSHandlerOptions transports =
+        new SockJSHandlerOptions()
+            .setRegisterWriteHandler(false)
+            .setInsertJSESSIONID(false)
+            .setLibraryURL("/vendor/sockjs-client/sockjs.min.js")
+            .addDisabledTransport("EVENT_SOURCE")
+            .addDisabledTransport("HTML_FILE")
+            .addDisabledTransport("JSON_P");
+    SockJSBridgeOptions permitted =
+        new SockJSBridgeOptions()
+            .setPingTimeout(PING_MILLIS)
+            .setReplyTimeout(REPLY_MILLIS)
+            .setMaxHandlersPerSocket(HANDLERS)
+            .setMaxAddressLength(ADDRESS_LENGTH)
+            .addInboundPermitted(new PermittedOptions().setAddress(addresses.metricsRequests()))
+            .addOutboundPermitted(new PermittedOptions().setAddressRegex(BrowserLimits.LISTENED));
+    return SockJSHandler.create(vertx, transports).bridge(permitted, new BrowserLimits(addresses));
+  }
+}

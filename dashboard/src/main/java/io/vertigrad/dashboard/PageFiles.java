@@ -1,0 +1,44 @@
+package io.vertigrad.dashboard;
+
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import io.vertx.ext.web.handler.StaticHandler;
+
+/** The files of the pages, and what guards every answer of a server that has them. */
+final class PageFiles {
+
+  private static final String FOLDER = "io/vertigrad/dashboard/page";
+  private static final String CONTENT_POLICY =
+      "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+  private PageFiles() {}
+
+  /** A router for pages of this server only, its host being the address it listens on. */
+  static Router guarded(Vertx vertx, String host) {
+    Router router = Router.router(vertx);
+    router.route().handler(new OwnOrigin(host)).handler(PageFiles::protect);
+    return router;
+  }
+
+  /** Every file, and this page for {@code /}. */
+  static StaticHandler startingAt(String page) {
+    return StaticHandler.create(FOLDER)
+        .setIndexPage(page)
+        .setCachingEnabled(false)
+        .setFilesReadOnly(true)
+        .setDirectoryListing(false);
+  }
+
+  private static void protect(RoutingContext request) {
+    HttpServerResponse response = request.response();
+    response.putHeader("Content-Security-Policy", CONTENT_POLICY);
+    response.putHeader("X-Content-Type-Options", "nosniff");
+    response.putHeader("X-Frame-Options", "DENY");
+    response.putHeader("Referrer-Policy", "no-referrer");
+    response.putHeader("Cross-Origin-Resource-Policy", "same-origin");
+    response.putHeader("Cache-Control", "no-cache");
+    request.next();
+  }
+}

@@ -1,0 +1,66 @@
+package io.vertigrad.dashboard;
+
+import io.vertigrad.job.DashboardConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.ext.web.Router;
+import java.net.BindException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The server of a page: on its own port, or on a free one where that is taken. */
+final class PageServer {
+
+  private static final Logger LOG = LoggerFactory.getLogger(PageServer.class);
+  private static final int MESSAGE_BYTES = 16 * 1024;
+  private static final int IDLE_SECONDS = 60;
+
+  private final Vertx vertx;
+  private final DashboardConfig where;
+
+  PageServer(Vertx vertx, DashboardConfig where) {
+    this.vertx = vertx;
+    this.where = where;
+  }
+
+  /** Completes with the page's address. */
+  Future<String> start(Router router) {
+    return listen(router, where.port())
+        .recover(failure -> elsewhere(router, failure))
+        .map(server -> url(server.actualPort()));
+  }
+
+  private String url(int port) {
+    String host = where.host();
+    return "http://%s:%d/".formatted(host.contains(":") ? "[" + host + "]" : host, port);
+  }
+
+  private Future<HttpServer> elsewhere(Router router, Throwable failure) {
+    if (failure instanceof BindException && where.port() != 0) {
+      LOG.info("port {} is taken, the dashboard listens on a free one", where.port());
+      return listen(router, 0);
+    }
+    return Future.failedFuture(
+        "the dashboard cannot listen on %s, port %d: %s; set dashboard.host and dashboard.port, or"
+                .formatted(where.host(), where.port(), failure.getMessage())
+            + " leave it out with --no-dashboard");
+  }
+
+  private Future<HttpServer> listen(Router router, int port) {
+    return vertx
+        .createHttpServer(options().setHost(where.host()).setPort(port))
+        .requestHandler(router)
+        .listen();
+  }
+
+  private static HttpServerOptions options() {
+    return new HttpServerOptions()
+        .setMaxWebSocketFrameSize(MESSAGE_BYTES)
+        .setMaxWebSocketMessageSize(MESSAGE_BYTES)
+        .setWebSocketClosingTimeout(1)
+        .setMaxFormAttributeSize(MESSAGE_BYTES)
+        .setIdleTimeout(IDLE_SECONDS);
+  }
+}

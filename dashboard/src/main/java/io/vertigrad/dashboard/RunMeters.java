@@ -1,0 +1,103 @@
+package io.vertigrad.dashboard;
+
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.binder.jvm.ClassLoaderMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.json.JsonObject;
+import io.vertx.ext.web.RoutingContext;
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * A job's numbers and those of this JVM as Prometheus reads them; names in {@code docs/metrics.md}.
+ *
+ * <p>Meters only read what a delta brought, so a scrape costs training nothing; single-threaded.
+ */
+final class RunMeters implements AutoCloseable {
+
+  private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
+  private static final Set<String> PHASES =
+      Set.of("waiting", "running", "paused", "finished", "failed", "stopped", "interrupted");
+  private static final double PERCENT = 100;
+
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final JvmGcMetrics collector = new JvmGcMetrics();
+  private final Set<String> known = new HashSet<>();
+  private final JobView view;
+
+  /**
+   * A job's meters.
+   *
+   * @param traffic of this process's event bus, where it is counted
+   */
+  RunMeters(String job, JobView view, Optional<BusTraffic> traffic) {
+    this.view = view;
+    registry.config().commonTags("job_name", job);
+    traffic.ifPresent(bus -> BusMeters.register(registry, bus));
+    machine();
+    job();
+  }
+
+  /** Answers a scrape. */
+  void answer(RoutingContext request) {
+    for (String member : view.members().keySet()) {
+      if (known.add(member)) {
+        MemberMeters.register(registry, view, member);
+      }
+    }
+    request.response().putHeader("Content-Type", TEXT).end(registry.scrape());
+  }
+
+  @Override
+  public void close() {
+    collector.close();
+    registry.close();
+  }
+
+  private void machine() {
+    new ClassLoaderMetrics().bindTo(registry);
+    new JvmMemoryMetrics().bindTo(registry);
+    new JvmThreadMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+    new UptimeMetrics().bindTo(registry);
+    collector.bindTo(registry);
+  }
+
+  private void job() {
+    for (String phase : PHASES) {
+      Gauge.builder("vertigrad.job.phase", view, all -> all.phase().equals(phase) ? 1 : 0)
+          .tag("phase", phase)
+          .register(registry);
+    }
+    FunctionCounter.builder("vertigrad.job.samples", view, all -> number(all, "samples", 0))
+        .register(registry);
+    gauge("vertigrad.job.version", "version", 1);
+    gauge("vertigrad.job.last.version", "lastVersion", 1);
+    gauge("vertigrad.job.epoch", "epoch", 1);
+    gauge("vertigrad.job.parameters", "parameters", 1);
+    gauge("vertigrad.job.samples.per.second", "samplesPerSecond", 1);
+    gauge("vertigrad.job.loss", "loss", 1);
+    gauge("vertigrad.job.test.loss", "testLoss", 1);
+    gauge("vertigrad.job.test.accuracy.ratio", "accuracy", PERCENT);
+    gauge("vertigrad.job.tested.version", "testedVersion", 1);
+    gauge("vertigrad.job.consensus.distance", "consensusDistance", 1);
+  }
+
+  private void gauge(String meter, String key, double divisor) {
+    Gauge.builder(meter, view, all -> number(all, key, Double.NaN) / divisor).register(registry);
+  }
+
+  private static double number(JobView view, String key, double otherwise) {
+    JsonObject state = view.state();
+    return state.getValue(key) instanceof Number number ? number.doubleValue() : otherwise;
+  }
+}

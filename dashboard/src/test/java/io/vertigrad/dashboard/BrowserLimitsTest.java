@@ -1,0 +1,259 @@
+package io.vertigrad.dashboard;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.WebSocketClient;
+import io.vertx.core.json.JsonObject;
+import io.vertx.junit5.VertxExtension;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@ExtendWith(VertxExtension.class)
+final class BrowserLimitsTest {
+
+  private static final Addresses STORY = new Addresses("story");
+  private static final Duration LIMIT = Duration.ofSeconds(15);
+  private static final Duration SOON = Duration.ofMillis(2);
+
+  private final List<Object> intruded = new CopyOnWriteArrayList<>();
+  private Vertx vertx;
+  private WebSocketClient client;
+  private int port;
+
+  @BeforeEach
+  void deploy(Vertx fresh) throws Exception {
+    vertx = fresh;
+    client = RawBrowser.client(vertx);
+    DashboardVerticle page = new DashboardVerticle();
+    JsonObject job =
+        new JsonObject().put("job", "story").put("dashboard", new JsonObject().put("port", 0));
+    DeploymentOptions options =
+        new DeploymentOptions().setConfig(JobConfig.read("test", job).json());
+    await(vertx.deployVerticle(page, options));
+    port = URI.create(page.url()).getPort();
+    vertx.eventBus().consumer(STORY.metricsRequests(), message -> message.reply(message.body()));
+  }
+
+  @Test
+  void shouldCarryMetricsOutAndRequestsIn() throws Exception {
+    RawBrowser browser = open();
+    browser.listen(STORY.metrics());
+    browser.ask(STORY.metricsRequests(), new JsonObject().put("request", "snapshot"));
+    until(() -> browser.heard().size() == 1);
+
+    vertx.eventBus().publish(STORY.metrics(), new JsonObject().put("number", 1));
+    until(() -> browser.heard().size() == 2);
+
+    JsonObject reply = new JsonObject().put("request", "snapshot");
+    assertEquals(reply, browser.heard().get(0).getJsonObject("body"));
+    assertEquals(1, browser.heard().get(1).getJsonObject("body").getInteger("number"));
+  }
+
+  @Test
+  void shouldBringEveryDeltaWholeToEveryBrowser() throws Exception {
+    List<RawBrowser> browsers = List.of(open(), open(), open());
+    browsers.forEach(browser -> browser.listen(STORY.metrics()));
+    for (RawBrowser browser : browsers) {
+      until(() -> registered(browser));
+    }
+
+    for (int number = 1; number <= 20; number++) {
+      JsonObject delta = new JsonObject().put("kind", "delta").put("number", number);
+      vertx.eventBus().publish(STORY.metrics(), delta.put("timeMillis", 100 + number));
+    }
+
+    for (RawBrowser browser : browsers) {
+      until(() -> numbers(browser).size() == 20);
+      assertEquals(IntStream.rangeClosed(1, 20).boxed().toList(), numbers(browser));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "vertigrad.story.coordinator",
+        "vertigrad.story.control",
+        "vertigrad.story.shard.0.0",
+        "metrics.story",
+        "metrics-requests.another"
+      })
+  void shouldLetNothingElseIn(String address) throws Exception {
+    vertx.eventBus().consumer(address, message -> intruded.add(message.body()));
+    RawBrowser browser = open();
+
+    browser.send("send", address, new JsonObject().put("request", "stop"));
+    browser.send("publish", address, new JsonObject().put("request", "stop"));
+
+    until(
+        () -> browser.heard().stream().filter(m -> m.getString("type").equals("err")).count() == 2);
+    assertEquals(List.of(), intruded);
+  }
+
+  @Test
+  void shouldAnswerWhoeverAsksWhatItMayNotUnderTheAddressItWaitsAt() throws Exception {
+    RawBrowser browser = open();
+
+    browser.ask("vertigrad.story.control", new JsonObject().put("request", "stop"));
+    browser.send("publish", "vertigrad.story.events", "hello");
+    browser.send("publish", STORY.metricsRequests(), "hello");
+    browser.listen("vertigrad.story.control");
+
+    until(() -> browser.heard().size() == 4);
+    browser.ask(STORY.metricsRequests(), new JsonObject().put("request", "last"));
+    until(() -> browser.heard().size() >= 5);
+    assertEquals(5, browser.heard().size(), "one answer to each: " + browser.heard());
+    List<JsonObject> denied = browser.heard().subList(0, 4);
+    // "r" is where the one that asked waits for its answer.
+    assertEquals(
+        List.of("r", "vertigrad.story.events", STORY.metricsRequests(), "vertigrad.story.control"),
+        denied.stream().map(answer -> answer.getString("address")).toList());
+    for (JsonObject answer : denied) {
+      assertEquals("err", answer.getString("type"), answer::encode);
+      assertEquals("access_denied", answer.getString("failureType"), answer::encode);
+    }
+    assertEquals(
+        "a browser may not send to vertigrad.story.control; it may listen to metrics.<job> and send"
+            + " to metrics-requests.story",
+        denied.get(0).getString("message"));
+    assertTrue(denied.get(1).getString("message").contains("publish to"), denied.get(1)::encode);
+    assertTrue(denied.get(3).getString("message").contains("listen to"), denied.get(3)::encode);
+  }
+
+  @Test
+  void shouldNotLetBrowsersTalkToEachOther() throws Exception {
+    RawBrowser browser = open();
+
+    browser.send("publish", STORY.metricsRequests(), "hello");
+
+    until(() -> browser.heard("err"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"vertigrad.story.control", "vertigrad.story.events", "metrics-requests.story"})
+  void shouldLetNothingElseOut(String address) throws Exception {
+    RawBrowser browser = open();
+
+    browser.listen(address);
+    until(() -> browser.heard("err"));
+    vertx.eventBus().publish(address, new JsonObject().put("secret", true));
+    browser.ask(STORY.metricsRequests(), new JsonObject().put("request", "last"));
+    until(() -> browser.heard().size() >= 2);
+
+    assertFalse(browser.heard().toString().contains("secret"), browser.heard().toString());
+  }
+
+  @Test
+  void shouldCapWhatOneSocketListensTo() throws Exception {
+    RawBrowser browser = open();
+
+    for (int i = 0; i < 20; i++) {
+      browser.listen("metrics.job" + i);
+    }
+
+    until(() -> browser.heard().toString().contains("max_handlers_reached"));
+  }
+
+  @Test
+  void shouldCloseABrowserThatFloods() throws Exception {
+    RawBrowser browser = open();
+
+    for (int i = 0; i < 2 * BrowserSocket.BURST; i++) {
+      browser.ping();
+    }
+
+    until(browser::closed);
+  }
+
+  @Test
+  void shouldCloseABrowserThatSendsALargeFrame() throws Exception {
+    RawBrowser browser = open();
+
+    browser.ask(STORY.metricsRequests(), "x".repeat(64 * 1024));
+
+    until(browser::closed);
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldCloseABrowserThatNeverReads() throws Exception {
+    RawBrowser browser = open();
+    browser.listen(STORY.metrics());
+    until(() -> registered(browser));
+    browser.stopReading();
+    RawBrowser reader = open();
+    reader.listen(STORY.metrics());
+    until(() -> registered(reader));
+
+    String bulk = "x".repeat(256 * 1024);
+    for (int i = 0; i < 100; i++) {
+      int count = reader.heard().size();
+      vertx.eventBus().publish(STORY.metrics(), new JsonObject().put("bulk", bulk));
+      until(() -> reader.heard().size() > count);
+    }
+
+    browser.readOn();
+    until(browser::closed);
+    assertTrue(browser.heard().size() < 100, "it was sent everything");
+    assertFalse(reader.closed());
+  }
+
+  @Test
+  void shouldTurnAwayOneBrowserTooMany() throws Exception {
+    List<RawBrowser> browsers = new ArrayList<>();
+    for (int i = 0; i < BrowserLimits.SOCKETS; i++) {
+      browsers.add(open());
+    }
+
+    RawBrowser surplus = open();
+
+    until(surplus::closed);
+    assertTrue(browsers.stream().noneMatch(RawBrowser::closed));
+  }
+
+  /** Publishes until it hears; registrations are not acknowledged. */
+  private boolean registered(RawBrowser browser) {
+    vertx.eventBus().publish(STORY.metrics(), new JsonObject());
+    return !browser.heard().isEmpty();
+  }
+
+  private static List<Integer> numbers(RawBrowser browser) {
+    return browser.heard().stream()
+        .map(message -> message.getJsonObject("body"))
+        .filter(body -> body.containsKey("number"))
+        .map(body -> body.getInteger("number"))
+        .toList();
+  }
+
+  private RawBrowser open() throws Exception {
+    return await(RawBrowser.open(client, port));
+  }
+
+  private static void until(Callable<Boolean> condition) {
+    Awaitility.await().atMost(LIMIT).pollInterval(SOON).until(condition);
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+  }
+}

@@ -1,0 +1,163 @@
+package io.vertigrad.dashboard;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.json.JsonObject;
+import io.vertx.junit5.VertxExtension;
+import java.net.URI;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@ExtendWith(VertxExtension.class)
+final class DashboardVerticleTest {
+
+  private Vertx vertx;
+  private HttpClient client;
+  private int port;
+
+  @BeforeEach
+  void deploy(Vertx fresh) throws Exception {
+    vertx = fresh;
+    client = vertx.createHttpClient();
+    port = deploy(0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/",
+        "/style.css",
+        "/modules/main.js",
+        "/vendor/uplot/uPlot.iife.min.js",
+        "/vendor/uplot/LICENSE",
+        "/vendor/sockjs-client/sockjs.min.js",
+        "/vendor/sockjs-client/LICENSE",
+        "/vendor/eventbus-bridge-client/vertx-eventbus.js",
+        "/vendor/eventbus-bridge-client/LICENSE",
+        "/job",
+        "/eventbus/info"
+      })
+  void shouldServeEverythingItselfAndAllowNothingElse(String path) throws Exception {
+    HttpClientResponse answer = get(path, Map.of());
+
+    assertEquals(200, answer.statusCode());
+    assertTrue(
+        answer.getHeader("Content-Security-Policy").startsWith("default-src 'self';"),
+        answer.getHeader("Content-Security-Policy"));
+    assertEquals("nosniff", answer.getHeader("X-Content-Type-Options"));
+    assertEquals("DENY", answer.getHeader("X-Frame-Options"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/../pom.xml", "/%2e%2e/%2e%2e/DashboardVerticle.class", "/modules/"})
+  void shouldServeNothingBesideThePage(String path) throws Exception {
+    assertNotEquals(200, get(path, Map.of()).statusCode());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/eventbus/info, GET",
+    "/eventbus/000/abcdefgh/xhr, POST",
+    "/eventbus/000/abcdefgh/xhr_streaming, POST",
+    "/eventbus/000/abcdefgh/xhr_send, POST",
+    "/eventbus/websocket, GET",
+    "/, GET"
+  })
+  void shouldTurnAwayPagesFromElsewhereOnEveryTransport(String path, HttpMethod method)
+      throws Exception {
+    for (String origin : new String[] {"http://evil.example", "null", "http://127.0.0.1:1"}) {
+      assertEquals(403, request(method, path, Map.of("Origin", origin)).statusCode(), origin);
+    }
+  }
+
+  @Test
+  void shouldTurnAwayWhoeverUsesAForeignNameForThisMachine() throws Exception {
+    assertEquals(403, get("/", Map.of("Host", "rebound.example:" + port)).statusCode());
+    assertEquals(200, get("/", Map.of("Host", "localhost:" + port)).statusCode());
+  }
+
+  @Test
+  void shouldLetItsOwnPageThrough() throws Exception {
+    Map<String, String> own = Map.of("Origin", "http://127.0.0.1:" + port);
+
+    assertEquals(200, get("/eventbus/info", own).statusCode());
+  }
+
+  @Test
+  void shouldRefuseLargeBodies() throws Exception {
+    HttpClientResponse answer =
+        call(HttpMethod.POST, "/eventbus/000/abcdefgh/xhr_send", Map.of(), "x".repeat(64 * 1024));
+
+    assertEquals(413, answer.statusCode());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/eventbus/000/abcdefgh/jsonp?c=x",
+        "/eventbus/000/abcdefgh/htmlfile?c=x",
+        "/eventbus/000/abcdefgh/eventsource"
+      })
+  void shouldNotOfferTransportsThatFramesAndScriptsUse(String path) throws Exception {
+    assertEquals(404, get(path, Map.of()).statusCode());
+  }
+
+  @Test
+  void shouldTakeAFreePortWhenTheOneAskedForIsTaken() throws Exception {
+    int other = deploy(port);
+
+    assertNotEquals(port, other);
+    assertFalse(other == 0);
+  }
+
+  private int deploy(int wanted) throws Exception {
+    DashboardVerticle page = new DashboardVerticle();
+    JsonObject job =
+        new JsonObject().put("job", "story").put("dashboard", new JsonObject().put("port", wanted));
+    DeploymentOptions options =
+        new DeploymentOptions().setConfig(JobConfig.read("test", job).json());
+    await(vertx.deployVerticle(page, options));
+    return URI.create(page.url()).getPort();
+  }
+
+  private HttpClientResponse get(String path, Map<String, String> headers) throws Exception {
+    return request(HttpMethod.GET, path, headers);
+  }
+
+  private HttpClientResponse request(HttpMethod method, String path, Map<String, String> headers)
+      throws Exception {
+    return call(method, path, headers, "");
+  }
+
+  private HttpClientResponse call(
+      HttpMethod method, String path, Map<String, String> headers, String body) throws Exception {
+    return await(
+        client
+            .request(method, port, "127.0.0.1", path)
+            .compose(
+                request -> {
+                  headers.forEach(request::putHeader);
+                  return body.isEmpty() ? request.send() : request.send(body);
+                }));
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+  }
+}

@@ -1,0 +1,291 @@
+package io.vertigrad.dashboard;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.events.EventPublisher;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobPaused;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.verticles.MetricsVerticle;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What Prometheus and probes see of a job. */
+final class ProbesTest {
+
+  private static final Duration LIMIT = Duration.ofSeconds(30);
+  private static final String LOCAL = "scope=\"local\"";
+  private static final Path DOCUMENT = Path.of("../docs/metrics.md");
+
+  private Vertx vertx;
+  private HttpClient client;
+  private EventPublisher events;
+  private int port;
+
+  @BeforeEach
+  void deploy() throws Exception {
+    vertx = Vertx.builder().withMetrics(BusTraffic.counting()).build();
+    client = vertx.createHttpClient();
+    JsonObject job =
+        new JsonObject()
+            .put("job", "probed")
+            .put("dashboard", new JsonObject().put("port", 0))
+            .put("workers", new JsonObject().put("count", 2).put("minimum", 2));
+    JsonObject config = JobConfig.read("test", job).json();
+    DashboardVerticle page = new DashboardVerticle();
+    await(vertx.deployVerticle(page, new DeploymentOptions().setConfig(config)));
+    await(vertx.deployVerticle(new MetricsVerticle(), new DeploymentOptions().setConfig(config)));
+    events = new EventPublisher(vertx, new Addresses("probed"));
+    port = URI.create(page.url()).getPort();
+  }
+
+  @AfterEach
+  void close() {
+    await(vertx.close());
+  }
+
+  @Test
+  void shouldCountWhatGoesOverTheBusWithoutNamingAddresses() {
+    vertx.eventBus().consumer("echo", message -> message.reply(message.body()));
+    double sent = value("vertigrad_bus_sent_total", LOCAL);
+    double received = value("vertigrad_bus_received_total", LOCAL);
+    double handlers = value("vertigrad_bus_handlers");
+    long series = metrics().lines().filter(line -> line.startsWith("vertigrad_bus_")).count();
+
+    for (int i = 0; i < 100; i++) {
+      await(vertx.eventBus().request("echo", "word " + i));
+    }
+    vertx.eventBus().request("nobody", "is there");
+
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> value("vertigrad_bus_reply_failures_total", "failure=\"no_handlers\"") == 1);
+    // Requests and their answers; the metrics verticle publishes a few times a second beside them.
+    assertEquals(200, value("vertigrad_bus_sent_total", LOCAL) - sent, 50);
+    assertEquals(200, value("vertigrad_bus_received_total", LOCAL) - received, 50);
+    assertEquals(0, value("vertigrad_bus_sent_total", "scope=\"remote\""));
+    assertEquals(handlers, value("vertigrad_bus_handlers"), "every request's handler is gone");
+    Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_bus_pending") == 0);
+    assertEquals(
+        series, metrics().lines().filter(line -> line.startsWith("vertigrad_bus_")).count());
+  }
+
+  @Test
+  void shouldExportWhatMembersSaidWhenPrometheusAsks() {
+    publish(beginning());
+    publish(
+        List.of(
+            progress(0),
+            new ServerProgress(5, 0, 0, 40, 10_240, 80, 3, 2, 1, 4),
+            new MemberVitals(6, "worker", 0, 0, "n", 1.5, 8, 111, 222, 333, 444, 0.5, 2.5),
+            new Evaluated(7, 39, 500, 0.25, 91.5, false, "00")));
+    Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("test_accuracy_ratio{job_"));
+    Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_job_tested_version") == 39);
+
+    assertEquals(0.915, value("vertigrad_job_test_accuracy_ratio"), 1e-12);
+    assertEquals(1, value("vertigrad_job_phase", "phase=\"running\""));
+    assertEquals(0, value("vertigrad_job_phase", "phase=\"waiting\""));
+    assertEquals(5_120, value("vertigrad_worker_samples_total", "rank=\"0\""));
+    assertEquals(1.5, value("vertigrad_worker_computing_seconds_total", "rank=\"0\""));
+    assertEquals(2_000, value("vertigrad_worker_received_bytes_total", "rank=\"0\""));
+    assertEquals(40, value("vertigrad_worker_gradients_applied_total", "rank=\"0\""));
+    assertEquals(10 * 1 + 5 * 3, value("vertigrad_worker_staleness_total", "rank=\"0\""));
+    assertEquals(3, value("vertigrad_server_updates_total", "outcome=\"late\""));
+    assertEquals(1, value("vertigrad_server_updates_total", "outcome=\"too_stale\""));
+    assertEquals(
+        333, value("vertigrad_member_off_heap_used_bytes", "role=\"worker\"", "rank=\"0\""));
+    assertEquals(
+        0.0025,
+        value(
+            "vertigrad_member_round_trip_seconds",
+            "quantile=\"0.99\"",
+            "role=\"worker\"",
+            "rank=\"0\""));
+    assertTrue(value("jvm_memory_used_bytes", "area=\"heap\"") > 0);
+  }
+
+  @Test
+  void shouldNeverLetACounterFallNorTellVitalsOfAProcessThatIsGone() {
+    publish(beginning());
+    publish(
+        List.of(
+            progress(0),
+            new ServerProgress(5, 0, 0, 40, 10_240, 80, 3, 2, 1, 4),
+            new MemberVitals(6, "worker", 0, 0, "n", 1.5, 8, 111, 222, 333, 444, 0.5, 2.5)));
+    Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_worker_version{"));
+    String[] worker = {"role=\"worker\"", "rank=\"0\""};
+    assertEquals(1.5, value("vertigrad_member_cpu_cores", worker));
+
+    publish(
+        List.of(
+            new MemberLeft(9, "worker", 0, 0, "its process ended"),
+            new MemberLeft(9, "server", 0, 0, "its process ended")));
+    Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_member_up", worker) == 0);
+    for (String vital :
+        List.of(
+            "vertigrad_member_cpu_cores",
+            "vertigrad_member_resident_bytes",
+            "vertigrad_member_round_trip_seconds")) {
+      assertEquals(Double.NaN, value(vital, worker), vital);
+    }
+    publish(
+        List.of(
+            new MemberJoined(10, "worker", 0, 1, "n"), new MemberJoined(10, "server", 0, 1, "n")));
+    Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_member_up", worker) == 1);
+    assertEquals(5_120, value("vertigrad_worker_samples_total", "rank=\"0\""));
+    assertEquals(25, value("vertigrad_worker_staleness_total", "rank=\"0\""));
+    assertEquals(3, value("vertigrad_server_updates_total", "outcome=\"late\""));
+
+    publish(List.of(progress(0, 1), new ServerProgress(11, 0, 1, 50, 1, 10, 1, 0, 0, 0)));
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> value("vertigrad_worker_samples_total", "rank=\"0\"") == 10_240);
+    assertEquals(80, value("vertigrad_worker_gradients_applied_total", "rank=\"0\""));
+    assertEquals(90, value("vertigrad_server_updates_total", "outcome=\"applied\""));
+    assertEquals(4, value("vertigrad_server_updates_total", "outcome=\"late\""));
+  }
+
+  @Test
+  void shouldDocumentEveryNameThatItExports() throws IOException {
+    publish(beginning());
+    publish(List.of(progress(0), new ServerProgress(5, 0, 0, 1, 1, 1, 0, 0, 0, 0)));
+    Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_server_version{"));
+    Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_worker_version{"));
+
+    assertEquals(
+        names("(?m)^\\| `(vertigrad_\\w+)`", Files.readString(DOCUMENT)),
+        names("(?m)^# TYPE (vertigrad_\\w+) ", metrics()));
+  }
+
+  @Test
+  void shouldBeReadyOnlyWhileTheJobRunsWithEnoughWorkers() {
+    assertEquals(200, get("/health/live").statusCode());
+    assertEquals(503, get("/health/ready").statusCode());
+
+    publish(beginning());
+    Awaitility.await().atMost(LIMIT).until(() -> get("/health/ready").statusCode() == 200);
+    publish(List.of(new JobPaused(8)));
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> value("vertigrad_job_phase", "phase=\"paused\"") == 1);
+    assertEquals(200, get("/health/ready").statusCode(), "a paused job can go on");
+    publish(List.of(new MemberLeft(9, "worker", 1, 0, "silent for 10000 ms")));
+    Awaitility.await().atMost(LIMIT).until(() -> get("/health/ready").statusCode() == 503);
+
+    JsonObject health = new JsonObject(body("/health/ready"));
+    assertEquals("DOWN", health.getString("outcome"));
+    assertTrue(health.encode().contains("\"workers\":1,\"workersMinimum\":2"), health::encode);
+    assertEquals(200, get("/health/live").statusCode());
+  }
+
+  private static List<TrainingEvent> beginning() {
+    return List.of(
+        new MemberJoined(1, "server", 0, 0, "n"),
+        new MemberJoined(1, "worker", 0, 0, "n"),
+        new MemberJoined(1, "worker", 1, 0, "n"),
+        new JobStarted(2, "async", 2, 1, 1_960, 60, 60));
+  }
+
+  private static WorkerProgress progress(int rank) {
+    return progress(rank, 0);
+  }
+
+  private static WorkerProgress progress(int rank, int incarnation) {
+    Map<Integer, Long> staleness = Map.of(0, 25L, 1, 10L, 3, 5L);
+    return new WorkerProgress(
+        4,
+        rank,
+        incarnation,
+        40,
+        40,
+        0,
+        5_120,
+        0.5,
+        1.5,
+        0.25,
+        0.1,
+        1_000,
+        500,
+        2_000,
+        staleness,
+        Map.of(),
+        Map.of());
+  }
+
+  private void publish(List<TrainingEvent> all) {
+    all.forEach(events::publish);
+  }
+
+  private double value(String name, String... labels) {
+    return metrics()
+        .lines()
+        .filter(
+            line ->
+                line.startsWith(name + "{") && List.of(labels).stream().allMatch(line::contains))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError(name + List.of(labels) + " is missing"));
+  }
+
+  private static Set<String> names(String pattern, String text) {
+    return Pattern.compile(pattern)
+        .matcher(text)
+        .results()
+        .map(match -> match.group(1))
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private String metrics() {
+    return body("/metrics");
+  }
+
+  private String body(String path) {
+    return await(get(path).body().map(Buffer::toString));
+  }
+
+  private HttpClientResponse get(String path) {
+    return await(
+        client
+            .request(HttpMethod.GET, port, "127.0.0.1", path)
+            .compose(request -> request.send().compose(answer -> answer.body().map(answer))));
+  }
+
+  private static <T> T await(Future<T> future) {
+    try {
+      return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+}

@@ -1,0 +1,125 @@
+package io.vertigrad.engine.dl4j;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.factory.Nd4jBackend.NoAvailableBackendException;
+import org.nd4j.nativeblas.NativeOpsHolder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** ND4J's native library, started once per process with settings that make it fast. */
+final class Backend {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Backend.class);
+  private static final String RELEASE = "/META-INF/maven/org.nd4j/nd4j-api/pom.properties";
+
+  private static volatile Backend started;
+
+  private final int threads;
+  private final List<String> missing;
+  private final boolean helpers;
+
+  private Backend(int threads, List<String> missing, boolean helpers) {
+    this.threads = threads;
+    this.missing = missing;
+    this.helpers = helpers;
+  }
+
+  /**
+   * The backend, started by the first caller.
+   *
+   * @param threads threads one model may compute on; later callers get the first one's
+   * @throws IllegalStateException with one sentence for the user when it cannot start
+   */
+  static synchronized Backend start(int threads) {
+    if (started == null) {
+      List<String> missing = NativeEnvironment.prepare(threads);
+      load(threads);
+      started = new Backend(threads, missing, ConvolutionCheck.helpersWork());
+      started.report();
+      NativeMemoryWatchdog.start();
+    } else if (started.threads != threads) {
+      LOG.warn(
+          "dl4j computes on {} thread(s) per model since this process started, not on {}",
+          started.threads,
+          threads);
+    }
+    return started;
+  }
+
+  /** True once somebody has started it; never waits for a start that is under way. */
+  static boolean running() {
+    return started != null;
+  }
+
+  Map<String, String> describe() {
+    Map<String, String> facts = new TreeMap<>();
+    facts.put("backend", Nd4j.getBackend().getClass().getSimpleName());
+    facts.put("nd4j", version());
+    facts.put("helpers", helpers ? "oneDNN" : "none");
+    facts.put("threads", Integer.toString(threads));
+    facts.put("blasThreads", Integer.toString(Nd4j.factory().blas().getMaxThreads()));
+    facts.put("blasKernels", String.valueOf(Processor.local().openBlasCore()));
+    facts.put("missing", missing.isEmpty() ? "nothing" : String.join("; ", missing));
+    return facts;
+  }
+
+  /** As Maven wrote it into ND4J's jar, whose manifest does not tell. */
+  private static String version() {
+    Properties release = new Properties();
+    try (InputStream in = Nd4j.class.getResourceAsStream(RELEASE)) {
+      if (in != null) {
+        release.load(in);
+      }
+    } catch (IOException e) {
+      LOG.debug("{} cannot be read", RELEASE, e);
+    }
+    return release.getProperty("version", "unknown");
+  }
+
+  private static void load(int threads) {
+    try {
+      Nd4j.getExecutioner();
+      NativeOpsHolder.getInstance().getDeviceNativeOps().setOmpNumThreads(threads);
+      Nd4j.factory().blas().setMaxThreads(threads);
+      Nd4j.getEnvironment().setMaxThreads(threads);
+      Nd4j.getEnvironment().setMaxMasterThreads(threads);
+    } catch (LinkageError | RuntimeException e) {
+      throw unavailable(e);
+    }
+  }
+
+  /** Says in one sentence why ND4J did not start. */
+  static IllegalStateException unavailable(Throwable failure) {
+    Throwable root = failure;
+    while (root.getCause() != null) {
+      if (root instanceof NoAvailableBackendException) {
+        break;
+      }
+      root = root.getCause();
+    }
+    String reason =
+        root instanceof NoAvailableBackendException || root.getMessage() == null
+            ? "no ND4J backend on the class path can run here"
+            : root.getMessage().lines().findFirst().orElse("unknown reason");
+    return new IllegalStateException(
+        "engine dl4j cannot start: %s; a build with -Pcuda needs an NVIDIA GPU with CUDA 11.6, "
+                .formatted(reason)
+            + "build without -Pcuda to compute on the processor",
+        failure);
+  }
+
+  private void report() {
+    if (!missing.isEmpty()) {
+      LOG.warn("dl4j runs without its fast settings: {}", String.join("; ", missing));
+    }
+    if (!helpers && Nd4j.getEnvironment().isCPU()) {
+      LOG.warn("dl4j found no oneDNN: convolutions will be 3 to 11 times slower");
+    }
+  }
+}

@@ -1,0 +1,142 @@
+package io.vertigrad.engine.dl4j;
+
+import io.vertigrad.compute.Block;
+import io.vertigrad.compute.ParameterLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/** After which layers a network may be cut, and why not after others. */
+final class CutPoints {
+
+  private static final int SHOWN = 12;
+
+  private final String model;
+  private final Outline outline;
+  private final ParameterLayout layout;
+  private final Map<String, List<Integer>> shapes;
+
+  CutPoints(
+      String model, Outline outline, ParameterLayout layout, Map<String, List<Integer>> shapes) {
+    this.model = model;
+    this.outline = outline;
+    this.layout = layout;
+    this.shapes = shapes;
+  }
+
+  /**
+   * The layers that these names or indices mean, in the order of the network.
+   *
+   * @throws IllegalArgumentException naming the cut and why it is impossible
+   */
+  List<Integer> named(List<String> cuts) {
+    List<Integer> ends = new ArrayList<>();
+    int first = 0;
+    for (String cut : cuts) {
+      int end = index(cut);
+      if (end < first) {
+        throw refused(cut, "it comes before the cut before it; name cuts in the network's order");
+      }
+      String obstacle = outline.obstacle(end);
+      if (obstacle != null) {
+        throw refused(cut, obstacle + "; possible: " + possible());
+      }
+      requireTrainable(cut, first, end);
+      ends.add(end);
+      first = end + 1;
+    }
+    if (!cuts.isEmpty()) {
+      requireTrainable(cuts.get(cuts.size() - 1), first, outline.order().size() - 1);
+    }
+    return ends;
+  }
+
+  /**
+   * One place to cut between each two layers with parameters that can be parted: where the least
+   * crosses, the last of several.
+   */
+  List<Integer> sensible() {
+    List<Integer> places = new ArrayList<>();
+    int best = -1;
+    int first = 0;
+    for (int end = 0; end < outline.order().size() - 1; end++) {
+      if (trainable(end, end) > 0 && best >= 0) {
+        places.add(best);
+        first = best + 1;
+        best = -1;
+      }
+      boolean parts = trainable(first, end) > 0 && outline.obstacle(end) == null;
+      if (parts && (best < 0 || elements(end) <= elements(best))) {
+        best = end;
+      }
+    }
+    if (best >= 0 && trainable(best + 1, outline.order().size() - 1) > 0) {
+      places.add(best);
+    }
+    return places;
+  }
+
+  /** Trainable elements of a run of layers, both ends included. */
+  long trainable(int first, int last) {
+    List<String> layers = outline.order().subList(first, last + 1);
+    return layout.blocks().stream()
+        .filter(block -> block.kind() == Block.Kind.TRAINABLE)
+        .filter(block -> layers.contains(SplitNetwork.layerOf(block)))
+        .mapToLong(Block::length)
+        .sum();
+  }
+
+  /** That there are not so many places. */
+  IllegalArgumentException tooFew(int stages) {
+    return new IllegalArgumentException(
+        "model %s: cannot be cut into %d stages, expected at most %d: one activation may cross a cut"
+                .formatted(model, stages, sensible().size() + 1)
+            + " and every stage needs parameters; possible: "
+            + possible());
+  }
+
+  private void requireTrainable(String cut, int first, int last) {
+    if (trainable(first, last) == 0) {
+      throw refused(
+          cut,
+          "the stage from %s to %s would have no parameters to train"
+              .formatted(outline.order().get(first), outline.order().get(last)));
+    }
+  }
+
+  private int index(String cut) {
+    int named = outline.order().indexOf(cut);
+    if (named >= 0) {
+      return named;
+    }
+    if (cut.matches("\\d{1,6}") && Integer.parseInt(cut) < outline.order().size()) {
+      return Integer.parseInt(cut);
+    }
+    throw refused(
+        cut,
+        "there is no such layer; expected one of %s, or an index from 0 to %d"
+            .formatted(possible(), outline.order().size() - 1));
+  }
+
+  private int elements(int end) {
+    return shapes.get(outline.order().get(end)).stream().reduce(1, Math::multiplyExact);
+  }
+
+  private String possible() {
+    List<String> names =
+        IntStream.range(0, outline.order().size())
+            .filter(end -> outline.obstacle(end) == null)
+            .mapToObj(outline.order()::get)
+            .toList();
+    return names.size() <= SHOWN
+        ? String.join(", ", names)
+        : String.join(", ", names.subList(0, SHOWN))
+            + " and %d more".formatted(names.size() - SHOWN);
+  }
+
+  private IllegalArgumentException refused(String cut, String why) {
+    return new IllegalArgumentException(
+        "model %s: no stage can end with %s: %s".formatted(model, cut, why));
+  }
+}

@@ -1,0 +1,53 @@
+package io.vertigrad.engine.dl4j;
+
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.NativeMemory;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.optimizer.UpdateRule;
+import io.vertigrad.compute.pipeline.SplitConfig;
+import io.vertigrad.compute.pipeline.SplitModel;
+import java.util.Map;
+import org.bytedeco.javacpp.Pointer;
+
+/** Eclipse Deeplearning4j as an engine. */
+public final class Dl4jEngine implements Engine {
+
+  private static final int DEFAULT_THREADS = 1;
+
+  @Override
+  public String name() {
+    return "dl4j";
+  }
+
+  @Override
+  public Model model(ModelConfig config) {
+    Backend.start(config.threads());
+    return new ModelLoader(config).load();
+  }
+
+  @Override
+  public SplitModel split(ModelConfig config, SplitConfig split) {
+    Backend.start(config.threads());
+    return SplitNetwork.of(config, split);
+  }
+
+  @Override
+  public UpdateRule updateRule(OptimizerConfig config, int length) {
+    Backend.start(DEFAULT_THREADS);
+    return UpdateRules.create(config, length);
+  }
+
+  @Override
+  public NativeMemory memory() {
+    return Backend.running()
+        ? new NativeMemory(Pointer.totalBytes(), Pointer.physicalBytes())
+        : NativeMemory.UNKNOWN;
+  }
+
+  @Override
+  public Map<String, String> describe() {
+    return Backend.start(DEFAULT_THREADS).describe();
+  }
+}

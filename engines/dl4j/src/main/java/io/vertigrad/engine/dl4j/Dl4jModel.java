@@ -1,0 +1,139 @@
+package io.vertigrad.engine.dl4j;
+
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.Score;
+import io.vertigrad.engine.dl4j.kernels.NativeFloats;
+import java.io.IOException;
+import java.nio.FloatBuffer;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
+import org.nd4j.linalg.api.memory.enums.AllocationPolicy;
+import org.nd4j.linalg.api.memory.enums.LearningPolicy;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** A DL4J network as the rest of the house sees it. */
+final class Dl4jModel implements Model {
+
+  private static final int KEPT_BATCH_SIZES = 4;
+  private static final String OUTPUT = "VERTIGRAD_OUTPUT";
+  private static final WorkspaceConfiguration OUTPUT_MEMORY =
+      WorkspaceConfiguration.builder()
+          .policyAllocation(AllocationPolicy.STRICT)
+          .policyLearning(LearningPolicy.OVER_TIME)
+          .build();
+
+  private final Network network;
+  private final List<Integer> sample;
+  private final int classes;
+  private final SegmentTable table;
+  private final FlatVector parameters;
+  private final FlatVector gradients;
+  private final Map<Integer, BatchArrays> arrays =
+      new LinkedHashMap<>(8, 0.75f, true) {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Integer, BatchArrays> eldest) {
+          return size() > KEPT_BATCH_SIZES;
+        }
+      };
+
+  private final Thread owner = Thread.currentThread();
+
+  private int lastCount = 1;
+
+  /**
+   * A model over a network that fits.
+   *
+   * @param sample one sample's dimensions as the network takes them
+   * @param classes number of outputs
+   */
+  Dl4jModel(Network network, List<Integer> sample, int classes) {
+    this.network = network;
+    this.sample = List.copyOf(sample);
+    this.classes = classes;
+    this.table = SegmentTable.of(network);
+    this.parameters = new FlatVector(network.parameters(), table);
+    this.gradients = new FlatVector(network.gradients(), table);
+  }
+
+  @Override
+  public ParameterLayout layout() {
+    return table.layout();
+  }
+
+  @Override
+  public void readParameters(int first, FloatBuffer destination) {
+    parameters.read(first, destination);
+  }
+
+  @Override
+  public void writeParameters(int first, FloatBuffer source) {
+    parameters.write(first, source);
+  }
+
+  @Override
+  public double gradient(Batch batch) {
+    BatchArrays filled = filled(batch);
+    lastCount = batch.count();
+    return network.gradient(filled.features(), filled.labels());
+  }
+
+  /** The engine leaves the sum over the batch; dividing it is folded into the copy. */
+  @Override
+  public void readGradient(int first, FloatBuffer destination) {
+    gradients.read(first, destination, 1f / lastCount);
+  }
+
+  @Override
+  public int correct() {
+    return network.correct();
+  }
+
+  @Override
+  public Score score(Batch batch, int topK) {
+    BatchArrays filled = filled(batch);
+    float[] probabilities = new float[batch.count() * classes];
+    try (MemoryWorkspace workspace =
+        Nd4j.getWorkspaceManager().getAndActivateWorkspace(OUTPUT_MEMORY, OUTPUT)) {
+      INDArray output = network.output(filled.features(), workspace);
+      INDArray rows = NativeFloats.rows(output);
+      NativeFloats.fetch(rows);
+      NativeFloats.of(rows).get(probabilities);
+    }
+    return Probabilities.score(probabilities, batch.labels(), topK);
+  }
+
+  @Override
+  public void save(Path file) throws IOException {
+    network.save(file);
+  }
+
+  @Override
+  public void close() {
+    arrays.clear();
+    Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+  }
+
+  private BatchArrays filled(Batch batch) {
+    if (Thread.currentThread() != owner) {
+      throw new IllegalStateException(
+          "model used by thread %s, expected %s, which made it"
+              .formatted(Thread.currentThread().getName(), owner.getName()));
+    }
+    if (batch.count() == 0) {
+      throw new IllegalArgumentException("batch of 0 samples: expected at least 1");
+    }
+    BatchArrays filled =
+        arrays.computeIfAbsent(batch.count(), count -> new BatchArrays(count, sample, classes));
+    filled.fill(batch);
+    return filled;
+  }
+}

@@ -1,0 +1,29 @@
+package io.vertigrad.engine.dl4j;
+
+import io.vertigrad.compute.ModelConfig;
+import java.util.Set;
+import org.deeplearning4j.nn.api.NeuralNetwork;
+
+/**
+ * Builds one kind of network for the DL4J engine; the seam for models of one's own.
+ *
+ * <p>A factory is named in {@code META-INF/services} and selected by {@link #name()}, or is a class
+ * with a public constructor without arguments, selected by its class name.
+ */
+public interface ModelFactory {
+
+  /** The name used in job files, for example {@code convnet}. */
+  String name();
+
+  /** The options it understands; any other is refused before it is asked. */
+  Set<String> options();
+
+  /**
+   * A new, initialised network with softmax outputs: the same bits for the same configuration.
+   *
+   * @return a {@code MultiLayerNetwork} or a {@code ComputationGraph} of floats
+   * @throws IllegalArgumentException with a message for the user when the configuration does not
+   *     fit
+   */
+  NeuralNetwork network(ModelConfig config);
+}

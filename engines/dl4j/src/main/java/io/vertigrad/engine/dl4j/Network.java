@@ -1,0 +1,44 @@
+package io.vertigrad.engine.dl4j;
+
+import io.vertigrad.compute.Block;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** What DL4J's two kinds of network have in common, as far as training over the bus needs it. */
+interface Network {
+
+  /** One named array of a network, a view of its flat parameters. */
+  record Parameter(String name, INDArray values, Block.Kind kind) {}
+
+  /** All parameters, contiguous in memory; always the same object. */
+  INDArray parameters();
+
+  /** Their gradients, contiguous and in the same order; always the same object. */
+  INDArray gradients();
+
+  /** The named arrays, in no particular order. */
+  List<Parameter> arrays();
+
+  /** Whether a sample goes in as an image {@code [channels, height, width]}, not as a row. */
+  boolean takesImages();
+
+  /**
+   * One forward and backward pass in training mode.
+   *
+   * @return mean loss of the batch; the gradients are left summed over it
+   */
+  double gradient(INDArray features, INDArray labels);
+
+  /**
+   * Samples that the last gradient's forward pass classified correctly; -1 where that is unknown.
+   */
+  int correct();
+
+  /** One forward pass in inference mode; the result lives in the workspace. */
+  INDArray output(INDArray features, MemoryWorkspace workspace);
+
+  void save(Path file) throws IOException;
+}

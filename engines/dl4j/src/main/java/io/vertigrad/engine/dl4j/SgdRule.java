@@ -1,0 +1,33 @@
+package io.vertigrad.engine.dl4j;
+
+import io.vertigrad.compute.optimizer.UpdateRule;
+import java.nio.FloatBuffer;
+
+/** Stochastic gradient descent: the step is {@code learningRate * g}; it has no state. */
+final class SgdRule implements UpdateRule {
+
+  private final int length;
+
+  SgdRule(int length) {
+    this.length = length;
+  }
+
+  @Override
+  public void toStep(float[] gradient, double learningRate, long iteration) {
+    float rate = (float) learningRate;
+    for (int i = 0; i < length; i++) {
+      gradient[i] *= rate;
+    }
+  }
+
+  @Override
+  public int stateLength() {
+    return 0;
+  }
+
+  @Override
+  public void readState(FloatBuffer destination) {}
+
+  @Override
+  public void writeState(FloatBuffer source) {}
+}

@@ -1,0 +1,57 @@
+package io.vertigrad.engine.dl4j;
+
+import io.vertigrad.compute.pipeline.StageModel;
+import io.vertigrad.compute.pipeline.StageSpec;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+
+/** Measures what one micro-batch costs a stage, forward and backward, on random values. */
+final class StageTimer {
+
+  private static final int WARM = 3;
+  private static final int MEASURED = 7;
+
+  private final StageModel stage;
+  private final int samples;
+
+  StageTimer(StageModel stage, int samples) {
+    this.stage = stage;
+    this.samples = samples;
+  }
+
+  /** Median seconds; closes the stage. */
+  double seconds() {
+    try (stage) {
+      StageSpec spec = stage.spec();
+      float[] input = random(samples * spec.inputLength());
+      float[] gradient = random(samples * spec.outputLength());
+      double[] seconds = new double[MEASURED];
+      for (int i = -WARM; i < MEASURED; i++) {
+        long start = System.nanoTime();
+        pass(input, gradient);
+        if (i >= 0) {
+          seconds[i] = (System.nanoTime() - start) / 1e9;
+        }
+      }
+      Arrays.sort(seconds);
+      return seconds[MEASURED / 2];
+    }
+  }
+
+  private void pass(float[] input, float[] gradient) {
+    if (stage.hasLoss()) {
+      stage.loss(input, new int[samples]);
+    } else {
+      stage.backward(input, gradient, samples);
+    }
+  }
+
+  private static float[] random(int length) {
+    SplittableRandom random = new SplittableRandom(1);
+    float[] values = new float[length];
+    for (int i = 0; i < length; i++) {
+      values[i] = (float) random.nextDouble();
+    }
+    return values;
+  }
+}

@@ -1,0 +1,166 @@
+package io.vertigrad.engine.dl4j.kernels;
+
+import java.nio.FloatBuffer;
+import java.util.Arrays;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * The memory of {@code [samples, channels, height, width]} as rows, one for each sample with all
+ * its channels; the arithmetic of {@link BatchNorm}.
+ *
+ * <p>A row is cut into pieces that stay in the nearest cache, and a piece is taken through all
+ * samples with a sum for each of its elements: loops as long as a piece, however small a channel
+ * is, which the compiler vectorises. The order of every sum is fixed, so results repeat bit for
+ * bit.
+ */
+final class ChannelRows {
+
+  /** Elements of a piece: 8 KiB, of which five must fit side by side. */
+  private static final int PIECE = 2048;
+
+  /** Samples summed in single precision before they go on in double. */
+  private static final int RUN = 128;
+
+  private final int samples;
+  private final int channels;
+  private final int area;
+  private final int row;
+  private final Scratch scratch;
+
+  private ChannelRows(int samples, int channels, int area, Scratch scratch) {
+    this.samples = samples;
+    this.channels = channels;
+    this.area = area;
+    this.row = channels * area;
+    this.scratch = scratch;
+  }
+
+  /** The rows of an array of rank 4, or of rank 2 with channels of one element. */
+  static ChannelRows of(INDArray array, Scratch scratch) {
+    int samples = (int) array.size(0);
+    int channels = (int) array.size(1);
+    int area = array.rank() == 4 ? (int) (array.size(2) * array.size(3)) : 1;
+    return new ChannelRows(samples, channels, area, scratch);
+  }
+
+  ChannelMoments moments(FloatBuffer x) {
+    ChannelMoments moments = new ChannelMoments(channels);
+    for (int first = 0; first < row; first += PIECE) {
+      int count = Math.min(PIECE, row - first);
+      for (int from = 0; from < samples; from += RUN) {
+        mergeRun(x, first, count, from, Math.min(RUN, samples - from), moments);
+      }
+    }
+    return moments;
+  }
+
+  /** Sums up distances to the run's first sample, which are small, so that they stay precise. */
+  private void mergeRun(
+      FloatBuffer x, int first, int count, int from, int run, ChannelMoments moments) {
+    float[] origin = scratch.floats(0, PIECE);
+    float[] piece = scratch.floats(1, PIECE);
+    float[] sums = cleared(2);
+    float[] squares = cleared(3);
+    x.get(from * row + first, origin, 0, count);
+    for (int n = from + 1; n < from + run; n++) {
+      x.get(n * row + first, piece, 0, count);
+      Loops.addDifference(sums, piece, origin, count);
+      Loops.addSquaredDifference(squares, piece, origin, count);
+    }
+    for (int at = 0; at < count; ) {
+      int channel = (first + at) / area;
+      int end = Math.min(count, (channel + 1) * area - first);
+      moments.merge(channel, run, origin, sums, squares, at, end);
+      at = end;
+    }
+  }
+
+  /**
+   * {@code y = scale x + offset}, channel by channel.
+   *
+   * @param rectified whether what is negative becomes 0
+   */
+  void scale(FloatBuffer x, float[] scale, float[] offset, boolean rectified, FloatBuffer y) {
+    float[] piece = scratch.floats(0, PIECE);
+    for (int first = 0; first < row; first += PIECE) {
+      int count = Math.min(PIECE, row - first);
+      float[] scales = spread(1, scale, first, count);
+      float[] offsets = spread(2, offset, first, count);
+      for (int n = 0; n < samples; n++) {
+        x.get(n * row + first, piece, 0, count);
+        Loops.scale(piece, scales, offsets, count);
+        if (rectified) {
+          Loops.rectify(piece, count);
+        }
+        y.put(n * row + first, piece, 0, count);
+      }
+    }
+  }
+
+  /** For every channel the sums of {@code dy} and of {@code dy (x - mean)}. */
+  double[][] gradientSums(FloatBuffer x, FloatBuffer dy, float[] means) {
+    double[][] totals = new double[2][channels];
+    float[] piece = scratch.floats(0, PIECE);
+    float[] gradient = scratch.floats(1, PIECE);
+    for (int first = 0; first < row; first += PIECE) {
+      int count = Math.min(PIECE, row - first);
+      float[] origin = spread(2, means, first, count);
+      for (int from = 0; from < samples; from += RUN) {
+        float[] sums = cleared(3);
+        float[] products = cleared(4);
+        for (int n = from; n < Math.min(samples, from + RUN); n++) {
+          x.get(n * row + first, piece, 0, count);
+          dy.get(n * row + first, gradient, 0, count);
+          Loops.add(sums, gradient, count);
+          Loops.addProduct(products, gradient, piece, origin, count);
+        }
+        collect(sums, first, count, totals[0]);
+        collect(products, first, count, totals[1]);
+      }
+    }
+    return totals;
+  }
+
+  /** {@code dx = f[0] dy + f[1] x + f[2]}, channel by channel. */
+  void combine(FloatBuffer dy, FloatBuffer x, float[][] f, FloatBuffer dx) {
+    float[] piece = scratch.floats(0, PIECE);
+    float[] gradient = scratch.floats(1, PIECE);
+    for (int first = 0; first < row; first += PIECE) {
+      int count = Math.min(PIECE, row - first);
+      float[] ofGradient = spread(2, f[0], first, count);
+      float[] ofInput = spread(3, f[1], first, count);
+      float[] constant = spread(4, f[2], first, count);
+      for (int n = 0; n < samples; n++) {
+        x.get(n * row + first, piece, 0, count);
+        dy.get(n * row + first, gradient, 0, count);
+        Loops.scale(piece, ofInput, constant, count);
+        Loops.scale(gradient, ofGradient, piece, count);
+        dx.put(n * row + first, gradient, 0, count);
+      }
+    }
+  }
+
+  /** One value of each channel for every element of a piece. */
+  private float[] spread(int slot, float[] values, int first, int count) {
+    float[] spread = scratch.floats(slot, PIECE);
+    for (int at = 0; at < count; ) {
+      int channel = (first + at) / area;
+      int end = Math.min(count, (channel + 1) * area - first);
+      Arrays.fill(spread, at, end, values[channel]);
+      at = end;
+    }
+    return spread;
+  }
+
+  private float[] cleared(int slot) {
+    float[] sums = scratch.floats(slot, PIECE);
+    Arrays.fill(sums, 0, PIECE, 0f);
+    return sums;
+  }
+
+  private void collect(float[] sums, int first, int count, double[] totals) {
+    for (int i = 0; i < count; i++) {
+      totals[(first + i) / area] += sums[i];
+    }
+  }
+}

@@ -1,0 +1,61 @@
+package io.vertigrad.engine.dl4j.models;
+
+import io.vertigrad.compute.ModelConfig;
+import java.util.List;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
+import org.deeplearning4j.nn.conf.CacheMode;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.learning.config.Sgd;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
+
+/** The pieces that the named networks share. */
+final class Layers {
+
+  private Layers() {}
+
+  static NeuralNetConfiguration.Builder defaults(long seed) {
+    return new NeuralNetConfiguration.Builder()
+        .seed(seed)
+        .dataType(DataType.FLOAT)
+        .updater(new Sgd())
+        .trainingWorkspaceMode(WorkspaceMode.ENABLED)
+        .inferenceWorkspaceMode(WorkspaceMode.ENABLED)
+        .cacheMode(CacheMode.DEVICE);
+  }
+
+  /** Dense, softmax and negative log-likelihood; the input width follows from the layer before. */
+  static OutputLayer softmax(String name, int classes) {
+    return output(name, classes).build();
+  }
+
+  static OutputLayer softmax(String name, int classes, int inputs) {
+    return output(name, classes).nIn(inputs).build();
+  }
+
+  private static OutputLayer.Builder output(String name, int classes) {
+    return new OutputLayer.Builder(LossFunction.MCXENT)
+        .name(name)
+        .nOut(classes)
+        .activation(Activation.SOFTMAX);
+  }
+
+  /**
+   * The input type of a network on images.
+   *
+   * @param least smallest height and width that survives its convolutions and pools
+   */
+  static InputType images(ModelConfig config, int least) {
+    List<Integer> shape = config.inputShape();
+    if (shape.size() != 3 || shape.get(1) < least || shape.get(2) < least) {
+      throw new IllegalArgumentException(
+          "model %s: samples are %s, expected [channels, height, width] of at least %d x %d"
+              .formatted(config.name(), shape, least, least));
+    }
+    return InputType.convolutional(shape.get(1), shape.get(2), shape.get(0), CNN2DFormat.NCHW);
+  }
+}

@@ -1,0 +1,57 @@
+package io.vertigrad.engine.dl4j.models;
+
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.engine.dl4j.ModelFactory;
+import java.util.Set;
+import org.deeplearning4j.nn.api.NeuralNetwork;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration.ListBuilder;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.nd4j.linalg.activations.Activation;
+
+/**
+ * {@code mlp}: {@code layers} hidden ReLU layers (default 1) of {@code hidden} units each (default
+ * 512), then softmax. Option {@code initialization}: {@code pytorch} (default) or {@code glorot}.
+ */
+public final class MlpFactory implements ModelFactory {
+
+  private static final String HIDDEN = "hidden";
+  private static final String LAYERS = "layers";
+  private static final int MOST_HIDDEN = 1 << 20;
+  private static final int MOST_LAYERS = 1_000;
+
+  @Override
+  public String name() {
+    return "mlp";
+  }
+
+  @Override
+  public Set<String> options() {
+    return Set.of(HIDDEN, LAYERS, Initialization.KEY);
+  }
+
+  @Override
+  public NeuralNetwork network(ModelConfig config) {
+    int inputs = config.inputShape().stream().reduce(1, Math::multiplyExact);
+    int hidden = Options.integer(config, HIDDEN, 512, 1, MOST_HIDDEN);
+    int layers = Options.integer(config, LAYERS, 1, 1, MOST_LAYERS);
+    ListBuilder list = Layers.defaults(config.seed()).list();
+    for (int i = 1; i <= layers; i++) {
+      list.layer(dense("fc" + i, i == 1 ? inputs : hidden, hidden));
+    }
+    list.layer(Layers.softmax("fc" + (layers + 1), config.classes(), hidden));
+    MultiLayerNetwork network = new MultiLayerNetwork(list.build());
+    network.init();
+    Initialization.apply(config, network.paramTable());
+    return network;
+  }
+
+  private static DenseLayer dense(String name, int inputs, int units) {
+    return new DenseLayer.Builder()
+        .name(name)
+        .nIn(inputs)
+        .nOut(units)
+        .activation(Activation.RELU)
+        .build();
+  }
+}

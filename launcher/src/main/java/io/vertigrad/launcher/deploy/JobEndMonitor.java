@@ -1,0 +1,118 @@
+package io.vertigrad.launcher.deploy;
+
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.json.JsonObject;
+
+/**
+ * Tells a node when the job it takes part in is over, its coordinator gone, or its own cluster not
+ * the coordinator's any more.
+ */
+public final class JobEndMonitor {
+
+  private static final long ASK_MILLIS = 1_000;
+  private static final String STATE = "state";
+
+  private final Vertx vertx;
+  private final JobConfig job;
+  private final long askMillis;
+  private final ClusterView cluster;
+  private final Promise<Void> over = Promise.promise();
+  private long lastAnswerNanos = System.nanoTime();
+  private String state = "unknown";
+  private long timer;
+
+  /** For a node that plays this role. */
+  public JobEndMonitor(Vertx vertx, JobConfig job, Role role) {
+    this(vertx, job, ASK_MILLIS, ClusterView.of(vertx, job, role));
+  }
+
+  /** Asks the coordinator every {@code askMillis}. */
+  JobEndMonitor(Vertx vertx, JobConfig job, long askMillis, ClusterView cluster) {
+    this.vertx = vertx;
+    this.job = job;
+    this.askMillis = askMillis;
+    this.cluster = cluster;
+  }
+
+  /** Starts watching; completes when the coordinator's word can be heard. */
+  public Future<Void> listen() {
+    timer = vertx.setPeriodic(askMillis, id -> ask());
+    return vertx
+        .eventBus()
+        .<JsonObject>consumer(job.addresses().control(), message -> hear(message.body()))
+        .completion();
+  }
+
+  /**
+   * Completes when the coordinator lets its members go.
+   *
+   * @return fails with a {@link JobFailedException} when the job failed or the coordinator is gone
+   */
+  public Future<Void> over() {
+    return over.future();
+  }
+
+  /** Asks no more; before Vert.x closes, whose bus throws from then on. */
+  public void close() {
+    vertx.cancelTimer(timer);
+  }
+
+  private void hear(JsonObject message) {
+    String stop = message.getString("stop");
+    if (stop != null) {
+      end(state.equals("failed") ? new JobFailedException("the job failed: " + stop) : null);
+    }
+  }
+
+  private void ask() {
+    cluster.fault().ifPresent(this::end);
+    if (over.future().isComplete()) {
+      return;
+    }
+    DeliveryOptions limit = new DeliveryOptions().setSendTimeout(askMillis);
+    vertx
+        .eventBus()
+        .<JsonObject>request(
+            job.addresses().coordinator(), new JsonObject().put("request", STATE), limit)
+        .onSuccess(answer -> answered(answer.body()))
+        .onFailure(silence -> unanswered());
+  }
+
+  private void answered(JsonObject answer) {
+    lastAnswerNanos = System.nanoTime();
+    state = answer.getString(STATE, state);
+    cluster.expect(answer.getString("node"));
+    if (state.equals("stopped") || state.equals("failed")) {
+      end(
+          state.equals("failed")
+              ? new JobFailedException("the job failed; the coordinator says why")
+              : null);
+    }
+  }
+
+  private void unanswered() {
+    long silentMillis = (System.nanoTime() - lastAnswerNanos) / 1_000_000;
+    boolean known = !state.equals("unknown");
+    long limit = known ? job.exchange().evictMillis() : 1_000L * job.workers().waitSeconds();
+    if (silentMillis > limit) {
+      String silence =
+          "no coordinator of job \"%s\" has answered for %.0f s; its last word was %s"
+              .formatted(job.addresses().job(), silentMillis / 1e3, state);
+      end(known ? new CoordinatorLostException(silence) : new JobFailedException(silence));
+    }
+  }
+
+  private void end(JobFailedException failure) {
+    close();
+    if (failure == null) {
+      over.tryComplete();
+    } else {
+      over.tryFail(failure);
+    }
+  }
+}

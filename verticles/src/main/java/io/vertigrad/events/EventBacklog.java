@@ -1,0 +1,56 @@
+package io.vertigrad.events;
+
+import io.reactivex.rxjava3.exceptions.MissingBackpressureException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+
+/** Events that wait for a slow subscriber: bounded, landmarks kept, the oldest progress dropped. */
+final class EventBacklog {
+
+  static final int CAPACITY = 1024;
+
+  private final Deque<TrainingEvent> waiting = new ArrayDeque<>();
+
+  /**
+   * Takes one more event in.
+   *
+   * @throws MissingBackpressureException if nothing but landmarks waits already
+   */
+  EventBacklog plus(TrainingEvent event) throws MissingBackpressureException {
+    if (waiting.size() == CAPACITY && !dropOldestProgress()) {
+      if (isProgress(event)) {
+        return this;
+      }
+      throw new MissingBackpressureException(
+          "a subscriber to training events left %d evaluations, joins, leaves and checkpoints"
+                  .formatted(CAPACITY)
+              + " waiting; ask for more, or subscribe on a thread of its own");
+    }
+    waiting.add(event);
+    return this;
+  }
+
+  /** Everything that waits, oldest first. */
+  List<TrainingEvent> take() {
+    return List.copyOf(waiting);
+  }
+
+  private boolean dropOldestProgress() {
+    for (Iterator<TrainingEvent> oldest = waiting.iterator(); oldest.hasNext(); ) {
+      if (isProgress(oldest.next())) {
+        oldest.remove();
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean isProgress(TrainingEvent event) {
+    return event instanceof TrainingEvent.WorkerProgress
+        || event instanceof TrainingEvent.ServerProgress
+        || event instanceof TrainingEvent.MemberVitals
+        || event instanceof TrainingEvent.UpdateRefused;
+  }
+}

@@ -1,0 +1,38 @@
+package io.vertigrad.events;
+
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonObject;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.function.Consumer;
+
+/** An {@code events.jsonl} that was written: one event a line. */
+public final class EventFile {
+
+  private EventFile() {}
+
+  /**
+   * Hands on every event in order. A torn last line, of a run that was killed, and events of
+   * unknown types are left out.
+   */
+  public static void forEach(Path events, Consumer<TrainingEvent> action) throws IOException {
+    try (BufferedReader lines = Files.newBufferedReader(events)) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        TrainingEvent event = parsed(line);
+        if (event != null) {
+          action.accept(event);
+        }
+      }
+    }
+  }
+
+  private static TrainingEvent parsed(String line) {
+    try {
+      return line.isBlank() ? null : TrainingEvent.fromJson(new JsonObject(line));
+    } catch (DecodeException torn) {
+      return null;
+    }
+  }
+}

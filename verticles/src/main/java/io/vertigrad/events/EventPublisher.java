@@ -1,0 +1,21 @@
+package io.vertigrad.events;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.EventBus;
+
+/** Publishes training events as JSON on the job's event address; safe from any thread. */
+public final class EventPublisher {
+
+  private final EventBus bus;
+  private final String address;
+
+  public EventPublisher(Vertx vertx, Addresses addresses) {
+    bus = vertx.eventBus();
+    address = addresses.events();
+  }
+
+  public void publish(TrainingEvent event) {
+    bus.publish(address, event.toJson());
+  }
+}

@@ -1,0 +1,83 @@
+package io.vertigrad.events;
+
+import io.reactivex.rxjava3.core.BackpressureStrategy;
+import io.reactivex.rxjava3.core.Flowable;
+import io.reactivex.rxjava3.core.Scheduler;
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.internal.metrics.Throughput;
+import io.vertigrad.internal.metrics.ThroughputBook;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A job's training events as a flow, for terminals, dashboards and anyone's own code.
+ *
+ * <p>Back-pressure: a subscriber that is slower than the job misses progress, never a landmark.
+ * What it has not asked for yet waits in an {@link EventBacklog}: when {@value
+ * EventBacklog#CAPACITY} events wait, the oldest progress or refusal is dropped for the next;
+ * evaluations, joins, leaves, checkpoints, start and end are kept. A subscriber that lets that many
+ * landmarks wait is cut off with a {@code MissingBackpressureException}. Counters in progress
+ * events are totals, so that a dropped one costs resolution and nothing else.
+ */
+public final class TrainingEvents {
+
+  private TrainingEvents() {}
+
+  /**
+   * The events of a job from now on, in the order in which they arrive at this node.
+   *
+   * <p>Each subscriber listens for itself, from its subscription to its cancellation; the flow does
+   * not complete, because members still leave after a job has ended. Events whose type this version
+   * does not know are left out.
+   *
+   * @param job the job's name
+   */
+  public static Flowable<TrainingEvent> of(Vertx vertx, String job) {
+    String address = new Addresses(job).events();
+    return of(
+        Flowable.create(
+            emitter -> {
+              MessageConsumer<JsonObject> consumer =
+                  vertx.eventBus().consumer(address, message -> emitter.onNext(message.body()));
+              emitter.setCancellable(consumer::unregister);
+            },
+            BackpressureStrategy.MISSING));
+  }
+
+  /** The same for Vert.x's RxJava binding. */
+  public static Flowable<TrainingEvent> of(io.vertx.rxjava3.core.Vertx vertx, String job) {
+    return of(vertx.getDelegate(), job);
+  }
+
+  /**
+   * How fast the workers were, interval by interval; an interval without progress is left out.
+   *
+   * <p>A subscriber that is too slow sees the newest interval only.
+   *
+   * @param scheduler whose clock counts, and on which intervals are emitted
+   */
+  public static Flowable<Throughput> windows(
+      Flowable<TrainingEvent> events, long interval, TimeUnit unit, Scheduler scheduler) {
+    return Flowable.defer(
+        () -> {
+          ThroughputBook book = new ThroughputBook();
+          return events
+              .ofType(TrainingEvent.WorkerProgress.class)
+              .buffer(interval, unit, scheduler)
+              .filter(progress -> !progress.isEmpty())
+              .map(book::enter)
+              .onBackpressureLatest();
+        });
+  }
+
+  /** Events from JSON that arrives faster than anyone may ask for it. */
+  static Flowable<TrainingEvent> of(Flowable<JsonObject> arriving) {
+    return arriving
+        .mapOptional(json -> Optional.ofNullable(TrainingEvent.fromJson(json)))
+        .onBackpressureReduce(EventBacklog::new, EventBacklog::plus)
+        .concatMapIterable(EventBacklog::take, 1);
+  }
+}

@@ -1,0 +1,95 @@
+package io.vertigrad.internal.checkpoint;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.util.zip.CRC32C;
+
+/** Moves float arrays between memory and a file, with checksums, through at most 1 MiB. */
+final class BlockChannel {
+
+  private static final int BUFFER_BYTES = 1 << 20;
+
+  private final Path file;
+  private final FileChannel channel;
+  private ByteBuffer buffer = ByteBuffer.allocate(0);
+
+  BlockChannel(Path file, FileChannel channel) {
+    this.file = file;
+    this.channel = channel;
+  }
+
+  long size() throws IOException {
+    return channel.size();
+  }
+
+  /** Appends an array. */
+  Block write(float[] values) throws IOException {
+    long offset = channel.position();
+    CRC32C crc = new CRC32C();
+    int perBuffer = BUFFER_BYTES / Float.BYTES;
+    for (int first = 0; first < values.length; first += perBuffer) {
+      int count = Math.min(perBuffer, values.length - first);
+      provide(count * Float.BYTES);
+      buffer.asFloatBuffer().put(values, first, count);
+      crc.update(buffer.duplicate());
+      writeAll(buffer);
+    }
+    return new Block(offset, (long) values.length * Float.BYTES, (int) crc.getValue());
+  }
+
+  /** Reads an array and checks it. */
+  float[] read(Block block) throws IOException {
+    if (block.offset() < 0 || block.bytes() < 0 || block.bytes() > size() - block.offset()) {
+      throw new CheckpointException(file, "block", block, "within " + size() + " bytes");
+    }
+    float[] values = new float[block.length()];
+    CRC32C crc = new CRC32C();
+    int perBuffer = BUFFER_BYTES / Float.BYTES;
+    for (int first = 0; first < values.length; first += perBuffer) {
+      int count = Math.min(perBuffer, values.length - first);
+      provide(count * Float.BYTES);
+      readAll(buffer, block.offset() + (long) first * Float.BYTES);
+      crc.update(buffer.duplicate());
+      buffer.asFloatBuffer().get(values, first, count);
+    }
+    if ((int) crc.getValue() != block.crc32c()) {
+      throw new CheckpointException(
+          file, "CRC-32C at byte " + block.offset(), (int) crc.getValue(), block.crc32c());
+    }
+    return values;
+  }
+
+  /** Reads a few bytes into memory of their own. */
+  ByteBuffer bytes(long offset, int count) throws IOException {
+    ByteBuffer bytes = CheckpointFile.littleEndian(count);
+    readAll(bytes, offset);
+    return bytes;
+  }
+
+  /** Makes the buffer ready for this many bytes; larger ones are kept. */
+  private void provide(int bytes) {
+    if (buffer.capacity() < bytes) {
+      buffer = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    }
+    buffer.clear().limit(bytes);
+  }
+
+  void writeAll(ByteBuffer bytes) throws IOException {
+    while (bytes.hasRemaining()) {
+      channel.write(bytes);
+    }
+  }
+
+  private void readAll(ByteBuffer destination, long offset) throws IOException {
+    while (destination.hasRemaining()) {
+      if (channel.read(destination, offset + destination.position()) < 0) {
+        throw new EOFException(file + ": ends at byte " + (offset + destination.position()));
+      }
+    }
+    destination.flip();
+  }
+}

@@ -1,0 +1,121 @@
+package io.vertigrad.internal.checkpoint;
+
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.zip.CRC32C;
+
+/**
+ * One checkpoint file: {@code magic | blocks | manifest | manifest length, CRC-32C, magic}.
+ *
+ * <p>Blocks are arrays of little-endian float32; the manifest is JSON in UTF-8 that gives offset,
+ * length and CRC-32C of each. It comes last, so that a file that was cut anywhere has none.
+ */
+final class CheckpointFile {
+
+  static final int FORMAT = 1;
+
+  private static final long MAGIC = 0x3154504b43475656L;
+  private static final int TRAILER_BYTES = 4 + 4 + 8;
+
+  private CheckpointFile() {}
+
+  /** Writes a new file and forces it to the disk. */
+  static void write(Path file, ShardSnapshot snapshot) throws IOException {
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+      BlockChannel blocks = new BlockChannel(file, channel);
+      blocks.writeAll(littleEndian(8).putLong(MAGIC).flip());
+      List<Manifest.Entry> entries = new ArrayList<>();
+      for (PartitionSnapshot part : snapshot.partitions()) {
+        Block parameters = blocks.write(part.parameters());
+        entries.add(Manifest.Entry.of(part, parameters, blocks.write(part.state())));
+      }
+      Manifest manifest =
+          new Manifest(
+              snapshot.job(), snapshot.shard(), snapshot.incarnation(), snapshot.layout(), entries);
+      blocks.writeAll(trailer(manifest.toJson().toBuffer().getBytes()));
+      channel.force(true);
+    }
+  }
+
+  /**
+   * Reads a file and checks every byte of it.
+   *
+   * @throws CheckpointException if it is torn or was changed
+   */
+  static ShardSnapshot read(Path file) throws IOException {
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+      BlockChannel blocks = new BlockChannel(file, channel);
+      Manifest manifest = manifest(file, blocks);
+      List<PartitionSnapshot> parts = new ArrayList<>();
+      for (Manifest.Entry entry : manifest.entries()) {
+        parts.add(entry.with(blocks.read(entry.parameters()), blocks.read(entry.state())));
+      }
+      return new ShardSnapshot(
+          manifest.job(), manifest.shard(), manifest.incarnation(), manifest.layout(), parts);
+    }
+  }
+
+  private static Manifest manifest(Path file, BlockChannel blocks) throws IOException {
+    long size = blocks.size();
+    if (size < 8 + TRAILER_BYTES) {
+      throw new CheckpointException(file, "size", size, "at least " + (8 + TRAILER_BYTES));
+    }
+    require(file, "first 8 bytes", blocks.bytes(0, 8).getLong(), MAGIC);
+    ByteBuffer trailer = blocks.bytes(size - TRAILER_BYTES, TRAILER_BYTES);
+    int length = trailer.getInt();
+    int crc = trailer.getInt();
+    require(file, "last 8 bytes", trailer.getLong(), MAGIC);
+    if (length < 0 || length > size - 8 - TRAILER_BYTES) {
+      throw new CheckpointException(file, "manifest length", length, "less than the file's");
+    }
+    ByteBuffer text = blocks.bytes(size - TRAILER_BYTES - length, length);
+    require(file, "CRC-32C of the manifest", crc(text.duplicate()), crc);
+    return parsed(file, text.array());
+  }
+
+  private static Manifest parsed(Path file, byte[] text) throws CheckpointException {
+    try {
+      JsonObject json = new JsonObject(Buffer.buffer(text));
+      require(file, "format", json.getInteger("format"), FORMAT);
+      return Manifest.fromJson(json);
+    } catch (RuntimeException e) {
+      throw new CheckpointException(file, "the manifest", e, "that of format " + FORMAT);
+    }
+  }
+
+  private static ByteBuffer trailer(byte[] manifest) {
+    return littleEndian(manifest.length + TRAILER_BYTES)
+        .put(manifest)
+        .putInt(manifest.length)
+        .putInt(crc(ByteBuffer.wrap(manifest)))
+        .putLong(MAGIC)
+        .flip();
+  }
+
+  private static void require(Path file, String what, long found, long expected)
+      throws CheckpointException {
+    if (found != expected) {
+      throw new CheckpointException(
+          file, what, Long.toHexString(found), Long.toHexString(expected));
+    }
+  }
+
+  static int crc(ByteBuffer bytes) {
+    CRC32C crc = new CRC32C();
+    crc.update(bytes);
+    return (int) crc.getValue();
+  }
+
+  static ByteBuffer littleEndian(int bytes) {
+    return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+  }
+}

@@ -1,0 +1,148 @@
+package io.vertigrad.internal.checkpoint;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * A folder with the last few checkpoints of any number of shards.
+ *
+ * <p>A checkpoint appears under its name only when it is whole and on the disk. Blocks: call it on
+ * a worker thread, for example from {@code vertx.executeBlocking}, one call per shard at a time.
+ */
+public final class CheckpointFolder {
+
+  private static final Pattern NAME =
+      Pattern.compile(
+          "shard-(\\d{1,4})-(\\d{1,9})-incarnation-(\\d{1,9})-version-(\\d{1,18})\\.checkpoint");
+
+  private static final String UNFINISHED = ".unfinished";
+
+  private final Path folder;
+  private final int keep;
+
+  /**
+   * A folder, made when the first checkpoint is written.
+   *
+   * @param keep how many checkpoints of a shard stay, at least 1
+   */
+  public CheckpointFolder(Path folder, int keep) {
+    if (keep < 1) {
+      throw new IllegalArgumentException("keep %d: expected at least 1".formatted(keep));
+    }
+    this.folder = folder;
+    this.keep = keep;
+  }
+
+  private record Found(Path file, int sequence, int incarnation) {}
+
+  /**
+   * Writes a snapshot beside the others and then deletes the oldest beyond the number to keep.
+   *
+   * @return the file
+   * @throws IOException if it could not be written; the others are untouched
+   */
+  public Path write(ShardSnapshot snapshot) throws IOException {
+    Files.createDirectories(folder);
+    List<Found> before = newestFirst(snapshot.shard());
+    int sequence = before.isEmpty() ? 0 : before.get(0).sequence() + 1;
+    String name =
+        "shard-%d-%06d-incarnation-%d-version-%d.checkpoint"
+            .formatted(snapshot.shard(), sequence, snapshot.incarnation(), snapshot.version());
+    Path file = folder.resolve(name);
+    publish(snapshot, file);
+    for (Found old : before.subList(Math.min(keep - 1, before.size()), before.size())) {
+      Files.deleteIfExists(old.file());
+    }
+    return file;
+  }
+
+  /**
+   * The newest checkpoint of a shard that is whole.
+   *
+   * @param torn is told about each newer one that is not, in words that name the file
+   */
+  public Optional<ShardSnapshot> newestValid(int shard, Consumer<String> torn) throws IOException {
+    for (Found found : newestFirst(shard)) {
+      try {
+        return Optional.of(CheckpointFile.read(found.file()));
+      } catch (IOException e) {
+        torn.accept(e.getMessage());
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** All checkpoints of a shard that are whole, the newest first; each is read to see. */
+  public List<ShardSnapshot> allValid(int shard, Consumer<String> torn) throws IOException {
+    List<ShardSnapshot> valid = new ArrayList<>();
+    for (Found found : newestFirst(shard)) {
+      try {
+        valid.add(CheckpointFile.read(found.file()));
+      } catch (IOException e) {
+        torn.accept(e.getMessage());
+      }
+    }
+    return valid;
+  }
+
+  private void publish(ShardSnapshot snapshot, Path file) throws IOException {
+    deleteUnfinished(snapshot.shard());
+    Path unfinished = folder.resolve(file.getFileName() + UNFINISHED);
+    try {
+      CheckpointFile.write(unfinished, snapshot);
+      Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException e) {
+      Files.deleteIfExists(unfinished);
+      throw e;
+    }
+    try (FileChannel directory = FileChannel.open(folder, StandardOpenOption.READ)) {
+      directory.force(true);
+    }
+  }
+
+  /** Whatever a crash left behind. */
+  private void deleteUnfinished(int shard) throws IOException {
+    String glob = "shard-%d-*%s".formatted(shard, UNFINISHED);
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, glob)) {
+      for (Path file : files) {
+        Files.deleteIfExists(file);
+      }
+    }
+  }
+
+  private List<Found> newestFirst(int shard) throws IOException {
+    if (!Files.isDirectory(folder)) {
+      return List.of();
+    }
+    try (Stream<Path> files = Files.list(folder)) {
+      return files
+          .flatMap(file -> found(file, shard).stream())
+          .sorted(
+              Comparator.comparingInt(Found::sequence)
+                  .thenComparingInt(Found::incarnation)
+                  .reversed())
+          .toList();
+    }
+  }
+
+  private static Optional<Found> found(Path file, int shard) {
+    Matcher name = NAME.matcher(file.getFileName().toString());
+    return name.matches() && Integer.parseInt(name.group(1)) == shard
+        ? Optional.of(
+            new Found(file, Integer.parseInt(name.group(2)), Integer.parseInt(name.group(3))))
+        : Optional.empty();
+  }
+}

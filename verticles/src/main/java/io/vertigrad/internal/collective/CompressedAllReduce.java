@@ -1,0 +1,61 @@
+package io.vertigrad.internal.collective;
+
+import io.vertigrad.codecs.ErrorFeedback;
+import io.vertigrad.strategy.PeerContext;
+import io.vertigrad.strategy.PeerGroup;
+import java.nio.FloatBuffer;
+
+/**
+ * Sums compressed gradients: each worker sends its own, compressed once, to each other, and what
+ * was left out is its own to send later.
+ *
+ * <p>Around a ring, sums would be compressed anew at every step, and nobody would owe what that
+ * leaves out. From each to each, as in QSGD (Alistarh et al. 2017), everyone adds the same tensors
+ * in rank order, so that the bits are the same everywhere. The tail of the vector, statistics and
+ * the sample count, is never compressed.
+ */
+public final class CompressedAllReduce implements AllReduce {
+
+  private static final int HEAD = 0;
+  private static final int TAIL = 1;
+
+  private final DirectAllReduce direct;
+  private final PeerContext context;
+  private final ErrorFeedback feedback;
+  private final int compressed;
+
+  /**
+   * @param feedback of this worker, the same in every group
+   * @param compressed elements at the head of the vector that are compressed
+   */
+  public CompressedAllReduce(
+      PeerContext context, PeerGroup group, ErrorFeedback feedback, int compressed) {
+    this.direct =
+        new DirectAllReduce(context.peers(), group, context.type(), context.pieceElements());
+    this.context = context;
+    this.feedback = feedback;
+    this.compressed = compressed;
+  }
+
+  @Override
+  public int phases() {
+    return 2;
+  }
+
+  @Override
+  public void sum(long round, float[] vector) {
+    VectorSlices head = new VectorSlices(0, compressed, context.pieceElements());
+    VectorSlices tail =
+        new VectorSlices(compressed, vector.length - compressed, context.pieceElements());
+    direct.sum(
+        round,
+        HEAD,
+        vector,
+        head,
+        piece -> {
+          int start = head.start(piece);
+          return feedback.compress(start, FloatBuffer.wrap(vector, start, head.size(piece)));
+        });
+    direct.sum(round, TAIL, vector, tail, piece -> tail.of(vector, piece, context.type()));
+  }
+}

@@ -1,0 +1,79 @@
+package io.vertigrad.internal.collective;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.Peers;
+import io.vertigrad.strategy.Tag;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntFunction;
+
+/**
+ * Sums a vector by sending it from each worker to each other, for vectors that are small.
+ *
+ * <p>Everyone adds the same tensors, its own as the others see it, in rank order: the bits are the
+ * same everywhere. Each worker sends {@code M (N - 1)} elements in one phase.
+ */
+final class DirectAllReduce implements AllReduce {
+
+  private final Peers peers;
+  private final PeerGroup group;
+  private final DataType type;
+  private final int most;
+
+  DirectAllReduce(Peers peers, PeerGroup group, DataType type, int pieceElements) {
+    this.peers = peers;
+    this.group = group;
+    this.type = type;
+    this.most = pieceElements;
+  }
+
+  @Override
+  public int phases() {
+    return 1;
+  }
+
+  @Override
+  public void sum(long round, float[] vector) {
+    if (group.size() > 1) {
+      VectorSlices pieces = new VectorSlices(0, vector.length, most);
+      sum(round, 0, vector, pieces, piece -> pieces.of(vector, piece, type));
+    }
+  }
+
+  /** Sums a run of the vector whose pieces travel as {@code outgoing} makes them. */
+  void sum(
+      long round, int phase, float[] vector, VectorSlices pieces, IntFunction<Tensor> outgoing) {
+    List<Tensor> own = new ArrayList<>();
+    for (int piece = 0; piece < pieces.count(); piece++) {
+      Tensor tensor = outgoing.apply(piece);
+      own.add(tensor);
+      for (int next = 1; next < group.size(); next++) {
+        int rank = group.rank(group.position() + next);
+        peers.send(rank, new Tag(round, phase, piece), tensor);
+      }
+    }
+    for (int piece = 0; piece < pieces.count(); piece++) {
+      add(own.get(piece), new Tag(round, phase, piece), vector, pieces);
+    }
+  }
+
+  /** In rank order, whoever's tensor came first. */
+  private void add(Tensor own, Tag tag, float[] vector, VectorSlices pieces) {
+    int start = pieces.start(tag.piece());
+    for (int position = 0; position < group.size(); position++) {
+      Tensor tensor = position == group.position() ? own : receive(position, tag, pieces);
+      if (position == 0) {
+        tensor.copyTo(vector, start);
+      } else {
+        tensor.addTo(vector, start, 1);
+      }
+    }
+  }
+
+  private Tensor receive(int position, Tag tag, VectorSlices pieces) {
+    int rank = group.rank(position);
+    return pieces.checked(peers.receive(rank, tag), tag.piece(), rank);
+  }
+}

@@ -1,0 +1,54 @@
+package io.vertigrad.internal.collective;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Tensor;
+import java.nio.FloatBuffer;
+
+/**
+ * A run of a vector cut into pieces of at most one frame each.
+ *
+ * @param first index of the run's first element
+ * @param length its elements
+ * @param most elements of one piece
+ */
+public record VectorSlices(int first, int length, int most) {
+
+  /** The part of {@code length} elements that position {@code chunk} of {@code chunks} owns. */
+  static VectorSlices chunk(int length, int chunk, int chunks, int most) {
+    int first = (int) ((long) length * chunk / chunks);
+    int end = (int) ((long) length * (chunk + 1) / chunks);
+    return new VectorSlices(first, end - first, most);
+  }
+
+  public int count() {
+    return (length + most - 1) / most;
+  }
+
+  public int start(int piece) {
+    return first + piece * most;
+  }
+
+  int size(int piece) {
+    return Math.min(most, length - piece * most);
+  }
+
+  /** A copy of one piece. */
+  public Tensor of(float[] vector, int piece, DataType type) {
+    return Tensor.copyOf(type, in(vector, piece));
+  }
+
+  /** One piece itself. */
+  FloatBuffer in(float[] vector, int piece) {
+    return FloatBuffer.wrap(vector, start(piece), size(piece));
+  }
+
+  /** Refuses a tensor that is not this piece's size. */
+  public Tensor checked(Tensor tensor, int piece, int rank) {
+    if (tensor.length() != size(piece)) {
+      throw new IllegalStateException(
+          "worker %d sent %d elements as piece %d, expected %d: do all run the same version?"
+              .formatted(rank, tensor.length(), piece, size(piece)));
+    }
+    return tensor;
+  }
+}

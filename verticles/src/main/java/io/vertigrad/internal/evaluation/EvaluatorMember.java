@@ -1,0 +1,119 @@
+package io.vertigrad.internal.evaluation;
+
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.internal.exchange.FutureAwait;
+import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.CoordinatorClient;
+import io.vertigrad.internal.membership.MemberHandler;
+import io.vertigrad.internal.timeline.MemberTimeline;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.Membership;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** An evaluator's place in its job: passes membership, commands and the end on to its loop. */
+public final class EvaluatorMember implements MemberHandler {
+
+  private static final Logger LOG = LoggerFactory.getLogger(EvaluatorMember.class);
+
+  private final CoordinatorClient coordinator;
+  private final Promise<Admission> admitted = Promise.promise();
+  private volatile Duties duties;
+  private final MemberTimeline timeline;
+  private volatile boolean stopping;
+
+  private record Duties(
+      ParameterLayout layout, Consumer<Membership> membership, EvaluationLoop loop) {}
+
+  /** Made on the verticle's context. */
+  public EvaluatorMember(Vertx vertx, JobConfig job) {
+    coordinator = new CoordinatorClient(vertx, job, Role.EVALUATOR, this);
+    timeline = MemberTimeline.of(vertx, job);
+  }
+
+  /** Completes with the first admission, or fails with whatever kept this evaluator from it. */
+  public Future<Admission> admitted() {
+    return admitted.future();
+  }
+
+  /** The loop cannot run or has broken down; true when it had not been admitted yet. */
+  public boolean failed(Throwable why) {
+    return admitted.tryFail(why);
+  }
+
+  /** Blocks the loop's thread until the job runs; false when told to stop before. */
+  boolean join(ParameterLayout layout, Consumer<Membership> membership, EvaluationLoop loop) {
+    duties = new Duties(layout, membership, loop);
+    Optional<Admission> admission = FutureAwait.await(coordinator.join(layout), () -> stopping);
+    if (admission.isEmpty()) {
+      return false;
+    }
+    LOG.info("{} admitted", admission.get());
+    timeline.belongsTo("evaluator");
+    admitted.tryComplete(admission.get());
+    boolean first = admission.get().incarnation() == 0;
+    Runnable initial = first ? loop.testInitial() : () -> {};
+    boolean started = FutureAwait.await(coordinator.started(), () -> stopping).isPresent();
+    if (started) {
+      initial.run();
+    }
+    return started;
+  }
+
+  public void stop() {
+    stopping = true;
+    Duties mine = duties;
+    if (mine != null) {
+      mine.loop().stop();
+    }
+  }
+
+  /** Where the loop notes what it does; the next test sends it off. */
+  MemberTimeline timeline() {
+    return timeline;
+  }
+
+  /** Tells the coordinator of tests. */
+  EvaluatorStatus status() {
+    return new EvaluatorStatus(coordinator::report, coordinator::reportNow);
+  }
+
+  public Future<Void> leave(String reason) {
+    timeline.close();
+    return coordinator.leave(reason);
+  }
+
+  @Override
+  public void membershipChanged(Membership now) {
+    duties.membership().accept(now);
+  }
+
+  @Override
+  public Future<JsonObject> command(JsonObject command) {
+    return "evaluate".equals(command.getString("command"))
+        ? duties.loop().testWhole()
+        : MemberHandler.super.command(command);
+  }
+
+  /** Pulls need no admission, so evaluation goes on while this one is asked for. */
+  @Override
+  public void evicted(String why) {
+    LOG.warn("evaluator evicted, joins again: {}", why);
+    coordinator
+        .join(duties.layout())
+        .onFailure(refused -> stopped("evicted, and refused: " + refused.getMessage()));
+  }
+
+  @Override
+  public void stopped(String why) {
+    LOG.info("evaluator told to stop: {}", why);
+    stop();
+  }
+}

@@ -1,0 +1,91 @@
+package io.vertigrad.internal.evaluation;
+
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.internal.peer.ModelReader;
+import io.vertigrad.internal.pipeline.AssembledStages;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyProviders;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.eventbus.EventBus;
+import java.util.function.Consumer;
+
+/** The one thread that builds an evaluator's model, scores with it and closes it. */
+public final class EvaluatorThread {
+
+  private final EventBus bus;
+  private final JobConfig job;
+  private final EvaluatorMember member;
+  private final Consumer<TrainingEvent> events;
+  private final ClassLoader loader = EvaluatorThread.class.getClassLoader();
+  private final Promise<Void> ended = Promise.promise();
+
+  public EvaluatorThread(
+      EventBus bus, JobConfig job, EvaluatorMember member, Consumer<TrainingEvent> events) {
+    this.bus = bus;
+    this.job = job;
+    this.member = member;
+    this.events = events;
+  }
+
+  /** Completes, on this thread, when it was told to stop. */
+  public Future<Void> start() {
+    Thread thread = new Thread(this::run, "evaluator of " + job.addresses().job());
+    thread.setDaemon(true);
+    thread.setPriority(Thread.MIN_PRIORITY);
+    thread.setContextClassLoader(loader);
+    thread.start();
+    return ended.future();
+  }
+
+  private void tell(Evaluated tested) {
+    member.timeline().ship();
+    events.accept(tested);
+  }
+
+  private void run() {
+    try {
+      evaluate();
+      ended.complete();
+    } catch (Throwable e) {
+      ended.fail(e);
+    }
+  }
+
+  private void evaluate() throws InterruptedException {
+    StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
+    EvaluationPlan plan = EvaluationPlan.of(job, strategy);
+    EvaluatorStatus status = plan.blocking() ? member.status() : EvaluatorStatus.OFF;
+    Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
+    ModelConfig config = job.modelOn(test);
+    try (Model model = Engine.named(job.engine()).model(config)) {
+      Evaluation evaluation =
+          new Evaluation(
+              model,
+              test,
+              job.evaluator().samples(),
+              job.seed(),
+              job.evaluator().topK(),
+              plan.blocking(),
+              status::tested,
+              member.timeline().track());
+      ModelReader reader =
+          AssembledStages.reader(
+              bus, job, strategy, config, model, events, () -> evaluation.part(0));
+      EvaluationLoop loop =
+          new EvaluationLoop(reader.source(), evaluation, plan, status, this::tell, reader.wake());
+      if (member.join(model.layout(), reader.membership(), loop)) {
+        loop.run();
+      }
+    }
+  }
+}

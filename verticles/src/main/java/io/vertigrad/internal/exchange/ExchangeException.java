@@ -1,0 +1,11 @@
+package io.vertigrad.internal.exchange;
+
+/** An exchange that cannot succeed; the message names the culprit and what to do. */
+public class ExchangeException extends RuntimeException {
+
+  private static final long serialVersionUID = 1L;
+
+  public ExchangeException(String message) {
+    super(message);
+  }
+}

@@ -1,0 +1,250 @@
+package io.vertigrad.internal.exchange;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.Malformed;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.internal.exchange.PartitionExchange.Ending;
+import io.vertigrad.job.ExchangeConfig;
+import io.vertigrad.job.Partition;
+import io.vertigrad.strategy.Membership;
+import io.vertx.core.eventbus.ReplyException;
+import io.vertx.core.eventbus.ReplyFailure;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * One round in the air: what is unanswered, when to ask again, and what each reply means.
+ *
+ * <p>A server that took over a shard is offered all of the shard's partitions again, answered ones
+ * too, and at once: it may have fallen back behind those answers, and then other workers wait there
+ * for what this one has long had. The window does not hold these back, because whatever fills it
+ * may itself be waiting for one of those workers.
+ */
+final class InFlightRound {
+
+  private static final long SWEEP_NANOS = 100_000_000;
+  private static final long MILLI = 1_000_000;
+  private static final int MALFORMED_LIMIT = 3;
+
+  private final WindowedExchange exchange;
+  private final ExchangeConfig config;
+  private final PartitionRound round;
+  private final List<Partition> order;
+  private final Set<Partition> unsent;
+  private final Map<Partition, PendingRequest> pending = new LinkedHashMap<>();
+  private Membership membership = Membership.NONE;
+  private long unansweredBytes;
+  private long sweptNanos = System.nanoTime();
+  private boolean rejoin;
+
+  InFlightRound(WindowedExchange exchange, ExchangeConfig config, PartitionRound round) {
+    this.exchange = exchange;
+    this.config = config;
+    this.round = round;
+    this.order = round.order();
+    this.unsent = new LinkedHashSet<>(order);
+  }
+
+  Ending run() {
+    while (!round.abandoned()) {
+      followServers();
+      fillWindow();
+      if (pending.isEmpty()) {
+        return Ending.COMPLETE;
+      }
+      WindowedExchange.Reply reply = exchange.mailbox().poll(patienceNanos());
+      if (reply != null && !reply.request().settled()) {
+        take(reply);
+      }
+      if (rejoin) {
+        return Ending.REJOIN;
+      }
+      long now = System.nanoTime();
+      if (reply == null || now - sweptNanos > SWEEP_NANOS) {
+        sweep(now);
+      }
+    }
+    return Ending.ABANDONED;
+  }
+
+  /** Lets go of whatever is still unanswered. */
+  void settleAll() {
+    pending.values().forEach(PendingRequest::settle);
+  }
+
+  private void followServers() {
+    Membership now = exchange.membership();
+    if (now != membership) {
+      membership = now;
+      for (Membership.Member server : now.servers()) {
+        if (exchange.replaces(server)) {
+          offerAgain(server);
+        }
+      }
+    }
+  }
+
+  private void offerAgain(Membership.Member server) {
+    for (Partition partition : order) {
+      PendingRequest request = pending.get(partition);
+      if (partition.shard() == server.rank() && request != null) {
+        send(request, System.nanoTime());
+      } else if (partition.shard() == server.rank()) {
+        unsent.remove(partition);
+        offer(partition);
+      }
+    }
+  }
+
+  private void fillWindow() {
+    Iterator<Partition> next = unsent.iterator();
+    while (next.hasNext()) {
+      Partition partition = next.next();
+      if (!pending.isEmpty() && !fits(partition)) {
+        return;
+      }
+      next.remove();
+      offer(partition);
+    }
+    round.allSent();
+  }
+
+  private void offer(Partition partition) {
+    Frame frame = round.request(partition);
+    PendingRequest request =
+        new PendingRequest(partition, frame, exchange.patience(), System.nanoTime());
+    pending.put(partition, request);
+    unansweredBytes += bytes(partition);
+    send(request, System.nanoTime());
+  }
+
+  private boolean fits(Partition partition) {
+    return unansweredBytes + bytes(partition) <= config.windowBytes();
+  }
+
+  private long bytes(Partition partition) {
+    return (long) partition.length() * config.type().bytes();
+  }
+
+  private void send(PendingRequest request, long now) {
+    Optional<Integer> server = exchange.server(request.partition().shard());
+    if (server.isPresent()) {
+      request.sent(server.get(), now + config.retryMillis() * MILLI);
+      exchange.send(request, server.get());
+    } else {
+      request.sent(PendingRequest.NOWHERE, now + config.retryMillis() * MILLI);
+    }
+  }
+
+  private long patienceNanos() {
+    long now = System.nanoTime();
+    long patience = SWEEP_NANOS;
+    for (PendingRequest request : pending.values()) {
+      patience = Math.min(patience, request.nextAttemptNanos() - now);
+    }
+    return patience;
+  }
+
+  private void sweep(long now) {
+    sweptNanos = now;
+    long limitNanos = exchange.limitMillis() * MILLI;
+    for (PendingRequest request : pending.values()) {
+      int shard = request.partition().shard();
+      if (request.waitedNanos() >= limitNanos) {
+        throw request.unanswered(exchange.address(shard), now);
+      }
+      boolean moved = request.sentTo() != exchange.server(shard).orElse(PendingRequest.NOWHERE);
+      if (moved || request.nextAttemptNanos() - now <= 0) {
+        send(request, now);
+      }
+    }
+  }
+
+  private void take(WindowedExchange.Reply reply) {
+    PendingRequest request = reply.request();
+    long now = System.nanoTime();
+    if (reply.failure() != null) {
+      noteFailure(request, reply.failure(), now);
+    } else if (reply.frame() instanceof ParameterPartition answer) {
+      accept(request, answer, now);
+    } else if (reply.frame() instanceof Refusal refusal) {
+      refuse(request, refusal, now);
+    } else {
+      misunderstand(request, reply.frame(), now);
+    }
+  }
+
+  private void noteFailure(PendingRequest request, Throwable failure, long now) {
+    boolean absent =
+        failure instanceof ReplyException reply && reply.failureType() == ReplyFailure.NO_HANDLERS;
+    String what = absent ? "no server listens there" : String.valueOf(failure.getMessage());
+    retrySoon(request, what, now);
+  }
+
+  private void accept(PendingRequest request, ParameterPartition answer, long now) {
+    Partition partition = request.partition();
+    if (answer.server() < exchange.server(partition.shard()).orElse(0)) {
+      request.heard("an answer of the former server", now, request.nextAttemptNanos());
+      return;
+    }
+    if (!fits(partition, answer)) {
+      misunderstand(request, describe(answer), now);
+      return;
+    }
+    settle(request);
+    round.answered(partition, answer);
+    exchange.giveBack(answer);
+    if (request.sentOnce()) {
+      round.takeBack(request.frame());
+    }
+  }
+
+  private static boolean fits(Partition partition, ParameterPartition answer) {
+    return answer.id().partition() == partition.index()
+        && answer.firstElement() == partition.first()
+        && answer.parameters().length() == partition.length();
+  }
+
+  private static String describe(ParameterPartition answer) {
+    long first = answer.firstElement();
+    return "elements %d to %d of partition %d"
+        .formatted(first, first + answer.parameters().length() - 1, answer.id().partition());
+  }
+
+  private void refuse(PendingRequest request, Refusal refusal, long now) {
+    switch (refusal.reason()) {
+      case STALE_INCARNATION -> rejoin = true;
+      case UNAVAILABLE -> retrySoon(request, refusal.message(), now);
+      case NOT_FINITE -> {
+        settle(request);
+        round.dropped(request.partition(), refusal);
+      }
+      default -> throw request.refused(refusal);
+    }
+  }
+
+  private void settle(PendingRequest request) {
+    request.settle();
+    pending.remove(request.partition());
+    unansweredBytes -= bytes(request.partition());
+  }
+
+  private void misunderstand(PendingRequest request, Object found, long now) {
+    String what = found instanceof Malformed bad ? bad.toString() : String.valueOf(found);
+    if (request.countMalformed() >= MALFORMED_LIMIT) {
+      throw request.misanswered(what);
+    }
+    retrySoon(request, what, now);
+  }
+
+  private void retrySoon(PendingRequest request, String heard, long now) {
+    long wait = request.backoffNanos(config.retryMillis() * MILLI);
+    request.heard(heard, now, now + wait);
+  }
+}

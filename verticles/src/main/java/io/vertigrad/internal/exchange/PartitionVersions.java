@@ -1,0 +1,58 @@
+package io.vertigrad.internal.exchange;
+
+import io.vertigrad.job.Partition;
+import io.vertigrad.job.PartitionPlan;
+import java.util.Comparator;
+import java.util.List;
+
+/** Which version of each partition a model holds. Belongs to the model's thread. */
+public final class PartitionVersions {
+
+  private final List<Partition> byIndex;
+  private final long[] versions;
+
+  /** All partitions at version 0. */
+  public PartitionVersions(PartitionPlan plan) {
+    byIndex = plan.partitions();
+    versions = new long[byIndex.size()];
+  }
+
+  public long of(Partition partition) {
+    return versions[partition.index()];
+  }
+
+  public void set(Partition partition, long version) {
+    versions[partition.index()] = version;
+  }
+
+  public long lowest() {
+    long lowest = Long.MAX_VALUE;
+    for (long version : versions) {
+      lowest = Math.min(lowest, version);
+    }
+    return lowest;
+  }
+
+  public long highest() {
+    long highest = 0;
+    for (long version : versions) {
+      highest = Math.max(highest, version);
+    }
+    return highest;
+  }
+
+  /**
+   * All partitions in the order in which workers send them: oldest version first, then by index.
+   *
+   * <p>Should versions differ, then a worker that sent a newer round first could fill its window
+   * with it while everyone waits for it in the older one.
+   */
+  public List<Partition> oldestFirst() {
+    if (lowest() == highest()) {
+      return byIndex;
+    }
+    return byIndex.stream()
+        .sorted(Comparator.comparingLong(this::of).thenComparingInt(Partition::index))
+        .toList();
+  }
+}

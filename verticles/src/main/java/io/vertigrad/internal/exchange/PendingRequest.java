@@ -1,0 +1,151 @@
+package io.vertigrad.internal.exchange;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.job.Partition;
+import java.util.Locale;
+import java.util.function.LongSupplier;
+
+/** One partition's request without an answer yet, and what has been heard of it. */
+final class PendingRequest {
+
+  /** No server incarnation: never sent. */
+  static final int NOWHERE = -1;
+
+  private final Partition partition;
+  private final Frame frame;
+  private final LongSupplier patience;
+  private final long startNanos;
+  private int sentTo = NOWHERE;
+  private int attempts;
+  private int malformed;
+  private long nextAttemptNanos;
+  private String lastHeard = "nothing";
+  private long lastHeardNanos;
+  private volatile boolean settled;
+
+  /**
+   * A request that was not sent yet.
+   *
+   * @param patience clock of how long it waits
+   * @param nowNanos clock of everything else
+   */
+  PendingRequest(Partition partition, Frame frame, LongSupplier patience, long nowNanos) {
+    this.partition = partition;
+    this.frame = frame;
+    this.patience = patience;
+    this.startNanos = patience.getAsLong();
+    this.lastHeardNanos = nowNanos;
+  }
+
+  Partition partition() {
+    return partition;
+  }
+
+  Frame frame() {
+    return frame;
+  }
+
+  /** The server incarnation of the last attempt. */
+  int sentTo() {
+    return sentTo;
+  }
+
+  /** True unless it was repeated: then a copy may still be on its way when the answer comes. */
+  boolean sentOnce() {
+    return attempts == 1;
+  }
+
+  long nextAttemptNanos() {
+    return nextAttemptNanos;
+  }
+
+  /** For how long it has waited; a pause of the job does not count. */
+  long waitedNanos() {
+    return patience.getAsLong() - startNanos;
+  }
+
+  /** True once it is answered or given up: whatever still arrives is not wanted. */
+  boolean settled() {
+    return settled;
+  }
+
+  void settle() {
+    settled = true;
+  }
+
+  void sent(int server, long nextAttemptNanos) {
+    this.sentTo = server;
+    this.nextAttemptNanos = nextAttemptNanos;
+    attempts++;
+  }
+
+  /** Notes what was heard, for the error message, and brings the next attempt forward to then. */
+  void heard(String what, long nowNanos, long nextAttemptNanos) {
+    lastHeard = what;
+    lastHeardNanos = nowNanos;
+    this.nextAttemptNanos = Math.min(this.nextAttemptNanos, nextAttemptNanos);
+  }
+
+  /** Waits before the next attempt twice as long each time, from 10 ms, at most {@code most}. */
+  long backoffNanos(long most) {
+    return Math.min(most, 5_000_000L << Math.min(attempts, 10));
+  }
+
+  int countMalformed() {
+    return ++malformed;
+  }
+
+  ExchangeException refused(Refusal refusal) {
+    String message =
+        "%s refused by shard %d after %s: %s (%s)"
+            .formatted(
+                name(),
+                partition.shard(),
+                seconds(waitedNanos()),
+                refusal.message(),
+                refusal.reason());
+    return refusal.reason() == Refusal.Reason.DEADLINE
+        ? new UnansweredException(message)
+        : new ExchangeException(message);
+  }
+
+  ExchangeException misanswered(String found) {
+    return new ExchangeException(
+        "%s: shard %d answered %d times in %s, last with %s; do all nodes run the same version?"
+            .formatted(name(), partition.shard(), malformed, seconds(waitedNanos()), found));
+  }
+
+  UnansweredException unanswered(String address, long nowNanos) {
+    return new UnansweredException(
+        ("%s: no answer from shard %d for %s (%d attempts, address %s); last heard %s ago: %s. "
+                + "Look at that server's log, or raise exchange.deadlineMillis")
+            .formatted(
+                name(),
+                partition.shard(),
+                seconds(waitedNanos()),
+                attempts,
+                address,
+                seconds(nowNanos - lastHeardNanos),
+                lastHeard));
+  }
+
+  /** Who asked what: {@code worker 1 (incarnation 0), step 17, gradient of partition 3}. */
+  private String name() {
+    GradientPartition gradient = frame instanceof GradientPartition offered ? offered : null;
+    ExchangeId id = gradient == null ? ((PullRequest) frame).id() : gradient.id();
+    String who =
+        id.worker() < 0
+            ? "reader"
+            : "worker %d (incarnation %d)".formatted(id.worker(), id.incarnation());
+    String what = gradient == null ? "pull" : "gradient";
+    return "%s, step %d, %s of partition %d".formatted(who, id.step(), what, partition.index());
+  }
+
+  private static String seconds(long nanos) {
+    return String.format(Locale.ROOT, "%.1f s", nanos / 1e9);
+  }
+}

@@ -1,0 +1,77 @@
+package io.vertigrad.internal.exchange;
+
+import io.vertigrad.codecs.Tensor;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Payload that one member has sent and received, by whom it went to and came from: a shard's server
+ * in a job with servers, else another worker. Retries and duplicates are not counted; any thread.
+ *
+ * <p>The first {@value #NAMED} partners have a count each, all others share that of {@link
+ * #OTHERS}, so that a report stays small in a complete graph of many workers.
+ */
+public final class TrafficCounters {
+
+  /** How many partners are counted one by one, in either direction. */
+  public static final int NAMED = 16;
+
+  /** Stands for all partners beyond the first {@value #NAMED}. */
+  public static final int OTHERS = -1;
+
+  private final Map<Integer, Long> sent = new TreeMap<>();
+  private final Map<Integer, Long> received = new TreeMap<>();
+  private long saved;
+
+  /** Counts what goes to a partner. */
+  public synchronized void sent(int partner, Tensor tensor) {
+    count(sent, partner, tensor.payloadBytes());
+    saved += tensor.savedBytes();
+  }
+
+  /** Counts what came from a partner. */
+  public synchronized void received(int partner, Tensor tensor) {
+    count(received, partner, tensor.payloadBytes());
+  }
+
+  /** Counts all that another one has counted, which must not change meanwhile or be this one. */
+  public synchronized void add(TrafficCounters other) {
+    other.sentTo().forEach((partner, bytes) -> count(sent, partner, bytes));
+    other.receivedFrom().forEach((partner, bytes) -> count(received, partner, bytes));
+    saved += other.bytesSaved();
+  }
+
+  public synchronized Map<Integer, Long> sentTo() {
+    return Map.copyOf(sent);
+  }
+
+  public synchronized Map<Integer, Long> receivedFrom() {
+    return Map.copyOf(received);
+  }
+
+  public long bytesSent() {
+    return sum(sentTo());
+  }
+
+  /** By how much that is less than float32 would have been. */
+  public synchronized long bytesSaved() {
+    return saved;
+  }
+
+  public long bytesReceived() {
+    return sum(receivedFrom());
+  }
+
+  private static void count(Map<Integer, Long> totals, int partner, long bytes) {
+    boolean named = totals.containsKey(partner) || named(totals) < NAMED;
+    totals.merge(named ? partner : OTHERS, bytes, Long::sum);
+  }
+
+  private static int named(Map<Integer, Long> totals) {
+    return totals.size() - (totals.containsKey(OTHERS) ? 1 : 0);
+  }
+
+  private static long sum(Map<Integer, Long> totals) {
+    return totals.values().stream().mapToLong(Long::longValue).sum();
+  }
+}

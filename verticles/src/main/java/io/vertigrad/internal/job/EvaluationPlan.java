@@ -1,0 +1,89 @@
+package io.vertigrad.internal.job;
+
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.StrategyFactory;
+
+/**
+ * At which versions a job's model is tested, and whether training waits for that.
+ *
+ * <p>The n-th test, from 1, is due at version {@code offset + ceil(n * interval) * unit}. A test
+ * that nobody waits for is also due at the last version.
+ *
+ * @param offset what the first interval falls short of, or 0
+ * @param interval between two tests
+ * @param unit versions in one of that: 1, or one per worker where a version is a single update
+ * @param lastVersion version after which nothing changes
+ * @param blocking true when no version follows a due one before that was tested
+ * @param perGradient true when each gradient is a version of its own, so that workers are not at
+ *     the same one
+ */
+public record EvaluationPlan(
+    long offset,
+    double interval,
+    int unit,
+    long lastVersion,
+    boolean blocking,
+    boolean perGradient) {
+
+  /** No further test is due. */
+  public static final long NONE = Long.MAX_VALUE;
+
+  /** What a product of decimal fractions may be off. */
+  private static final double ROUNDING = 1e-9;
+
+  /** Tests every so many versions and at the last, for which nobody waits. */
+  public EvaluationPlan(long every, long lastVersion) {
+    this(0, every, 1, lastVersion, false, false);
+  }
+
+  /**
+   * The plan of a job: every {@code evaluator.every} versions, which are rounds or single updates,
+   * or every {@code evaluator.everyEpochs} passes over the training set. Where training waits, the
+   * former are counted from the first version on, which is tested too.
+   */
+  public static EvaluationPlan of(JobConfig job, StrategyFactory strategy) {
+    int workers = job.workers().count();
+    long lastVersion = strategy.lastVersion(job.steps(), workers);
+    boolean blocking = job.evaluator().blocking();
+    boolean perGradient = !strategy.lockstep();
+    double epochs = job.evaluator().everyEpochs();
+    if (epochs > 0) {
+      int unit = perGradient ? workers : 1;
+      double steps = epochs * job.stepsPerEpoch();
+      return new EvaluationPlan(0, steps, unit, lastVersion, blocking, perGradient);
+    }
+    long every = Math.min(job.evaluator().every(), lastVersion);
+    long offset = blocking ? 1 - every : 0;
+    return new EvaluationPlan(offset, every, 1, lastVersion, blocking, perGradient);
+  }
+
+  /** The first version after this one at which a test is due; {@link #NONE} when none is. */
+  public long next(long version) {
+    if (version >= lastVersion) {
+      return NONE;
+    }
+    long n = Math.max(1, (long) ((version - offset) / (interval * unit)));
+    while (n > 1 && due(n - 1) > version) {
+      n--;
+    }
+    while (due(n) <= version) {
+      n++;
+    }
+    long due = due(n);
+    return due <= lastVersion ? due : blocking ? NONE : lastVersion;
+  }
+
+  /** True when a test is due at this version. */
+  public boolean isDue(long version) {
+    return version > 0 && next(version - 1) == version;
+  }
+
+  /** Versions that workers may reach before the first test; {@link #NONE} where nobody waits. */
+  public long firstHold() {
+    return blocking ? next(0) : NONE;
+  }
+
+  private long due(long n) {
+    return offset + (long) Math.ceil(n * interval - ROUNDING) * unit;
+  }
+}

@@ -1,0 +1,28 @@
+package io.vertigrad.internal.job;
+
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+
+/** The job that a verticle takes part in, read from its configuration. */
+public final class VerticleJob {
+
+  private static final String ORIGIN = "-conf";
+
+  private VerticleJob() {}
+
+  /**
+   * Reads and checks a verticle's configuration, which is a job file. Where a length in epochs was
+   * not resolved yet, it opens the training set to count it, on a worker thread; {@code train} has
+   * done so before it starts anybody.
+   *
+   * @return fails with the first thing wrong in the file, or with the data set
+   */
+  public static Future<JobConfig> read(Vertx vertx, JsonObject config) {
+    JobConfig job = JobConfig.read(ORIGIN, config);
+    return job.isCounted()
+        ? Future.succeededFuture(job)
+        : vertx.executeBlocking(() -> job.counted(VerticleJob.class.getClassLoader()), false);
+  }
+}

@@ -1,0 +1,53 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
+import io.vertx.core.json.JsonObject;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * The coordinator's yes to a join, and from then on the member's identity.
+ *
+ * @param role as asked for
+ * @param rank from 0 within the role; a server's rank is the shard it owns
+ * @param incarnation how many times that rank has been admitted before
+ */
+public record Admission(Role role, int rank, int incarnation) {
+
+  /** {@code {"role", "rank", "incarnation"}}. */
+  public JsonObject toJson() {
+    return new JsonObject()
+        .put("role", role.lower())
+        .put("rank", rank)
+        .put("incarnation", incarnation);
+  }
+
+  /** Reads the same three keys; others are left alone. */
+  public static Admission fromJson(JsonObject json) {
+    return new Admission(
+        Role.valueOf(json.getString("role").toUpperCase(Locale.ROOT)),
+        json.getInteger("rank"),
+        json.getInteger("incarnation"));
+  }
+
+  /** True when this very incarnation takes part; an evaluator watches any membership. */
+  public boolean isPartOf(Membership membership) {
+    Optional<Member> found =
+        role == Role.SERVER ? membership.server(rank) : membership.worker(rank);
+    return role == Role.EVALUATOR
+        || found.filter(member -> member.incarnation() == incarnation).isPresent();
+  }
+
+  /** For people: {@code worker 1}, or {@code worker 1 (incarnation 2)} from the second on. */
+  @Override
+  public String toString() {
+    return describe(role.lower() + " " + rank);
+  }
+
+  /** Likewise under another name. */
+  public String describe(String name) {
+    return incarnation == 0 ? name : name + " (incarnation " + incarnation + ")";
+  }
+}

@@ -1,0 +1,100 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.job.Role;
+import io.vertigrad.verticles.JoinException;
+import java.util.stream.Collectors;
+
+/** Whether a newcomer fits a job: still open, the same settings and model, a place to take. */
+final class AdmissionPolicy {
+
+  private final CoordinatorConfig config;
+  private final MemberRegistry attendance;
+  private final JobProgress progress;
+  private final JobLifecycle course;
+  private ParameterLayout layout;
+
+  AdmissionPolicy(
+      CoordinatorConfig config,
+      MemberRegistry attendance,
+      JobProgress progress,
+      JobLifecycle course) {
+    this.config = config;
+    this.attendance = attendance;
+    this.progress = progress;
+    this.course = course;
+  }
+
+  /**
+   * Lets the newcomer pass; the first one's layout becomes the job's.
+   *
+   * @throws JoinException naming the first thing that does not fit
+   */
+  void check(JoinRequest request) {
+    checkOpen(request.role());
+    String who = "%s at %s is refused: ".formatted(request.role().lower(), request.node());
+    config
+        .terms()
+        .firstDifference(request.terms())
+        .ifPresent(
+            difference -> {
+              throw new JoinException(
+                  who + "its job file differs in " + difference + "; start it with the same file");
+            });
+    if (layout == null) {
+      layout = request.layout();
+    }
+    layout
+        .firstDifference(request.layout())
+        .ifPresent(
+            difference -> {
+              throw new JoinException(
+                  who + "its model differs in " + difference + "; start it with the same model");
+            });
+    checkCapacity(request, who);
+  }
+
+  /** Elements of the job's exchange vector; 0 before anyone came. */
+  long parameters() {
+    return layout == null ? 0 : layout.length();
+  }
+
+  private void checkOpen(Role role) {
+    if (course.state().over()) {
+      String over = "the job is over: " + course.reason();
+      throw course.reason().equals(CoordinatorState.FINISHED)
+          ? JoinException.late(over)
+          : new JoinException(over);
+    }
+    if (role == Role.WORKER && course.ending()) {
+      throw JoinException.late("the job is about to end early");
+    }
+    if (role == Role.WORKER && progress.ended(config.lastVersion())) {
+      throw JoinException.late("the job has reached its last version, " + config.lastVersion());
+    }
+  }
+
+  private void checkCapacity(JoinRequest request, String who) {
+    int capacity = config.capacity(request.role());
+    if (attendance.count(request.role()) < capacity) {
+      return;
+    }
+    String holders =
+        attendance.of(request.role()).stream()
+            .limit(4)
+            .map(MemberRecord::describe)
+            .collect(Collectors.joining(", "));
+    String full =
+        "the job has all %d of its %ss (%s); it takes a place only when one is lost"
+            .formatted(capacity, request.role().lower(), holders);
+    throw JoinException.full(who + full + moreWorkers(request.role()));
+  }
+
+  /** Where each worker has a share of the data, one more would have none. */
+  private static String moreWorkers(Role role) {
+    return role == Role.WORKER
+        ? ", because workers.sampler \"distributed\" cuts the data into workers.count shares; to"
+            + " let any number join, start the job with workers.sampler=none"
+        : "";
+  }
+}

@@ -1,0 +1,127 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.job.Role;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The tests that training waits for: says which version nothing may follow before it was tested,
+ * and lets training go on when the evaluator has tested it, is gone, or does nothing for longer
+ * than the exchange's deadline.
+ *
+ * <p>Workers and servers begin by holding at the plan's first version themselves, so that no word
+ * has to reach them before their first step. An evaluator that was given up is waited for again as
+ * soon as it reports a test.
+ */
+final class BlockingTests {
+
+  private static final Logger LOG = LoggerFactory.getLogger(BlockingTests.class);
+  private static final long MILLIS_PER_SECOND = 1_000;
+
+  private final EvaluationPlan plan;
+  private final long limitMillis;
+  private final MemberRegistry attendance;
+  private final JobProgress progress;
+  private final Pauses pauses;
+  private final CoordinatorEvents news;
+  private long at;
+  private long tested;
+  private boolean testing;
+  private boolean over;
+  private long movement = -1;
+  private long movedMillis;
+
+  BlockingTests(
+      CoordinatorConfig config,
+      MemberRegistry attendance,
+      JobProgress progress,
+      Pauses pauses,
+      CoordinatorEvents news) {
+    plan = config.evaluations();
+    limitMillis = config.deadlineMillis();
+    this.attendance = attendance;
+    this.progress = progress;
+    this.pauses = pauses;
+    this.news = news;
+    at = plan.firstHold();
+  }
+
+  /**
+   * An evaluator's status: {@code testing}, the version it tests now, and {@code evaluated}, the
+   * last one it has tested.
+   */
+  void heard(JsonObject status) {
+    if (!plan.blocking() || over) {
+      return;
+    }
+    long done = status.getLong("evaluated", 0L);
+    if (done > tested) {
+      tested = done;
+      testing = false;
+      at = plan.next(done);
+      pauses.test(at, false);
+    }
+    if (!testing && at != EvaluationPlan.NONE && status.getLong("testing", 0L) >= at) {
+      testing = true;
+      pauses.test(at, true);
+    }
+  }
+
+  /** The job ends early: whatever was begun is finished, and no other test is waited for. */
+  void end() {
+    if (plan.blocking() && !over) {
+      over = true;
+      testing = false;
+      at = EvaluationPlan.NONE;
+      pauses.test(at, false);
+    }
+  }
+
+  /** True while the others wait for the evaluator, as far as it is known. */
+  boolean awaited() {
+    return at != EvaluationPlan.NONE && progress.version() >= at;
+  }
+
+  /** Looks whether there is still somebody to wait for; {@code running} when steps are made. */
+  void look(boolean running, long nowMillis) {
+    if (at == EvaluationPlan.NONE || !running) {
+      movement = -1;
+      return;
+    }
+    Optional<MemberRecord> evaluator = attendance.of(Role.EVALUATOR).stream().findFirst();
+    if (evaluator.isEmpty()) {
+      giveUp("no evaluator takes part");
+      return;
+    }
+    long now = movement(evaluator.get());
+    if (now != movement || !awaited()) {
+      movement = now;
+      movedMillis = nowMillis;
+    } else if (nowMillis - movedMillis >= limitMillis) {
+      giveUp(
+          "%s at %s has tested no sample for %.1f s (exchange.deadlineMillis)"
+              .formatted(
+                  evaluator.get().admission(),
+                  evaluator.get().node(),
+                  (double) limitMillis / MILLIS_PER_SECOND));
+    }
+  }
+
+  /** Grows with every step of anybody and every sample of a test. */
+  private long movement(MemberRecord evaluator) {
+    long steps =
+        attendance.of(Role.WORKER).stream().mapToLong(worker -> worker.step().orElse(0)).sum();
+    return steps + evaluator.tested() + tested;
+  }
+
+  private void giveUp(String why) {
+    LOG.warn("version {} is not waited for: {}", at, why);
+    news.testSkipped(at, why);
+    at = EvaluationPlan.NONE;
+    testing = false;
+    pauses.test(at, false);
+  }
+}

@@ -1,0 +1,101 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertigrad.job.StopConfig;
+import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.StrategyFactory;
+
+/**
+ * What a roster decides by; all limits in milliseconds.
+ *
+ * @param terms what every member must agree on
+ * @param strategy its name, for the start event
+ * @param lockstep newcomers start at a round agreed with all servers
+ * @param stepsTogether a pause lets everyone finish the step that somebody has begun
+ * @param endsEvery an early end comes after a multiple of so many versions
+ * @param steps per worker
+ * @param lastVersion version at which the job ends
+ * @param servers exactly so many
+ * @param workers so many to start with
+ * @param places most workers at once: with a sampler that shares the data out, one per share
+ * @param minimumWorkers with fewer the job waits for more
+ * @param waitsForMore with fewer, those left begin no step either
+ * @param evaluators 0 or 1
+ * @param waitMillis how long it waits for members, at the start and when too few are left
+ * @param evaluatorWaitMillis how long a start waits for the evaluator alone
+ * @param suspectMillis silence after which a member is suspected
+ * @param evictMillis silence after which it is evicted
+ * @param stallMillis without a step of a worker for this long the world is told who is missing
+ * @param stop what ends the job before its last version
+ * @param deadlineMillis how long training waits for an evaluator that does nothing
+ * @param evaluations when the model is tested, and whether training waits for that
+ * @param names what members are called
+ */
+public record CoordinatorConfig(
+    JobTerms terms,
+    String strategy,
+    boolean lockstep,
+    boolean stepsTogether,
+    long endsEvery,
+    long steps,
+    long lastVersion,
+    int servers,
+    int workers,
+    int places,
+    int minimumWorkers,
+    boolean waitsForMore,
+    int evaluators,
+    long waitMillis,
+    long evaluatorWaitMillis,
+    long suspectMillis,
+    long evictMillis,
+    long stallMillis,
+    StopConfig stop,
+    long deadlineMillis,
+    EvaluationPlan evaluations,
+    MemberNames names) {
+
+  private static final long EVALUATOR_WAIT_MILLIS = 5_000;
+
+  public static CoordinatorConfig of(JobConfig job, StrategyFactory strategy) {
+    return new CoordinatorConfig(
+        JobTerms.of(job),
+        job.strategy().name(),
+        strategy.lockstep(),
+        strategy.stepsTogether(),
+        endsEvery(strategy),
+        job.steps(),
+        strategy.lastVersion(job.steps(), job.workers().count()),
+        strategy.servers(job.servers().count()),
+        job.workers().count(),
+        job.workers().places(),
+        job.workers().minimum(),
+        job.pipeline().isEmpty(),
+        job.evaluators(),
+        1_000L * job.workers().waitSeconds(),
+        EVALUATOR_WAIT_MILLIS,
+        job.exchange().suspectMillis(),
+        job.exchange().evictMillis(),
+        job.exchange().stallMillis(),
+        job.stop(),
+        job.exchange().deadlineMillis(),
+        EvaluationPlan.of(job, strategy),
+        MemberNames.of(job));
+  }
+
+  /** How many of a role may be present at once. */
+  int capacity(Role role) {
+    return switch (role) {
+      case SERVER -> servers;
+      case WORKER -> places;
+      case EVALUATOR -> 1;
+    };
+  }
+
+  /** Where replicas agree only now and then, the end is when they do. */
+  private static long endsEvery(StrategyFactory strategy) {
+    return strategy instanceof PeerStrategyFactory peers ? Math.max(1, peers.agreesEvery()) : 1;
+  }
+}

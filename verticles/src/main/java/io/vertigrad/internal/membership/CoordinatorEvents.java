@@ -1,0 +1,125 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
+import io.vertigrad.events.TrainingEvent.JobEnding;
+import io.vertigrad.events.TrainingEvent.JobFailed;
+import io.vertigrad.events.TrainingEvent.JobFinished;
+import io.vertigrad.events.TrainingEvent.JobPaused;
+import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.JobStopped;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.MemberSuspected;
+import io.vertigrad.events.TrainingEvent.StallFound;
+import io.vertigrad.internal.membership.Decision.Announce;
+import io.vertigrad.strategy.Membership;
+import io.vertx.core.json.JsonObject;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+
+/** What the world is told about a roster. */
+final class CoordinatorEvents {
+
+  private final Consumer<Decision> decisions;
+  private final LongSupplier wallMillis;
+
+  /**
+   * News on their way to the world.
+   *
+   * @param wallMillis milliseconds since 1970
+   */
+  CoordinatorEvents(Consumer<Decision> decisions, LongSupplier wallMillis) {
+    this.decisions = decisions;
+    this.wallMillis = wallMillis;
+  }
+
+  void joined(MemberRecord who) {
+    Admission is = who.admission();
+    decisions.accept(
+        new Announce(
+            new MemberJoined(now(), is.role().lower(), is.rank(), is.incarnation(), who.node())));
+  }
+
+  void suspected(Admission who, long silentMillis) {
+    decisions.accept(
+        new Announce(
+            new MemberSuspected(
+                now(), who.role().lower(), who.rank(), who.incarnation(), silentMillis)));
+  }
+
+  void stalled(long version, long stillMillis, String missing, String waits, String heard) {
+    decisions.accept(
+        new Announce(new StallFound(now(), version, stillMillis, missing, waits, heard)));
+  }
+
+  void left(Admission who, String why) {
+    decisions.accept(
+        new Announce(
+            new MemberLeft(now(), who.role().lower(), who.rank(), who.incarnation(), why)));
+  }
+
+  void vitals(MemberRecord who, JsonObject vitals) {
+    Admission is = who.admission();
+    decisions.accept(
+        new Announce(
+            ProcessHealth.event(
+                now(), is.role().lower(), is.rank(), is.incarnation(), who.node(), vitals)));
+  }
+
+  void started(CoordinatorConfig config, Membership first, long parameters) {
+    decisions.accept(
+        new Announce(
+            new JobStarted(
+                now(),
+                config.strategy(),
+                first.workers().size(),
+                first.servers().size(),
+                parameters,
+                config.steps(),
+                config.lastVersion())));
+  }
+
+  void testSkipped(long version, String why) {
+    decisions.accept(new Announce(new EvaluationSkipped(now(), version, why)));
+  }
+
+  void paused() {
+    decisions.accept(new Announce(new JobPaused(now())));
+  }
+
+  void resumed(long pausedMillis) {
+    decisions.accept(new Announce(new JobResumed(now(), pausedMillis)));
+  }
+
+  /** A server's last counters, if its status has them; before the end is announced. */
+  void counted(JsonObject status) {
+    JsonObject counters = status.getJsonObject("counters");
+    if (counters != null) {
+      decisions.accept(new Announce(TrainingEvent.fromJson(counters)));
+    }
+  }
+
+  void ending(EarlyEnd why) {
+    decisions.accept(
+        new Announce(
+            new JobEnding(now(), why.reason(), why.threshold(), why.value(), why.version())));
+  }
+
+  void finished(JobProgress progress) {
+    decisions.accept(new Announce(new JobFinished(now(), progress.version(), progress.samples())));
+  }
+
+  void stopped(String why) {
+    decisions.accept(new Announce(new JobStopped(now(), why)));
+  }
+
+  void failed(String why) {
+    decisions.accept(new Announce(new JobFailed(now(), why)));
+  }
+
+  private long now() {
+    return wallMillis.getAsLong();
+  }
+}

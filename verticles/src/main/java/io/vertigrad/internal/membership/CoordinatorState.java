@@ -1,0 +1,328 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.membership.Decision.Publish;
+import io.vertigrad.internal.membership.Decision.Save;
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.verticles.JoinException;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+
+/**
+ * Who takes part in a job, and how far the job is; a plain object on one thread.
+ *
+ * <p>Requests, answers and ticks go in, {@link Decision}s come out. A change of membership reaches
+ * every server first and is published when all have agreed.
+ */
+public final class CoordinatorState {
+
+  /** Reason with which a worker leaves that has seen the last version. */
+  static final String FINISHED = "finished";
+
+  private static final String ENDING = "the job ends before its first round";
+
+  private final CoordinatorConfig config;
+  private final LongSupplier clockMillis;
+  private final Consumer<Decision> decisions;
+  private final MemberRegistry attendance;
+  private final JobProgress progress = new JobProgress();
+  private final AdmissionPolicy gate;
+  private final MembershipChanges changes;
+  private final JobTimeouts patience;
+  private final FailureDetector watch;
+  private final StallFinder stalls;
+  private final CoordinatorEvents news;
+  private final JobLifecycle course;
+  private final Pauses pauses;
+  private final MinimumWorkersGuard shortage;
+  private final EarlyStop earlyStop;
+  private final BlockingTests tests;
+
+  /**
+   * A roster with nobody on it.
+   *
+   * @param clockMillis monotonic milliseconds; decides everything
+   * @param wallMillis milliseconds since 1970, for events only
+   * @param decisions called on the roster's thread
+   */
+  public CoordinatorState(
+      CoordinatorConfig config,
+      LongSupplier clockMillis,
+      LongSupplier wallMillis,
+      Consumer<Decision> decisions) {
+    this.config = config;
+    attendance = new MemberRegistry(config.names());
+    this.clockMillis = clockMillis;
+    this.decisions = decisions;
+    MembershipProposal agreement = new MembershipProposal(config.lockstep(), config.lastVersion());
+    changes = new MembershipChanges(agreement, attendance, progress, decisions);
+    patience = new JobTimeouts(config, attendance, agreement);
+    news = new CoordinatorEvents(decisions, wallMillis);
+    course = new JobLifecycle(decisions, news, progress);
+    gate = new AdmissionPolicy(config, attendance, progress, course);
+    watch = new FailureDetector(config, attendance, news, clockMillis.getAsLong());
+    pauses = new Pauses(config, attendance, course, changes, news, clockMillis, decisions);
+    shortage = new MinimumWorkersGuard(config, attendance, progress, course, pauses, news);
+    tests = new BlockingTests(config, attendance, progress, pauses, news);
+    stalls = new StallFinder(config, attendance, progress, tests, news);
+    earlyStop = new EarlyStop(config.stop(), clockMillis.getAsLong());
+  }
+
+  JobPhase state() {
+    return course.state();
+  }
+
+  /** As published last. */
+  Membership membership() {
+    return changes.current();
+  }
+
+  /** Why a member that is not here any more is not. */
+  String farewell(Admission admission) {
+    return attendance.departures().farewell(admission);
+  }
+
+  /** Why the job is over, once it is. */
+  String verdict() {
+    return course.reason();
+  }
+
+  /**
+   * Admits a newcomer, or the same one again when its request was repeated.
+   *
+   * @throws JoinException with the reason for the user
+   */
+  Admission join(JoinRequest request) {
+    Optional<MemberRecord> again = attendance.withToken(request.token());
+    if (again.isPresent()) {
+      return again.get().admission();
+    }
+    gate.check(request);
+    MemberRecord newcomer = attendance.admit(request, clockMillis.getAsLong());
+    news.joined(newcomer);
+    changes.want();
+    settle();
+    return newcomer.admission();
+  }
+
+  /** Takes a sign of life; false when this member is not, or no longer, part of the job. */
+  boolean heartbeat(Admission from, JsonObject status) {
+    Optional<MemberRecord> attendee = attendance.find(from);
+    if (attendee.isEmpty()) {
+      return false;
+    }
+    boolean wasReady = attendee.get().ready();
+    attendee.get().heard(status, clockMillis.getAsLong());
+    progress.heard(status);
+    if (from.role() == Role.EVALUATOR) {
+      tests.heard(status);
+    }
+    if (attendee.get().ready() != wasReady) {
+      changes.want();
+      settle();
+    }
+    return true;
+  }
+
+  /** Who pauses the job, and lets it go on. */
+  Pauses pauses() {
+    return pauses;
+  }
+
+  /** Passes on how a member says it is. */
+  void vitals(Admission from, JsonObject vitals) {
+    attendance.find(from).ifPresent(attendee -> news.vitals(attendee, vitals));
+  }
+
+  /** Lets a member go in good order. */
+  void leave(Admission from, String reason, JsonObject status) {
+    progress.heard(status);
+    attendance.find(from).ifPresent(attendee -> remove(attendee, reason));
+    settle();
+  }
+
+  /** Lets everybody go who lived in a process that has ended. */
+  public void lost(String node, String how) {
+    attendance.all().filter(a -> a.node().equals(node)).forEach(gone -> remove(gone, how));
+    settle();
+  }
+
+  /** True while a server's answer to this proposal matters. */
+  boolean awaits(int epoch, int server) {
+    return changes.awaits(epoch, server);
+  }
+
+  /** A server took the proposed membership over. */
+  void accepted(int epoch, int server) {
+    changes.accepted(epoch, server);
+    publishWhenAgreed();
+  }
+
+  /** A server has already reached {@code version}, at or past a newcomer's first round. */
+  void refused(int epoch, int server, long version) {
+    if (!changes.awaits(epoch, server)) {
+      return;
+    }
+    progress.reached(version);
+    if (progress.ended(config.lastVersion())) {
+      attendance
+          .newWorkers()
+          .forEach(worker -> remove(worker, "the job ended before its first round"));
+    }
+    changes.refused();
+    settle();
+  }
+
+  /**
+   * The end was evaluated, or could not be.
+   *
+   * @param statuses what the servers said last, with their {@code counters}
+   * @param silent servers that did not say it
+   */
+  void concluded(
+      Iterable<JsonObject> statuses, List<Admission> silent, Optional<JsonObject> evaluation) {
+    if (state() == JobPhase.FINISHING) {
+      statuses.forEach(progress::heard);
+      statuses.forEach(news::counted);
+      course.finished(evaluation, silent.stream().map(config.names()::of).toList());
+    }
+  }
+
+  /** Has every server write a checkpoint now. */
+  void save() {
+    decisions.accept(
+        new Save(attendance.readyServers().stream().map(MemberRecord::admission).toList()));
+  }
+
+  /** Lets no worker begin another step, for good; false when the job does not run. */
+  boolean halt() {
+    if (course.running()) {
+      pauses.halt();
+    }
+    return course.running();
+  }
+
+  /** Who takes part in this role. */
+  List<Admission> members(Role role) {
+    return attendance.of(role).stream()
+        .filter(MemberRecord::published)
+        .map(MemberRecord::admission)
+        .toList();
+  }
+
+  /** A server's last word, with its {@code counters}, before the job is ended. */
+  void counted(JsonObject status) {
+    progress.heard(status);
+    news.counted(status);
+  }
+
+  /** Somebody tested parameters that were trained; when they are good enough, the job ends. */
+  public void tested(Evaluated test) {
+    if (test.version() > 0 && test.version() < config.lastVersion()) {
+      earlyStop.tested(test).ifPresent(this::endEarly);
+    }
+  }
+
+  /** Ends the job from outside, or lets the members of an ended one go. */
+  public void stop(String reason) {
+    course.stopped(reason);
+  }
+
+  /**
+   * Looks at the clock: suspects, evicts, finds stalls, gives up waiting. Called a few times a
+   * second.
+   */
+  public void tick() {
+    long now = clockMillis.getAsLong();
+    watch.overdue(now).forEach(silent -> remove(silent, silent.silence(now)));
+    patience.unresponsive(now).forEach(server -> remove(server, "it answered no proposal"));
+    earlyStop
+        .passed(now, state() == JobPhase.RUNNING, progress.version())
+        .ifPresent(this::endEarly);
+    settle();
+    boolean trains = course.running() && !course.paused() && !shortage.lasts();
+    tests.look(trains || course.ending(), now);
+    stalls.look(trains, now);
+    patience.exhausted(state(), progress.anyFinished(), now).ifPresent(course::failed);
+    if (patience.letGo(state(), now)) {
+      stop("nobody asked for more after the end");
+    }
+  }
+
+  /** True when everybody who was part of the job has left. */
+  public boolean deserted() {
+    return attendance.all().findAny().isEmpty();
+  }
+
+  private void remove(MemberRecord attendee, String why) {
+    Admission who = attendee.admission();
+    attendance.remove(attendee, why);
+    news.left(who, why);
+    if (who.role() == Role.WORKER && why.equals(FINISHED)) {
+      progress.workerFinished();
+    }
+    if (who.role() != Role.EVALUATOR) {
+      changes.want();
+    }
+  }
+
+  /** Whoever takes no part yet never will. */
+  private void endEarly(EarlyEnd why) {
+    if (!course.end(why)) {
+      return;
+    }
+    news.ending(why);
+    attendance.newWorkers().forEach(worker -> remove(worker, ENDING));
+    tests.end();
+    pauses.conclude();
+    settle();
+  }
+
+  /** A worker that was to begin later than the job ends never will. */
+  private void endSettled() {
+    pauses.settle();
+    pauses
+        .endsAt()
+        .ifPresent(
+            end ->
+                attendance.of(Role.WORKER).stream()
+                    .filter(worker -> worker.activeFrom() > end)
+                    .toList()
+                    .forEach(worker -> remove(worker, ENDING)));
+  }
+
+  private void settle() {
+    if (course.ending()) {
+      endSettled();
+    }
+    if (state() == JobPhase.WAITING && patience.quorate(clockMillis.getAsLong())) {
+      course.start();
+      changes.want();
+    }
+    if (course.running() && progress.complete(config, attendance)) {
+      course.conclude(attendance);
+    }
+    if (course.running() && changes.due()) {
+      patience.hopeless(progress.version()).ifPresentOrElse(course::failed, this::propose);
+    }
+    shortage.look();
+  }
+
+  private void propose() {
+    changes.propose(!course.paused() || membership().epoch() == 0);
+    publishWhenAgreed();
+  }
+
+  private void publishWhenAgreed() {
+    boolean first = membership().epoch() == 0;
+    Optional<Membership> agreed = course.running() ? changes.agreed() : Optional.empty();
+    if (first) {
+      agreed.ifPresent(membership -> news.started(config, membership, gate.parameters()));
+    }
+    agreed.ifPresent(membership -> decisions.accept(new Publish(membership)));
+  }
+}

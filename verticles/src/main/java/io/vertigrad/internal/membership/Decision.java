@@ -1,0 +1,39 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.strategy.Membership;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Optional;
+
+/** What a roster wants done; it knows no bus and does nothing itself. */
+sealed interface Decision {
+
+  /** Tell the world. */
+  record Announce(TrainingEvent event) implements Decision {}
+
+  /** Ask one server whether it can take this membership over; bring its answer back. */
+  record Propose(Membership next, Admission server) implements Decision {}
+
+  /** All servers know it: tell every member. */
+  record Publish(Membership membership) implements Decision {}
+
+  /**
+   * The last worker has finished: fetch the servers' counters and have the end evaluated, then call
+   * {@link CoordinatorState#concluded}.
+   */
+  record Conclude(List<Admission> servers, Optional<Admission> evaluator, long version)
+      implements Decision {}
+
+  /** Tell every member that workers are held back, further than before, or not any more. */
+  record Hold(Pause pause) implements Decision {}
+
+  /** Have each of these servers write a checkpoint now. */
+  record Save(List<Admission> servers) implements Decision {}
+
+  /** The job ended, one way or the other; members are still there. */
+  record Complete(JsonObject result) implements Decision {}
+
+  /** Let every member go. */
+  record Stop(String reason) implements Decision {}
+}

@@ -1,0 +1,57 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.job.Role;
+import io.vertx.core.json.JsonObject;
+import java.util.Collection;
+
+/** How far the job is, from what members said about themselves. */
+final class JobProgress {
+
+  private long version;
+  private long samples;
+  private boolean anyFinished;
+
+  /** Reads {@code version} and {@code samples}, where they are. */
+  void heard(JsonObject status) {
+    reached(status.getLong("version", 0L));
+    samples = Math.max(samples, status.getLong("samples", 0L));
+  }
+
+  void reached(long someVersion) {
+    version = Math.max(version, someVersion);
+  }
+
+  void workerFinished() {
+    anyFinished = true;
+  }
+
+  /** Highest version of any partition heard of. */
+  long version() {
+    return version;
+  }
+
+  /** Most samples behind any partition heard of. */
+  long samples() {
+    return samples;
+  }
+
+  /** True once a worker has seen the last version. */
+  boolean anyFinished() {
+    return anyFinished;
+  }
+
+  /** True when there is nothing left to do for a newcomer. */
+  boolean ended(long lastVersion) {
+    return anyFinished || version >= lastVersion;
+  }
+
+  /** True when all steps are made; without servers the workers hold the model, so they stay. */
+  boolean complete(CoordinatorConfig config, MemberRegistry attendance) {
+    Collection<MemberRecord> workers = attendance.of(Role.WORKER);
+    return config.servers() > 0
+        ? anyFinished && workers.isEmpty()
+        : !workers.isEmpty()
+            && workers.stream()
+                .allMatch(w -> w.ended() || w.version().orElse(0) >= config.lastVersion());
+  }
+}

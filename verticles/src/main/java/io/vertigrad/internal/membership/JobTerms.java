@@ -1,0 +1,97 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.math.BigDecimal;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * The settings that all members of a job must agree on; folders, threads and limits may differ.
+ *
+ * @param values one text per setting, keyed by its path in the job file
+ */
+record JobTerms(JsonObject values) {
+
+  /** Whole sections; what this machine alone has to know is left out. */
+  private static final List<String> SECTIONS =
+      List.of("model", "data", "optimizer", "strategy", "pipeline");
+
+  private static final Set<String> LOCAL = Set.of("data.directory", "data.download");
+
+  /** A section that is one where stages test the model together, or training waits for tests. */
+  private static final String EVALUATOR = "evaluator.";
+
+  /** Keys of sections that otherwise say how a member works, not what the job is. */
+  private static final List<String> KEYS =
+      List.of(
+          "job",
+          "seed",
+          "engine",
+          "workers.count",
+          "workers.sampler",
+          "workers.dropLast",
+          "servers.count",
+          "exchange.type",
+          "exchange.compression",
+          "exchange.topShare",
+          "exchange.partitionElements");
+
+  static JobTerms of(JobConfig job) {
+    Map<String, String> all = new TreeMap<>();
+    flatten("", job.json(), all);
+    boolean tests = job.stagesTest() || job.evaluator().blocking();
+    all.keySet()
+        .removeIf(
+            key -> LOCAL.contains(key) || !isTerm(key) && !(tests && key.startsWith(EVALUATOR)));
+    all.computeIfPresent("model.name", (key, name) -> name.substring(name.lastIndexOf('/') + 1));
+    JsonObject values = new JsonObject();
+    all.forEach(values::put);
+    values.put("steps", String.valueOf(job.steps()));
+    return new JobTerms(values);
+  }
+
+  /** Where a newcomer's terms first differ from these, in words that name the setting. */
+  Optional<String> firstDifference(JobTerms other) {
+    Set<String> keys = new TreeSet<>(values.fieldNames());
+    keys.addAll(other.values.fieldNames());
+    return keys.stream()
+        .filter(key -> !text(this, key).equals(text(other, key)))
+        .map(key -> "%s: found %s, expected %s".formatted(key, text(other, key), text(this, key)))
+        .findFirst();
+  }
+
+  private static String text(JobTerms terms, String key) {
+    return Objects.toString(terms.values.getValue(key), "nothing");
+  }
+
+  private static boolean isTerm(String key) {
+    return KEYS.contains(key) || SECTIONS.stream().anyMatch(s -> key.startsWith(s + "."));
+  }
+
+  private static void flatten(String path, Object value, Map<String, String> into) {
+    if (value instanceof JsonObject section) {
+      String prefix = path.isEmpty() ? "" : path + ".";
+      section.forEach(entry -> flatten(prefix + entry.getKey(), entry.getValue(), into));
+    } else if (value != null) {
+      into.put(path, plain(value));
+    }
+  }
+
+  /** JSON and YAML, and a default and the same number written out, are the same text. */
+  private static String plain(Object value) {
+    if (value instanceof Number number) {
+      return new BigDecimal(number.toString()).stripTrailingZeros().toPlainString();
+    }
+    return value instanceof JsonArray list
+        ? list.stream().map(JobTerms::plain).collect(Collectors.joining(", ", "[", "]"))
+        : String.valueOf(value);
+  }
+}

@@ -1,0 +1,173 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.job.Role;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Collectors;
+
+/** How long a job waits for whom, and whom it names when it stops waiting. */
+final class JobTimeouts {
+
+  private static final long RELEASE_MILLIS = 60_000;
+
+  private final CoordinatorConfig config;
+  private final MemberRegistry attendance;
+  private final MembershipProposal agreement;
+  private final ConditionTimer start;
+  private final ConditionTimer evaluator;
+  private final ConditionTimer shards;
+  private final ConditionTimer workers;
+  private final ConditionTimer silence;
+  private final ConditionTimer ending;
+  private final ConditionTimer release = new ConditionTimer(RELEASE_MILLIS);
+  private int proposedEpoch;
+  private long unendedWork;
+
+  JobTimeouts(CoordinatorConfig config, MemberRegistry attendance, MembershipProposal agreement) {
+    this.config = config;
+    this.attendance = attendance;
+    this.agreement = agreement;
+    start = new ConditionTimer(config.waitMillis());
+    evaluator = new ConditionTimer(config.evaluatorWaitMillis());
+    shards = new ConditionTimer(config.waitMillis());
+    workers = new ConditionTimer(config.waitMillis());
+    silence = new ConditionTimer(config.evictMillis());
+    ending = new ConditionTimer(config.waitMillis());
+  }
+
+  /** True when the job can start: all servers and workers, and the evaluator or a short wait. */
+  boolean quorate(long now) {
+    boolean complete =
+        attendance.readyServers().size() == config.servers()
+            && attendance.readyWorkers() >= config.workers();
+    boolean waited = evaluator.exceeded(complete, now);
+    return complete && (waited || attendance.count(Role.EVALUATOR) >= config.evaluators());
+  }
+
+  /** Servers that left a proposal unanswered for the eviction limit. */
+  List<MemberRecord> unresponsive(long now) {
+    if (agreement.epoch() != proposedEpoch) {
+      proposedEpoch = agreement.epoch();
+      silence.restart();
+    }
+    if (!silence.exceeded(agreement.pending(), now)) {
+      return List.of();
+    }
+    silence.restart();
+    return attendance.of(Role.SERVER).stream()
+        .filter(server -> agreement.unanswered().contains(server.rank()))
+        .toList();
+  }
+
+  /** Why the job cannot go on, when a limit has passed. */
+  Optional<String> exhausted(JobPhase state, boolean anyFinished, long now) {
+    if (start.exceeded(state == JobPhase.WAITING, now)) {
+      return Optional.of(notStarted());
+    }
+    boolean running = state == JobPhase.RUNNING;
+    boolean shardLost = running && attendance.readyServers().size() < config.servers();
+    if (shards.exceeded(shardLost, now)) {
+      return Optional.of(shardMissing());
+    }
+    boolean tooFew = running && !anyFinished && attendance.readyWorkers() < config.minimumWorkers();
+    if (workers.exceeded(tooFew, now)) {
+      return Optional.of(workersMissing());
+    }
+    if (ending.exceeded(state == JobPhase.ENDING && !moves(), now)) {
+      return Optional.of(unended());
+    }
+    return Optional.empty();
+  }
+
+  /** True when some worker got on with what it had begun since this was asked last. */
+  private boolean moves() {
+    long now =
+        attendance.of(Role.WORKER).stream()
+            .mapToLong(worker -> 1 + worker.version().orElse(0) + worker.tested())
+            .sum();
+    boolean moves = now != unendedWork;
+    unendedWork = now;
+    return moves;
+  }
+
+  private String unended() {
+    String who =
+        attendance.of(Role.WORKER).stream()
+            .filter(worker -> !worker.ended())
+            .map(MemberRecord::describe)
+            .collect(Collectors.joining(", "));
+    return "the job was to end early, but for %s nothing came of the steps that had begun; missing: %s"
+        .formatted(ending.seconds(), who.isEmpty() ? "every worker" : who);
+  }
+
+  /** True when a finished job has waited long enough for someone to stop it. */
+  boolean letGo(JobPhase state, long now) {
+    return release.exceeded(state == JobPhase.FINISHED, now);
+  }
+
+  /** Why no wait can help: nothing was restored of a lost shard, or every worker broke down. */
+  Optional<String> hopeless(long version) {
+    return unrestored(version).or(this::allFailed);
+  }
+
+  /** Names a replacement server that brought nothing back of a shard that had moved on. */
+  private Optional<String> unrestored(long version) {
+    return attendance.readyServers().stream()
+        .filter(server -> !server.published() && server.admission().incarnation() > 0)
+        .filter(server -> version > 0 && !server.restored())
+        .filter(server -> server.version().equals(OptionalLong.of(0)))
+        .findFirst()
+        .map(
+            server ->
+                ("shard %d was lost at version %d (%s) and its replacement at %s found no usable"
+                        + " checkpoint; set servers.checkpointEvery and a checkpointDirectory that"
+                        + " the replacement can read")
+                    .formatted(server.rank(), version, attendance.departures(), server.node()));
+  }
+
+  private Optional<String> allFailed() {
+    return attendance.count(Role.WORKER) > 0
+        ? Optional.empty()
+        : attendance
+            .departures()
+            .allWorkersFailed()
+            .map("no worker is left, all have failed; the first was "::concat);
+  }
+
+  private String notStarted() {
+    List<String> missing = new ArrayList<>();
+    missing.add(attendance.missing(Role.SERVER, config.servers()));
+    missing.add(attendance.missing(Role.WORKER, config.workers()));
+    attendance
+        .all()
+        .filter(a -> !a.ready())
+        .forEach(a -> missing.add(config.names().of(a.admission()) + " (starting)"));
+    missing.removeIf(String::isEmpty);
+    String present = attendance.all().map(MemberRecord::describe).collect(Collectors.joining("; "));
+    return ("the job did not start within %s: missing %s; present: %s; start the missing ones, or"
+            + " raise workers.waitSeconds")
+        .formatted(
+            start.seconds(), String.join(", ", missing), present.isEmpty() ? "nobody" : present);
+  }
+
+  private String shardMissing() {
+    return "%s missing for %s and no replacement came (%s)"
+        .formatted(
+            attendance.missing(Role.SERVER, config.servers()).isEmpty()
+                ? "a server that is still starting is"
+                : attendance.missing(Role.SERVER, config.servers()) + " is",
+            shards.seconds(),
+            attendance.departures());
+  }
+
+  private String workersMissing() {
+    return "%d of at least %d workers for %s (workers.minimum): %s"
+        .formatted(
+            attendance.readyWorkers(),
+            config.minimumWorkers(),
+            workers.seconds(),
+            attendance.departures());
+  }
+}

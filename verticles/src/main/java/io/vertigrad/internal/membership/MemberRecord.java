@@ -1,0 +1,142 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StragglerReport;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** One admitted member, as the coordinator last heard of it. */
+final class MemberRecord {
+
+  private final Admission admission;
+  private final String name;
+  private final String token;
+  private final String node;
+  private JsonObject status;
+  private long heardMillis;
+  private boolean suspected;
+  private boolean published;
+  private long activeFrom;
+
+  /**
+   * A member that was just admitted.
+   *
+   * @param name for people
+   */
+  MemberRecord(Admission admission, String name, JoinRequest request, long nowMillis) {
+    this.admission = admission;
+    this.name = name;
+    token = request.token();
+    node = request.node();
+    status = request.status();
+    heardMillis = nowMillis;
+  }
+
+  Admission admission() {
+    return admission;
+  }
+
+  int rank() {
+    return admission.rank();
+  }
+
+  String token() {
+    return token;
+  }
+
+  String node() {
+    return node;
+  }
+
+  /** Takes a sign of life. */
+  void heard(JsonObject newStatus, long nowMillis) {
+    status = newStatus;
+    forgive(nowMillis);
+  }
+
+  /** Counts silence from now on: it was the coordinator that slept. */
+  void forgive(long nowMillis) {
+    heardMillis = nowMillis;
+    suspected = false;
+  }
+
+  /** Whom it said somebody waits for there. */
+  Optional<StragglerReport> holdUp() {
+    return Optional.ofNullable(status.getJsonObject("waiting")).map(StragglerReport::fromJson);
+  }
+
+  long silentMillis(long nowMillis) {
+    return nowMillis - heardMillis;
+  }
+
+  /** True once per silence, when it has lasted for the limit. */
+  boolean becomesSuspect(long limitMillis, long nowMillis) {
+    boolean suspect = silentMillis(nowMillis) >= limitMillis;
+    boolean becomes = suspect && !suspected;
+    suspected = suspect;
+    return becomes;
+  }
+
+  /** False while it said that it is still starting. */
+  boolean ready() {
+    return !status.getBoolean("starting", false);
+  }
+
+  /** The version it said it has reached, if it said so. */
+  OptionalLong version() {
+    Long version = status.getLong("version");
+    return version == null ? OptionalLong.empty() : OptionalLong.of(version);
+  }
+
+  /** True when it said that it went on from what an earlier incarnation had left. */
+  boolean restored() {
+    return status.getBoolean("restored", false);
+  }
+
+  /** The step it said it is at, if it said so. */
+  OptionalLong step() {
+    Long step = status.getLong("step");
+    return step == null ? OptionalLong.empty() : OptionalLong.of(step);
+  }
+
+  /** Test samples it said went through it; 0 for who does not test while it trains. */
+  long tested() {
+    return status.getLong("tested", 0L);
+  }
+
+  /** True when it said that it has finished whatever it had begun before an early end. */
+  boolean ended() {
+    return status.getBoolean("ended", false);
+  }
+
+  /** True when it was part of a published membership. */
+  boolean published() {
+    return published;
+  }
+
+  long activeFrom() {
+    return activeFrom;
+  }
+
+  void publish(Membership.Member as) {
+    published = true;
+    activeFrom = as.activeFrom();
+  }
+
+  /** For people: who and where. */
+  String describe() {
+    return "%s at %s".formatted(name, node);
+  }
+
+  /** For people: who, what it said last, and when. */
+  String lastEvent(long nowMillis) {
+    return "%s, %d ms ago: %s".formatted(name, silentMillis(nowMillis), status.encode());
+  }
+
+  /** For people: for how long it has been silent, and what it said last. */
+  String silence(long nowMillis) {
+    String silence = "silent for %d ms".formatted(silentMillis(nowMillis));
+    return status.isEmpty() ? silence : silence + ", last heard " + status.encode();
+  }
+}

@@ -1,0 +1,120 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.Membership;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** Who is here under which rank, and how often each rank was given out. */
+final class MemberRegistry {
+
+  private final Map<Role, TreeMap<Integer, MemberRecord>> present = new EnumMap<>(Role.class);
+  private final Map<Admission, Integer> incarnations = new HashMap<>();
+  private final DepartedMembers departures = new DepartedMembers();
+  private final MemberNames names;
+
+  MemberRegistry(MemberNames names) {
+    this.names = names;
+    for (Role role : Role.values()) {
+      present.put(role, new TreeMap<>());
+    }
+  }
+
+  /** Gives out the lowest free rank under its next incarnation. */
+  MemberRecord admit(JoinRequest request, long nowMillis) {
+    TreeMap<Integer, MemberRecord> members = present.get(request.role());
+    int rank =
+        IntStream.iterate(0, r -> r + 1)
+            .filter(r -> !members.containsKey(r))
+            .findFirst()
+            .getAsInt();
+    int incarnation = incarnations.merge(key(request.role(), rank), 1, Integer::sum) - 1;
+    Admission admission = new Admission(request.role(), rank, incarnation);
+    MemberRecord attendee = new MemberRecord(admission, names.of(admission), request, nowMillis);
+    members.put(rank, attendee);
+    return attendee;
+  }
+
+  void remove(MemberRecord attendee, String why) {
+    Admission admission = attendee.admission();
+    present.get(admission.role()).remove(admission.rank());
+    departures.add(attendee, why);
+  }
+
+  Optional<MemberRecord> find(Admission admission) {
+    return Optional.ofNullable(present.get(admission.role()).get(admission.rank()))
+        .filter(attendee -> attendee.admission().equals(admission));
+  }
+
+  Optional<MemberRecord> withToken(String token) {
+    return all().filter(attendee -> attendee.token().equals(token)).findFirst();
+  }
+
+  /** In rank order. */
+  Collection<MemberRecord> of(Role role) {
+    return present.get(role).values();
+  }
+
+  int count(Role role) {
+    return present.get(role).size();
+  }
+
+  /** Everybody, safe against removals meanwhile. */
+  Stream<MemberRecord> all() {
+    List<MemberRecord> everybody = new ArrayList<>();
+    present.values().forEach(members -> everybody.addAll(members.values()));
+    return everybody.stream();
+  }
+
+  /** Everybody in this membership is now known to all. */
+  void published(Membership membership) {
+    membership.workers().forEach(member -> published(Role.WORKER, member));
+    membership.servers().forEach(member -> published(Role.SERVER, member));
+  }
+
+  /** Servers that can take part. */
+  List<MemberRecord> readyServers() {
+    return of(Role.SERVER).stream().filter(MemberRecord::ready).toList();
+  }
+
+  /** How many workers can take part. */
+  long readyWorkers() {
+    return of(Role.WORKER).stream().filter(MemberRecord::ready).count();
+  }
+
+  /** Workers that were part of no published membership yet. */
+  List<MemberRecord> newWorkers() {
+    return of(Role.WORKER).stream().filter(worker -> !worker.published()).toList();
+  }
+
+  /** Who is no longer here. */
+  DepartedMembers departures() {
+    return departures;
+  }
+
+  /** The ranks of a role below {@code count} that nobody holds, for people. */
+  String missing(Role role, int count) {
+    return IntStream.range(0, count)
+        .filter(rank -> !present.get(role).containsKey(rank))
+        .mapToObj(rank -> names.of(role, rank))
+        .collect(Collectors.joining(", "));
+  }
+
+  private void published(Role role, Membership.Member member) {
+    find(new Admission(role, member.rank(), member.incarnation()))
+        .ifPresent(attendee -> attendee.publish(member));
+  }
+
+  private static Admission key(Role role, int rank) {
+    return new Admission(role, rank, 0);
+  }
+}

@@ -1,0 +1,65 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.job.Role;
+
+/**
+ * Holds a job back while fewer workers than {@code workers.minimum} take part, so that nobody goes
+ * on with an average over too few.
+ *
+ * <p>With none left there is nobody to hold back. Stages of a pipeline wait for each other anyway.
+ */
+final class MinimumWorkersGuard {
+
+  private final CoordinatorConfig config;
+  private final MemberRegistry attendance;
+  private final JobProgress progress;
+  private final JobLifecycle course;
+  private final Pauses pauses;
+  private final CoordinatorEvents news;
+  private boolean lasts;
+
+  MinimumWorkersGuard(
+      CoordinatorConfig config,
+      MemberRegistry attendance,
+      JobProgress progress,
+      JobLifecycle course,
+      Pauses pauses,
+      CoordinatorEvents news) {
+    this.config = config;
+    this.attendance = attendance;
+    this.progress = progress;
+    this.course = course;
+    this.pauses = pauses;
+    this.news = news;
+  }
+
+  /** True while workers are held back for want of others. */
+  boolean lasts() {
+    return lasts;
+  }
+
+  /** Counts; called after every change. */
+  void look() {
+    long present = attendance.readyWorkers();
+    boolean few =
+        config.waitsForMore()
+            && course.running()
+            && !course.ending()
+            && !progress.anyFinished()
+            && present > 0
+            && present < config.minimumWorkers();
+    if (few && !lasts) {
+      news.stalled(
+          progress.version(),
+          0,
+          attendance.missing(Role.WORKER, config.workers()),
+          "%d of at least %d workers (workers.minimum), none begins another step until more are there"
+              .formatted(present, config.minimumWorkers()),
+          attendance.departures().toString());
+    }
+    if (few != lasts) {
+      lasts = few;
+      pauses.few(few);
+    }
+  }
+}

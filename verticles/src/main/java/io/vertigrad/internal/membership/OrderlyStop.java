@@ -1,0 +1,139 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.job.Role;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Brings a running job to rest and has it saved, before it is ended ahead of its time; belongs to
+ * the coordinator's context.
+ *
+ * <p>Workers finish the step they are in, as in a pause. Then whoever holds the model writes a
+ * checkpoint, and servers tell their last counters. Each of the three has a limit.
+ */
+public final class OrderlyStop {
+
+  private static final long REST_MILLIS = 10_000;
+  private static final long LOOK_MILLIS = 20;
+  private static final long ANSWER_MILLIS = 1_000;
+  private static final long SAVE_MILLIS = 20_000;
+
+  private final Vertx vertx;
+  private final CoordinatorState roster;
+  private final DecisionExecutor courier;
+  private final MemberNames names;
+  private final boolean workersHoldModel;
+  private final JsonArray files = new JsonArray();
+  private final JsonArray unsaved = new JsonArray();
+
+  /**
+   * An interruption that has not begun.
+   *
+   * @param workersHoldModel true where each worker has a part of the model to itself
+   */
+  public OrderlyStop(
+      Vertx vertx,
+      CoordinatorState roster,
+      DecisionExecutor courier,
+      MemberNames names,
+      boolean workersHoldModel) {
+    this.vertx = vertx;
+    this.roster = roster;
+    this.courier = courier;
+    this.names = names;
+    this.workersHoldModel = workersHoldModel;
+  }
+
+  /**
+   * Begins it.
+   *
+   * @return completes with {@code busy}, the names of workers that did not come to rest in time,
+   *     {@code checkpoints}, the files written, and {@code unsaved}, a text for each that was not;
+   *     it never fails
+   */
+  public Future<JsonObject> begin() {
+    JsonObject outcome = new JsonObject().put("checkpoints", files).put("unsaved", unsaved);
+    if (!roster.halt()) {
+      return Future.succeededFuture(outcome.put("busy", new JsonArray()));
+    }
+    Promise<List<String>> rest = Promise.promise();
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REST_MILLIS);
+    look(rest, deadline, List.of());
+    return rest.future()
+        .onSuccess(busy -> outcome.put("busy", new JsonArray(busy)))
+        .compose(busy -> saveAll())
+        .compose(saved -> count())
+        .map(counted -> outcome);
+  }
+
+  /** Asks every worker until all say twice that they are in no step, at the same versions. */
+  private void look(Promise<List<String>> rest, long deadline, List<Long> before) {
+    List<Admission> workers = roster.members(Role.WORKER);
+    List<Future<JsonObject>> answers =
+        workers.stream()
+            .map(worker -> courier.command(worker, "status", ANSWER_MILLIS))
+            .map(answer -> answer.otherwise(new JsonObject()))
+            .toList();
+    Future.all(answers)
+        .onSuccess(
+            all -> {
+              List<String> busy = new ArrayList<>();
+              List<Long> versions = new ArrayList<>();
+              for (int i = 0; i < workers.size(); i++) {
+                JsonObject answer = answers.get(i).result();
+                versions.add(answer.getLong("version", -1L));
+                if (!rests(answer)) {
+                  busy.add(names.of(workers.get(i)));
+                }
+              }
+              if (busy.isEmpty() && versions.equals(before) || System.nanoTime() > deadline) {
+                rest.complete(busy);
+              } else {
+                List<Long> now = busy.isEmpty() ? versions : List.of();
+                vertx.setTimer(LOOK_MILLIS, id -> look(rest, deadline, now));
+              }
+            });
+  }
+
+  private boolean rests(JsonObject answer) {
+    return answer.getBoolean("idle", false)
+        && answer.getLong("pause", 0L) >= roster.pauses().heldSince();
+  }
+
+  private Future<Void> saveAll() {
+    List<Admission> holders = new ArrayList<>(roster.members(Role.SERVER));
+    if (workersHoldModel) {
+      holders.addAll(roster.members(Role.WORKER));
+    }
+    return Future.join(holders.stream().map(this::save).toList()).mapEmpty();
+  }
+
+  private Future<Void> save(Admission holder) {
+    return courier
+        .command(holder, "save", SAVE_MILLIS)
+        .onSuccess(
+            answer -> {
+              if (answer.containsKey("file")) {
+                files.add(answer.getString("file"));
+              }
+            })
+        .onFailure(why -> unsaved.add(names.of(holder) + ": " + why.getMessage()))
+        .<Void>mapEmpty()
+        .otherwiseEmpty();
+  }
+
+  private Future<Void> count() {
+    List<Future<Void>> counted =
+        roster.members(Role.SERVER).stream()
+            .map(server -> courier.counters(server, new ArrayList<>()))
+            .map(status -> status.onSuccess(roster::counted).<Void>mapEmpty())
+            .toList();
+    return Future.join(counted).mapEmpty();
+  }
+}

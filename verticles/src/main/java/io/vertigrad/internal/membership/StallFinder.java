@@ -1,0 +1,134 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.StragglerReport;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Notices that a worker makes no step for longer than a limit, and says who is missing: whom the
+ * servers wait for, and who is silent or absent. Told again once per limit while that goes on. Time
+ * in which it did not look itself counts for nothing, nor that in which stages test, or an
+ * evaluator tests that training waits for.
+ */
+final class StallFinder {
+
+  private static final Logger LOG = LoggerFactory.getLogger(StallFinder.class);
+  private static final int DESCRIBED = 16;
+
+  private final CoordinatorConfig config;
+  private final MemberRegistry attendance;
+  private final JobProgress progress;
+  private final BlockingTests tests;
+  private final CoordinatorEvents news;
+  private final Map<Admission, Still> still = new HashMap<>();
+  private long lookedMillis;
+  private boolean told;
+  private long toldMillis;
+
+  private record Still(long step, long tested, long sinceMillis) {}
+
+  StallFinder(
+      CoordinatorConfig config,
+      MemberRegistry attendance,
+      JobProgress progress,
+      BlockingTests tests,
+      CoordinatorEvents news) {
+    this.config = config;
+    this.attendance = attendance;
+    this.progress = progress;
+    this.tests = tests;
+    this.news = news;
+  }
+
+  /** Looks at everybody's last status; called a few times a second. */
+  void look(boolean running, long nowMillis) {
+    if (!running || nowMillis - lookedMillis >= config.suspectMillis()) {
+      still.clear();
+    }
+    lookedMillis = nowMillis;
+    long longest = running ? longestStill(nowMillis) : 0;
+    if (longest < config.stallMillis()) {
+      told = false;
+    } else if (!told || nowMillis - toldMillis >= config.stallMillis()) {
+      told = true;
+      toldMillis = nowMillis;
+      tell(longest, nowMillis);
+    }
+  }
+
+  private long longestStill(long nowMillis) {
+    List<MemberRecord> working = attendance.of(Role.WORKER).stream().filter(this::works).toList();
+    still.keySet().retainAll(working.stream().map(MemberRecord::admission).toList());
+    long tested = attendance.all().mapToLong(MemberRecord::tested).sum();
+    return working.stream()
+        .mapToLong(worker -> nowMillis - since(worker, tested, nowMillis))
+        .max()
+        .orElse(0);
+  }
+
+  /** When its step was first heard of, or the newest test sample of anybody. */
+  private long since(MemberRecord worker, long tested, long nowMillis) {
+    long step = worker.step().orElseThrow();
+    Still now = new Still(step, tested, nowMillis);
+    return still
+        .merge(
+            worker.admission(),
+            now,
+            (old, fresh) -> old.step() == step && old.tested() == tested ? old : fresh)
+        .sinceMillis();
+  }
+
+  /** Takes part, said where it is, and has not seen the end. */
+  private boolean works(MemberRecord worker) {
+    return worker.published()
+        && worker.step().isPresent()
+        && worker.version().orElse(0) < config.lastVersion();
+  }
+
+  private void tell(long stillMillis, long nowMillis) {
+    Map<Integer, StragglerReport> waits = new TreeMap<>();
+    attendance
+        .of(Role.SERVER)
+        .forEach(server -> server.holdUp().ifPresent(wait -> waits.put(server.rank(), wait)));
+    String missing = missing(waits, nowMillis);
+    String where =
+        waits.entrySet().stream()
+            .limit(DESCRIBED)
+            .map(entry -> entry.getValue().describe(entry.getKey()))
+            .collect(Collectors.joining("; "));
+    String heard =
+        attendance
+            .all()
+            .limit(DESCRIBED)
+            .map(member -> member.lastEvent(nowMillis))
+            .collect(Collectors.joining("; "));
+    LOG.warn("no step for {} ms: missing {}; {}; {}", stillMillis, missing, where, heard);
+    news.stalled(progress.version(), stillMillis, missing, where, heard);
+  }
+
+  private String missing(Map<Integer, StragglerReport> waits, long nowMillis) {
+    List<String> found = new ArrayList<>();
+    waits.values().stream()
+        .flatMap(wait -> wait.workers().stream())
+        .distinct()
+        .sorted()
+        .forEach(rank -> found.add(config.names().of(Role.WORKER, rank)));
+    found.add(attendance.missing(Role.SERVER, config.servers()));
+    found.add(tests.awaited() ? config.names().of(Role.EVALUATOR, 0) : "");
+    found.removeIf(String::isEmpty);
+    attendance
+        .all()
+        .filter(member -> member.silentMillis(nowMillis) >= config.suspectMillis())
+        .map(member -> config.names().of(member.admission().role(), member.rank()))
+        .filter(name -> !found.contains(name))
+        .forEach(found::add);
+    return found.isEmpty() ? "nobody that could be named" : String.join(", ", found);
+  }
+}

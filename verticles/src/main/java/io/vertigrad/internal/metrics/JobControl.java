@@ -1,0 +1,48 @@
+package io.vertigrad.internal.metrics;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.Set;
+
+/** Passes on, to the coordinator, what whoever knows the token wants done with the job. */
+public final class JobControl {
+
+  private static final Set<String> ACTIONS = Set.of("checkpoint", "pause", "resume", "stop");
+
+  private final Vertx vertx;
+  private final Addresses addresses;
+  private final byte[] token;
+
+  public JobControl(Vertx vertx, Addresses addresses, String token) {
+    this.vertx = vertx;
+    this.addresses = addresses;
+    this.token = token.getBytes(StandardCharsets.UTF_8);
+  }
+
+  Future<JsonObject> answer(JsonObject request) {
+    if (!authorised(request.getValue("token"))) {
+      return Future.succeededFuture(
+          MetricsRequestHandler.refused(
+              "wrong token: open the address with #token= that the run printed"));
+    }
+    Object action = request.getValue("action");
+    if (!(action instanceof String name) || !ACTIONS.contains(name)) {
+      return Future.succeededFuture(
+          MetricsRequestHandler.refused("expected action checkpoint, pause, resume or stop"));
+    }
+    return vertx
+        .eventBus()
+        .<JsonObject>request(addresses.coordinator(), new JsonObject().put("request", name))
+        .map(answer -> answer.body());
+  }
+
+  /** In a time that does not depend on where the tokens differ. */
+  private boolean authorised(Object found) {
+    return found instanceof String text
+        && MessageDigest.isEqual(token, text.getBytes(StandardCharsets.UTF_8));
+  }
+}

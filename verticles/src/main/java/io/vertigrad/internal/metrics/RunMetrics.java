@@ -1,0 +1,223 @@
+package io.vertigrad.internal.metrics;
+
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.EpochTrained;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.MemberSuspected;
+import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.events.TrainingEvent.PeerExchange;
+import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.internal.metrics.Throughput.WorkerRate;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * A run as a dashboard sees it: events in, a snapshot or numbered deltas out, as in {@code
+ * docs/metrics.md}. Bounded, whatever the length of the run; single-threaded.
+ */
+public final class RunMetrics {
+
+  /** Version of the messages; it changes when a reader would misunderstand. */
+  public static final int SCHEMA = 1;
+
+  private static final int MEMBERS = 1_024;
+
+  private static final List<String> WORKER_COUNTERS =
+      List.of(
+          "step",
+          "samples",
+          "secondsComputing",
+          "secondsExchanging",
+          "secondsWaitingForData",
+          "bytesSent",
+          "bytesSaved",
+          "bytesReceived",
+          "staleness");
+
+  private static final List<String> SERVER_COUNTERS =
+      List.of("applied", "late", "duplicate", "tooStale", "refused");
+
+  private final RunDescription run;
+  private final RunState state = new RunState();
+  private final Map<String, MemberMetrics> members = new LinkedHashMap<>();
+  private final TestCurve tests = new TestCurve();
+  private final RecentEvents chronicle = new RecentEvents();
+  private final ThroughputBook book = new ThroughputBook();
+  private long number;
+
+  public RunMetrics(RunDescription run) {
+    this.run = run;
+  }
+
+  /** Takes in the events of one window, in order, and tells what they changed. */
+  public JsonObject advance(Collection<TrainingEvent> window, long timeMillis) {
+    window.forEach(this::apply);
+    List<WorkerProgress> progress = new ArrayList<>();
+    window.stream().filter(WorkerProgress.class::isInstance).forEach(e -> progress.add(cast(e)));
+    if (!progress.isEmpty()) {
+      move(progress);
+    }
+    if (state.paused()) {
+      members.values().stream().filter(MemberMetrics::moving).forEach(MemberMetrics::rest);
+      state.rest();
+    }
+    number++;
+    JsonArray changed = new JsonArray();
+    members.values().stream()
+        .map(MemberMetrics::takeChanged)
+        .filter(Objects::nonNull)
+        .forEach(changed::add);
+    JsonObject points = new JsonObject();
+    members.forEach(
+        (name, member) -> {
+          JsonObject point = member.takeFreshPoint();
+          if (point != null) {
+            points.put(name, point);
+          }
+        });
+    return message("delta", timeMillis)
+        .put("members", changed)
+        .put("history", points)
+        .put("tests", tests.takeFresh())
+        .put("events", chronicle.takeFresh());
+  }
+
+  /** The run is over, and this is its {@code summary.json}; the next delta tells. */
+  public void summarize(JsonObject summary) {
+    state.summarize(summary);
+  }
+
+  /** Everything up to the last delta. */
+  public JsonObject snapshot(long timeMillis) {
+    JsonArray all = new JsonArray();
+    JsonObject history = new JsonObject();
+    members.forEach(
+        (name, member) -> {
+          all.add(member.toJson());
+          if (name.startsWith("worker")) {
+            history.put(name, member.history());
+          }
+        });
+    return message("snapshot", timeMillis)
+        .put("run", run.toJson())
+        .put("members", all)
+        .put("history", history)
+        .put("tests", tests.toJson())
+        .put("events", chronicle.toJson());
+  }
+
+  private JsonObject message(String kind, long timeMillis) {
+    return new JsonObject()
+        .put("schema", SCHEMA)
+        .put("kind", kind)
+        .put("job", run.job())
+        .put("number", number)
+        .put("timeMillis", timeMillis)
+        .put("state", state.toJson());
+  }
+
+  private void apply(TrainingEvent event) {
+    state.apply(event);
+    if (event instanceof JobResumed resumed) {
+      book.resumed(resumed.timeMillis());
+      members.values().forEach(MemberMetrics::interrupt);
+      tests.interrupt();
+    }
+    if (event instanceof WorkerProgress worker) {
+      heard("worker", worker.rank(), worker.incarnation(), event, WORKER_COUNTERS);
+      member("worker", worker.rank()).reports();
+    } else if (event instanceof PeerExchange peer) {
+      heard("worker", peer.rank(), peer.incarnation(), event, List.of());
+    } else if (event instanceof ServerProgress server) {
+      heard("server", server.shard(), server.incarnation(), event, SERVER_COUNTERS);
+    } else if (event instanceof MemberVitals vitals) {
+      heard(vitals.role(), vitals.rank(), vitals.incarnation(), event, List.of());
+    } else if (event instanceof Evaluated tested) {
+      tests.add(tested);
+    } else if (!(event instanceof ReplicasAveraged || event instanceof EpochTrained)) {
+      tell(event);
+    }
+  }
+
+  private void tell(TrainingEvent event) {
+    chronicle.add(event);
+    if (event instanceof MemberJoined joined) {
+      member(joined.role(), joined.rank()).joined(joined);
+      if (joined.role().equals("evaluator") && joined.incarnation() > 0) {
+        tests.interrupt();
+      }
+    } else if (event instanceof MemberSuspected silent) {
+      member(silent.role(), silent.rank()).suspected(silent.silentMillis());
+    } else if (event instanceof MemberLeft left) {
+      member(left.role(), left.rank()).left(left);
+    }
+  }
+
+  private void heard(
+      String role, int rank, int incarnation, TrainingEvent event, List<String> counters) {
+    JsonObject values = event.toJson();
+    List.of("type", "role", "shard", "sentTo", "receivedFrom").forEach(values::remove);
+    if (event instanceof PeerExchange) {
+      // Another time than the one of the same name that the worker counts.
+      values.remove("secondsExchanging");
+    }
+    member(role, rank).heard(incarnation, values, counters);
+  }
+
+  private void move(List<WorkerProgress> window) {
+    Map<Integer, WorkerProgress> last = new LinkedHashMap<>();
+    window.forEach(progress -> last.put(progress.rank(), progress));
+    for (WorkerRate rate : book.enter(window).workers()) {
+      member("worker", rate.rank()).moved(last.get(rate.rank()), rate);
+    }
+    List<MemberMetrics> workers =
+        members.entrySet().stream()
+            .filter(entry -> entry.getKey().startsWith("worker"))
+            .map(Map.Entry::getValue)
+            .toList();
+    state.workers(
+        workers.stream().mapToDouble(w -> w.present() ? w.number("samplesPerSecond") : 0).sum(),
+        workers.stream().mapToDouble(w -> w.number("samples")).sum(),
+        mean(workers, "loss"),
+        mean(workers, "accuracy"));
+  }
+
+  /**
+   * Over the workers that are there and have reported since they joined; NaN when any does not know
+   * it.
+   */
+  private static double mean(List<MemberMetrics> workers, String key) {
+    return workers.stream()
+        .filter(w -> w.present() && w.tells(key))
+        .mapToDouble(w -> w.value(key))
+        .average()
+        .orElse(Double.NaN);
+  }
+
+  private MemberMetrics member(String role, int rank) {
+    String name = role + " " + rank;
+    MemberMetrics known = members.get(name);
+    if (known == null) {
+      known = new MemberMetrics(role, rank);
+      if (members.size() < MEMBERS) {
+        members.put(name, known);
+      }
+    }
+    return known;
+  }
+
+  private static WorkerProgress cast(TrainingEvent event) {
+    return (WorkerProgress) event;
+  }
+}

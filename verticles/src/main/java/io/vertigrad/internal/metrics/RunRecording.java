@@ -1,0 +1,88 @@
+package io.vertigrad.internal.metrics;
+
+import io.vertigrad.events.EventFile;
+import io.vertigrad.events.TrainingEvent;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A finished run as the messages its dashboard would have had, at most {@value #FRAMES} of them,
+ * however long it took.
+ *
+ * @param beginning the snapshot before anything happened
+ * @param frames the deltas, in order
+ */
+public record RunRecording(JsonObject beginning, List<JsonObject> frames) {
+
+  static final int FRAMES = 1_500;
+  private static final long SHORTEST_MILLIS = 333;
+
+  /**
+   * Reads {@code events.jsonl}; a torn last line, of a run that was killed, is left out.
+   *
+   * @param summary the run's {@code summary.json}, if it came to its end
+   */
+  public static RunRecording read(Path events, RunDescription run, Optional<JsonObject> summary)
+      throws IOException {
+    long[] span = {Long.MAX_VALUE, Long.MIN_VALUE};
+    EventFile.forEach(
+        events,
+        event -> {
+          span[0] = Math.min(span[0], event.timeMillis());
+          span[1] = Math.max(span[1], event.timeMillis());
+        });
+    if (span[1] < span[0]) {
+      throw new IOException(events + ": holds no event, expected one JSON object a line");
+    }
+    RunMetrics metrics = new RunMetrics(run);
+    JsonObject beginning = metrics.snapshot(span[0]);
+    Window window = new Window(metrics, span[0], span[1]);
+    EventFile.forEach(events, window::add);
+    window.close();
+    summary.ifPresent(window::conclude);
+    return new RunRecording(beginning, window.frames);
+  }
+
+  /**
+   * Cuts the run into equal times; members' clocks may differ a little, so time never goes back.
+   */
+  private static final class Window {
+
+    private final RunMetrics metrics;
+    private final long lengthMillis;
+    private final List<JsonObject> frames = new ArrayList<>();
+    private final List<TrainingEvent> events = new ArrayList<>();
+    private long endMillis;
+
+    Window(RunMetrics metrics, long firstMillis, long lastMillis) {
+      this.metrics = metrics;
+      // One frame is left for the summary.
+      lengthMillis = Math.max(SHORTEST_MILLIS, (lastMillis - firstMillis) / (FRAMES - 1) + 1);
+      endMillis = firstMillis + lengthMillis;
+    }
+
+    void add(TrainingEvent event) {
+      while (event.timeMillis() >= endMillis) {
+        close();
+        endMillis += lengthMillis;
+      }
+      events.add(event);
+    }
+
+    void conclude(JsonObject summary) {
+      metrics.summarize(summary);
+      frames.add(metrics.advance(List.of(), endMillis));
+    }
+
+    void close() {
+      if (!events.isEmpty()) {
+        frames.add(metrics.advance(events, endMillis));
+        events.clear();
+      }
+    }
+  }
+}

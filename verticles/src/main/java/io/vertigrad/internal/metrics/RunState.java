@@ -1,0 +1,162 @@
+package io.vertigrad.internal.metrics;
+
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobFailed;
+import io.vertigrad.events.TrainingEvent.JobFinished;
+import io.vertigrad.events.TrainingEvent.JobPaused;
+import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.JobStopped;
+import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+
+/** Where the whole job stands. */
+final class RunState {
+
+  /** The reason of a {@link JobStopped} whose command was interrupted, and the phase after it. */
+  static final String INTERRUPTED = "interrupted";
+
+  private static final String PAUSED = "paused";
+  private static final String PAUSED_SINCE = "pausedSinceMillis";
+  private static final List<String> SUMMARIZED =
+      List.of(
+          "seconds",
+          "samples",
+          "samplesPerSecond",
+          "accuracy",
+          "topK",
+          "topAccuracy",
+          "testSamples",
+          "version");
+
+  private final JsonObject values = new JsonObject().put("phase", "waiting");
+  private boolean summarized;
+
+  void apply(TrainingEvent event) {
+    if (event instanceof WorkerProgress worker) {
+      if (!values.containsKey("firstMillis")) {
+        values.put("firstMillis", worker.timeMillis()).put("firstVersion", worker.version());
+      }
+      most("version", worker.version());
+      most("epoch", worker.epoch());
+    } else if (event instanceof ServerProgress server) {
+      most("version", server.version());
+      most("samples", server.samples());
+    } else if (event instanceof Evaluated tested) {
+      values.put("testLoss", number(tested.loss())).put("accuracy", number(tested.accuracy()));
+      if (tested.topK() > 0) {
+        values.put("topK", tested.topK()).put("topAccuracy", number(tested.topAccuracy()));
+      }
+      values.put("testedVersion", tested.version()).put("testSamples", tested.samples());
+    } else if (event instanceof ReplicasAveraged averaged) {
+      values.put("consensusDistance", number(averaged.consensusDistance()));
+      values.put("localAccuracy", number(averaged.localAccuracy()));
+    } else {
+      turn(event);
+    }
+  }
+
+  /** From one phase to the next. */
+  private void turn(TrainingEvent event) {
+    if (event instanceof JobStarted started) {
+      phase("running", "startedMillis", started.timeMillis());
+      values.mergeIn(started.toJson());
+      values.remove("type");
+      values.remove("timeMillis");
+    } else if (event instanceof JobPaused) {
+      values.put("phase", PAUSED);
+      values.put(PAUSED_SINCE, event.timeMillis());
+    } else if (event instanceof JobResumed resumed) {
+      phase("running", "startedMillis", resumed.timeMillis());
+      values.put("resumedMillis", resumed.timeMillis());
+    } else if (event instanceof JobFinished finished) {
+      phase("finished", "endedMillis", finished.timeMillis());
+      most("version", finished.version());
+    } else if (event instanceof JobStopped stopped) {
+      boolean interrupted = stopped.reason().equals(INTERRUPTED);
+      phase(interrupted ? INTERRUPTED : "stopped", "endedMillis", stopped.timeMillis());
+      values.put("reason", stopped.reason());
+    } else if (event instanceof JobFailed failed) {
+      phase("failed", "endedMillis", failed.timeMillis());
+      values.put("reason", failed.reason());
+    }
+  }
+
+  /**
+   * What the workers do together.
+   *
+   * @param loss mean of their training losses; NaN when there is none
+   * @param accuracy likewise of their training accuracies, in percent
+   */
+  void workers(double samplesPerSecond, double samples, double loss, double accuracy) {
+    if (summarized) {
+      return;
+    }
+    most("samples", Math.round(samples));
+    values.put("samplesPerSecond", samplesPerSecond);
+    if (Double.isFinite(loss)) {
+      values.put("loss", loss);
+    }
+    if (Double.isFinite(accuracy)) {
+      values.put("trainingAccuracy", accuracy);
+    }
+  }
+
+  /**
+   * The run is over, and this is what came out of it: what the terminal says then, the page says.
+   *
+   * @param summary as {@code summary.json} has it
+   */
+  void summarize(JsonObject summary) {
+    summarized = true;
+    for (String key : SUMMARIZED) {
+      if (summary.containsKey(key)) {
+        values.put(key, summary.getValue(key));
+      }
+    }
+    if (summary.containsKey("loss")) {
+      values.put("testLoss", summary.getValue("loss"));
+      values.put("testedVersion", summary.getValue("version"));
+    }
+    if (INTERRUPTED.equals(summary.getString("state"))) {
+      values.put("phase", INTERRUPTED);
+    }
+  }
+
+  /** Nobody works. */
+  void rest() {
+    values.put("samplesPerSecond", 0.0);
+  }
+
+  /** True while no worker begins another step. */
+  boolean paused() {
+    return PAUSED.equals(values.getString("phase"));
+  }
+
+  JsonObject toJson() {
+    return values.copy();
+  }
+
+  private void phase(String name, String when, long timeMillis) {
+    if (paused()) {
+      long paused = timeMillis - (long) values.remove(PAUSED_SINCE);
+      values.put("pausedMillis", values.getLong("pausedMillis", 0L) + paused);
+    }
+    values.put("phase", name);
+    if (!values.containsKey(when)) {
+      values.put(when, timeMillis);
+    }
+  }
+
+  private void most(String key, long value) {
+    values.put(key, Math.max(values.getLong(key, 0L), value));
+  }
+
+  private static Double number(double value) {
+    return Double.isFinite(value) ? value : null;
+  }
+}

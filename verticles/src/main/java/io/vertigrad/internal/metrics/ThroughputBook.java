@@ -1,0 +1,69 @@
+package io.vertigrad.internal.metrics;
+
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.internal.metrics.Throughput.WorkerRate;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Turns workers' running totals into rates: {@code (last - before) / (time of last - time of
+ * before)}, where {@code before} is the last total of the interval before, or the first one seen of
+ * an incarnation.
+ */
+public final class ThroughputBook {
+
+  private final Map<Integer, WorkerProgress> before = new HashMap<>();
+  private long resumedMillis;
+
+  /** The rates of one interval, from its progress events in order; at least one. */
+  public Throughput enter(List<WorkerProgress> interval) {
+    Map<Integer, WorkerProgress> last = new TreeMap<>();
+    for (WorkerProgress progress : interval) {
+      before.merge(progress.rank(), progress, ThroughputBook::sameIncarnation);
+      last.put(progress.rank(), progress);
+    }
+    List<WorkerRate> rates = new ArrayList<>();
+    last.values().forEach(progress -> rates.add(rate(before.get(progress.rank()), progress)));
+    before.putAll(last);
+    return new Throughput(interval.get(interval.size() - 1).timeMillis(), rates);
+  }
+
+  /** Workers go on after a pause, which is no time of theirs. */
+  void resumed(long timeMillis) {
+    resumedMillis = timeMillis;
+  }
+
+  private static WorkerProgress sameIncarnation(WorkerProgress old, WorkerProgress now) {
+    return old.incarnation() == now.incarnation() ? old : now;
+  }
+
+  private WorkerRate rate(WorkerProgress before, WorkerProgress last) {
+    boolean resumed = before.timeMillis() < resumedMillis && resumedMillis < last.timeMillis();
+    double seconds = (last.timeMillis() - (resumed ? resumedMillis : before.timeMillis())) / 1e3;
+    double scale = seconds > 0 ? 1 / seconds : 0;
+    return new WorkerRate(
+        last.rank(),
+        last.incarnation(),
+        last.step(),
+        last.loss(),
+        scale * (last.samples() - before.samples()),
+        scale * (last.secondsComputing() - before.secondsComputing()),
+        scale * (last.secondsExchanging() - before.secondsExchanging()),
+        scale * (last.secondsWaitingForData() - before.secondsWaitingForData()),
+        scale * (last.bytesSent() - before.bytesSent()),
+        scale * (last.bytesReceived() - before.bytesReceived()),
+        rates(scale, before.sentTo(), last.sentTo()),
+        rates(scale, before.receivedFrom(), last.receivedFrom()));
+  }
+
+  private static Map<Integer, Double> rates(
+      double scale, Map<Integer, Long> before, Map<Integer, Long> last) {
+    Map<Integer, Double> rates = new TreeMap<>();
+    last.forEach(
+        (partner, bytes) -> rates.put(partner, scale * (bytes - before.getOrDefault(partner, 0L))));
+    return rates;
+  }
+}

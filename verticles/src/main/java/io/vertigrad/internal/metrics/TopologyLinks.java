@@ -1,0 +1,75 @@
+package io.vertigrad.internal.metrics;
+
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.MixingMatrix;
+import io.vertigrad.strategy.Topology;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Which workers exchange with which, for drawing: pairs of ranks, the lower one first, as the job
+ * file has them.
+ */
+final class TopologyLinks {
+
+  private static final int DRAWN = 64;
+
+  private final int workers;
+  private final Set<String> seen = new TreeSet<>();
+  private final JsonArray pairs = new JsonArray();
+
+  private TopologyLinks(int workers) {
+    this.workers = Math.min(workers, DRAWN);
+  }
+
+  /** The pairs of a job without servers; of more than {@value #DRAWN} workers, the first ones'. */
+  static JsonArray of(JobConfig job) {
+    TopologyLinks links = new TopologyLinks(job.workers().count());
+    JsonObject strategy = job.strategy().settings().toJson();
+    switch (job.strategy().name()) {
+      case "allreduce" -> links.connect(Topology.named("ring-deduplicated", links.workers));
+      case "dpsgd" -> links.connect(strategy);
+      default -> links.connect(Topology.named("complete", links.workers));
+    }
+    return links.pairs;
+  }
+
+  private void connect(JsonObject strategy) {
+    if (strategy.getValue("edges") instanceof JsonArray edges) {
+      edges.forEach(
+          edge -> add(((JsonArray) edge).getInteger(0), ((JsonArray) edge).getInteger(1)));
+    } else if (strategy.getValue("mixing") instanceof JsonArray rows) {
+      for (int i = 0; i < rows.size(); i++) {
+        for (int j = 0; j < i; j++) {
+          if (rows.getJsonArray(i).getDouble(j) + rows.getJsonArray(j).getDouble(i) > 0) {
+            add(i, j);
+          }
+        }
+      }
+    } else {
+      connect(Topology.named(strategy.getString("topology", "ring"), workers));
+    }
+  }
+
+  private void connect(Topology topology) {
+    for (MixingMatrix round : topology.rounds()) {
+      for (int i = 0; i < workers; i++) {
+        for (int j = 0; j < i; j++) {
+          if (round.weight(i, j) + round.weight(j, i) > 0) {
+            add(i, j);
+          }
+        }
+      }
+    }
+  }
+
+  private void add(int one, int other) {
+    int low = Math.min(one, other);
+    int high = Math.max(one, other);
+    if (low != high && high < workers && seen.add(low + "-" + high)) {
+      pairs.add(JsonArray.of(low, high));
+    }
+  }
+}

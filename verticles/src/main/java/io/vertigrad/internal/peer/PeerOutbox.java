@@ -1,0 +1,120 @@
+package io.vertigrad.internal.peer;
+
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.TensorMemory;
+import io.vertigrad.internal.transport.Transport;
+import io.vertigrad.job.ExchangeConfig;
+import io.vertx.core.Vertx;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What one worker still has to bring to another: a queue behind a window of unacknowledged bytes.
+ *
+ * <p>A frame goes out again, the very same, until it is acknowledged or its membership epoch is
+ * over. Any thread; frames are encoded by whoever makes room for them, never inside the lock.
+ */
+final class PeerOutbox {
+
+  private static final Logger LOG = LoggerFactory.getLogger(PeerOutbox.class);
+  private static final long SHORTEST_WAIT_MILLIS = 5;
+
+  private final Vertx vertx;
+  private final Transport transport;
+  private final String address;
+  private final ExchangeConfig config;
+  private final TensorMemory memory;
+  private final Deque<OutboundFrame> queue = new ArrayDeque<>();
+  private long unacknowledged;
+  private int epoch;
+
+  /**
+   * A queue with nothing in it.
+   *
+   * @param memory of parcels' tensors that are lent
+   */
+  PeerOutbox(Vertx vertx, String address, ExchangeConfig config, TensorMemory memory) {
+    this.vertx = vertx;
+    this.memory = memory;
+    this.address = address;
+    this.config = config;
+    this.transport = Transport.of(vertx, config);
+  }
+
+  /** Sends now or when there is room. */
+  void offer(OutboundFrame parcel) {
+    synchronized (this) {
+      queue.add(parcel);
+    }
+    fillWindow();
+  }
+
+  /** Lets go of everything of earlier epochs. */
+  synchronized void moveTo(int newEpoch) {
+    epoch = newEpoch;
+    queue.removeIf(this::isOver);
+  }
+
+  private void fillWindow() {
+    List<OutboundFrame> ready = new ArrayList<>();
+    synchronized (this) {
+      while (!queue.isEmpty() && fits(queue.peek())) {
+        unacknowledged += queue.peek().bytes();
+        ready.add(queue.remove());
+      }
+    }
+    ready.forEach(parcel -> transmit(parcel, SHORTEST_WAIT_MILLIS));
+  }
+
+  private boolean fits(OutboundFrame parcel) {
+    return unacknowledged == 0 || unacknowledged + parcel.bytes() <= config.windowBytes();
+  }
+
+  private void transmit(OutboundFrame parcel, long waitMillis) {
+    transport
+        .request(address, parcel.frame(), config.retryMillis())
+        .onComplete(
+            (reply, failure) -> {
+              if (failure == null && reply == null) {
+                settle(parcel, waitMillis == SHORTEST_WAIT_MILLIS);
+              } else if (failure == null && reply instanceof Refusal refusal) {
+                LOG.warn("{} refused a frame: {}", address, refusal.message());
+                settle(parcel, false);
+              } else {
+                repeat(parcel, waitMillis);
+              }
+            });
+  }
+
+  private void repeat(OutboundFrame parcel, long waitMillis) {
+    boolean over;
+    synchronized (this) {
+      over = isOver(parcel);
+    }
+    if (over) {
+      settle(parcel, false);
+    } else {
+      long next = Math.min(2 * waitMillis, config.retryMillis());
+      vertx.setTimer(waitMillis, id -> transmit(parcel, next));
+    }
+  }
+
+  /** Memory is only reused when no second copy of the frame can be on its way. */
+  private void settle(OutboundFrame parcel, boolean atOnce) {
+    if (atOnce) {
+      memory.giveBack(parcel.tensor());
+    }
+    synchronized (this) {
+      unacknowledged -= parcel.bytes();
+    }
+    fillWindow();
+  }
+
+  private boolean isOver(OutboundFrame parcel) {
+    return parcel.epoch() < epoch;
+  }
+}

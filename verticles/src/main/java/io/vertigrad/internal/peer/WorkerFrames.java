@@ -1,0 +1,47 @@
+package io.vertigrad.internal.peer;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.PeerPartition;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.strategy.Tag;
+import java.util.Optional;
+
+/** What a strategy beside a worker sends: pieces of vectors, as {@link PeerPartition}. */
+final class WorkerFrames implements PeerFrames {
+
+  private static final String ROLE = "peer";
+
+  @Override
+  public String address(Addresses addresses, int rank, int incarnation) {
+    return addresses.member(ROLE, rank, incarnation);
+  }
+
+  @Override
+  public Frame frame(ExchangeId id, long layout, Tag tag, Tensor tensor) {
+    return new PeerPartition(id, layout, tag.phase(), tensor);
+  }
+
+  @Override
+  public Optional<Opened> open(Frame frame) {
+    return frame instanceof PeerPartition piece
+        ? Optional.of(
+            new Opened(
+                piece.id(),
+                piece.layout(),
+                new Tag(piece.id().step(), piece.phase(), piece.id().partition()),
+                piece.tensor()))
+        : Optional.empty();
+  }
+
+  @Override
+  public String name(int rank) {
+    return "worker " + rank;
+  }
+
+  @Override
+  public String describe(Tag tag) {
+    return "round %d, phase %d, piece %d".formatted(tag.round(), tag.phase(), tag.piece());
+  }
+}

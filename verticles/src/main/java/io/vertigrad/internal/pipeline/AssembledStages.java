@@ -1,0 +1,82 @@
+package io.vertigrad.internal.pipeline;
+
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.Score;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.ParameterReader;
+import io.vertigrad.internal.exchange.ParameterSnapshot;
+import io.vertigrad.internal.exchange.SnapshotSource;
+import io.vertigrad.internal.exchange.WindowedExchange;
+import io.vertigrad.internal.peer.ModelReader;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertx.core.eventbus.EventBus;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/**
+ * The whole model, put together from what the stages of replica 0 show: all of one version, never a
+ * mixture. Belongs to the model's thread.
+ */
+public final class AssembledStages implements SnapshotSource {
+
+  private static final int TRIES = 100;
+
+  private final ParameterReader stages;
+
+  private AssembledStages(ParameterReader stages) {
+    this.stages = stages;
+  }
+
+  /**
+   * The reader that fits a job, with a pipeline or without.
+   *
+   * @param config what the model was built from
+   * @param events is told of averages
+   * @param local scores the model for each worker's own parameters; {@link Score#NONE} for not
+   */
+  public static ModelReader reader(
+      EventBus bus,
+      JobConfig job,
+      StrategyFactory strategy,
+      ModelConfig config,
+      Model model,
+      Consumer<TrainingEvent> events,
+      Supplier<Score> local) {
+    if (job.pipeline().isEmpty()) {
+      return ModelReader.of(bus, job, strategy, model, events, local);
+    }
+    StagePlan plan = StagePlan.of(job, StagePlan.split(job, config));
+    WindowedExchange exchange = WindowedExchange.of(bus, job);
+    ParameterReader stages = ParameterReader.of(exchange, job, plan.partitions(), model);
+    return new ModelReader(
+        new AssembledStages(stages),
+        now -> exchange.membershipChanged(asServers(now)),
+        exchange::wake);
+  }
+
+  /** Each stage shows its parameters where a server of its rank would. */
+  private static Membership asServers(Membership now) {
+    return new Membership(now.epoch(), now.workers(), now.workers());
+  }
+
+  @Override
+  public Optional<ParameterSnapshot> pull(long minimumVersion, BooleanSupplier stop) {
+    long wanted = minimumVersion;
+    for (int i = 0; i < TRIES; i++) {
+      Optional<ParameterSnapshot> pulled = stages.pull(wanted, stop);
+      if (pulled.isEmpty() || pulled.get().consistent()) {
+        return pulled;
+      }
+      wanted = pulled.get().highestVersion();
+    }
+    throw new ExchangeException(
+        "the stages showed different versions %d times in a row: raise evaluator.every"
+            .formatted(TRIES));
+  }
+}

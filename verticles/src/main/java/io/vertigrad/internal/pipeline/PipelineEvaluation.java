@@ -1,0 +1,108 @@
+package io.vertigrad.internal.pipeline;
+
+import io.vertigrad.compute.Score;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.SequentialBatches;
+import io.vertigrad.compute.pipeline.StageModel;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.job.JobConfig;
+import java.util.Locale;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The tests that the stages of replica 0 make of their own model between two steps: before the
+ * first and every so many on part of the test set, at the end on all of it too. The last stage
+ * tells.
+ *
+ * <p>All stages test after the same steps, so that a test never mixes versions. Belongs to the
+ * stage's thread.
+ */
+final class PipelineEvaluation {
+
+  private static final Logger LOG = LoggerFactory.getLogger(PipelineEvaluation.class);
+
+  private final StageContext setting;
+  private final EvaluationPlan plan;
+  private final StageModel model;
+  private final StageEvaluation test;
+  private SequentialBatches part;
+  private SequentialBatches whole;
+
+  /**
+   * Tests of one incarnation of a stage.
+   *
+   * @param neighbours a line of their own, so that nobody takes tests for waiting in a step
+   */
+  PipelineEvaluation(StageContext setting, StageModel model, StageNeighbours neighbours) {
+    this.setting = setting;
+    this.plan = EvaluationPlan.of(setting.job(), setting.strategy());
+    this.model = model;
+    int microBatches = setting.job().pipeline().orElseThrow().microBatches();
+    this.test =
+        new StageEvaluation(
+            model,
+            neighbours,
+            batch(setting.job()),
+            microBatches,
+            setting.job().evaluator().topK(),
+            setting.tested()::addAndGet);
+  }
+
+  /** Blocks while this version is tested, if it is one that is. */
+  void after(long version) {
+    boolean last = version >= setting.lastVersion();
+    if (version == 0 || last || plan.isDue(version)) {
+      open();
+      tell(version, test.run(version, 0, part), false);
+      if (last) {
+        testWhole(version);
+      }
+    }
+  }
+
+  /** Blocks while the version at which the job ends early is tested on all of the test set. */
+  void end(long version) {
+    open();
+    testWhole(version);
+  }
+
+  private void testWhole(long version) {
+    tell(version, test.run(version, test.batches(part.samples()), whole), true);
+  }
+
+  private void open() {
+    if (part == null) {
+      JobConfig job = setting.job();
+      Dataset data = setting.testSet().get();
+      int batch = batch(job);
+      part = SequentialBatches.subset(data, batch, job.evaluator().samples(), job.seed());
+      whole = SequentialBatches.all(data, batch);
+    }
+  }
+
+  /** No more than a micro-batch, so that a test needs no more memory than a step. */
+  private static int batch(JobConfig job) {
+    int parts = Math.min(job.pipeline().orElseThrow().microBatches(), job.workers().batch());
+    return (job.workers().batch() + parts - 1) / parts;
+  }
+
+  /** The hash of all parameters is known to whoever has them all. */
+  private void tell(long version, Score score, boolean all) {
+    if (!model.hasLoss()) {
+      return;
+    }
+    int topK = setting.job().evaluator().topK();
+    setting.events().accept(Evaluated.of(version, score, topK, all, ""));
+    LOG.info(
+        String.format(
+            Locale.ROOT,
+            "version %d: accuracy %.2f %%, loss %.4f (%d test samples%s)",
+            version,
+            score.accuracy(),
+            score.loss(),
+            score.samples(),
+            all ? ", all of them" : ""));
+  }
+}

@@ -1,0 +1,59 @@
+package io.vertigrad.internal.pipeline;
+
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.TrainingLength.Unit;
+import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.StrategyProviders;
+
+/** The strategy by which the replicas of a stage step, if it is one that fits a pipeline. */
+public final class ReplicaRule {
+
+  private ReplicaRule() {}
+
+  /**
+   * A job's strategy: one beside the stages, after which all replicas agree whenever the model is
+   * tested or saved, because that is done with those of replica 0.
+   *
+   * @throws IllegalArgumentException with the reason when it does not fit
+   */
+  public static PeerStrategyFactory of(JobConfig job) {
+    if (!(StrategyProviders.configure(job.strategy(), ReplicaRule.class.getClassLoader())
+        instanceof PeerStrategyFactory rule)) {
+      throw refused(job, "it sits beside servers, and a pipeline has none");
+    }
+    long every = rule.agreesEvery();
+    if (every == 0) {
+      throw refused(job, "with it the replicas of a stage never agree on one model");
+    }
+    if (job.steps() % every != 0) {
+      throw between(job, every, steps(job), job.steps());
+    }
+    double interval = EvaluationPlan.of(job, rule).interval();
+    if (job.evaluator().count() > 0 && interval % every != 0 && interval < job.steps()) {
+      boolean epochs = job.evaluator().everyEpochs() > 0;
+      String key = epochs ? "evaluator.everyEpochs (in steps)" : "evaluator.every";
+      throw between(job, every, key, (long) Math.ceil(interval));
+    }
+    return rule;
+  }
+
+  private static String steps(JobConfig job) {
+    String asked = "steps (of %s)".formatted(job.length());
+    return job.length().unit() == Unit.STEPS ? "steps" : asked;
+  }
+
+  private static IllegalArgumentException refused(JobConfig job, String why) {
+    return new IllegalArgumentException(
+        "%s: strategy.name is \"%s\", expected \"allreduce\" or \"local\" with a pipeline: %s"
+            .formatted(job.origin(), job.strategy().name(), why));
+  }
+
+  private static IllegalArgumentException between(
+      JobConfig job, long every, String key, long found) {
+    return new IllegalArgumentException(
+        ("%s: %s is %d, expected a multiple of %d with strategy \"%s\": replicas of a stage agree"
+                + " only after as many steps")
+            .formatted(job.origin(), key, found, every, job.strategy().name()));
+  }
+}

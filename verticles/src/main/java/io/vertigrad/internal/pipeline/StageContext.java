@@ -1,0 +1,43 @@
+package io.vertigrad.internal.pipeline;
+
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertx.core.Vertx;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * What a stage needs of its surroundings.
+ *
+ * @param plan how the model is cut
+ * @param strategy how replicas of a stage step alike
+ * @param sizes samples of each step's batch
+ * @param checkpoints where its states are kept
+ * @param trainingSamples size of the training set
+ * @param testSet opens it
+ * @param events is told what the stages find out together
+ * @param tested counts the test samples that went through the stage
+ * @param lastVersion step after which the job ends
+ * @param patience monotonic nanoseconds that limit how long it waits for others
+ * @param track notes what the stage does
+ */
+record StageContext(
+    Vertx vertx,
+    JobConfig job,
+    StagePlan plan,
+    PeerStrategyFactory strategy,
+    BatchSizes sizes,
+    StageCheckpoints checkpoints,
+    long trainingSamples,
+    Supplier<Dataset> testSet,
+    Consumer<TrainingEvent> events,
+    AtomicLong tested,
+    long lastVersion,
+    LongSupplier nanoClock,
+    LongSupplier patience,
+    SpanRecorder track) {}

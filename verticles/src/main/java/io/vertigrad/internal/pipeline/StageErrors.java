@@ -1,0 +1,31 @@
+package io.vertigrad.internal.pipeline;
+
+import io.vertigrad.internal.exchange.ExchangeException;
+import java.util.List;
+
+/** Why a stage cannot go on, in words that name it. */
+final class StageErrors {
+
+  private StageErrors() {}
+
+  static ExchangeException nothingInCommon(String stage, List<StageState> points) {
+    return new ExchangeException(
+        ("%s: there is no step from which every stage can go on; this one has %s. Set"
+                + " servers.checkpointEvery, and a servers.checkpointDirectory that a replacement"
+                + " can read")
+            .formatted(stage, points.stream().map(StageState::version).toList()));
+  }
+
+  static ExchangeException diverged(String stage, long step, double loss) {
+    return new ExchangeException(
+        ("%s: training diverged: the gradient of step %d holds NaN or infinity (loss %s). Lower"
+                + " optimizer.learningRate")
+            .formatted(stage, step, loss));
+  }
+
+  static IllegalStateException unexpected(String stage, long step, int found, int expected) {
+    return new IllegalStateException(
+        "%s: the batch of step %d has %d samples, expected %d"
+            .formatted(stage, step, found, expected));
+  }
+}

@@ -1,0 +1,165 @@
+package io.vertigrad.internal.pipeline;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.compute.Block;
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.pipeline.StageModel;
+import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Partition;
+import io.vertigrad.strategy.PeerContext;
+import io.vertigrad.strategy.PeerStrategy;
+import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.Peers;
+import io.vertigrad.strategy.Replica;
+import java.nio.FloatBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+
+/** A stage's model, and the vector and optimizer that step it; belongs to the stage's thread. */
+final class StageReplica implements AutoCloseable {
+
+  private final StageModel model;
+  private final JobConfig job;
+  private final StagePlan plan;
+  private final int stage;
+  private final Replica vector;
+  private final float[] gradient;
+  private Optimizer optimizer;
+  private long run;
+
+  StageReplica(StageModel model, JobConfig job, StagePlan plan, long trainingSamples) {
+    this.model = model;
+    this.job = job;
+    this.plan = plan;
+    this.stage = model.spec().index();
+    float[] parameters = new float[model.layout().length()];
+    model.readParameters(0, FloatBuffer.wrap(parameters));
+    vector = new Replica(parameters, model.layout().trainable(), trainingSamples);
+    gradient = new float[parameters.length];
+  }
+
+  StageModel model() {
+    return model;
+  }
+
+  Replica vector() {
+    return vector;
+  }
+
+  /** Where a step adds up its gradient. */
+  float[] gradient() {
+    return gradient;
+  }
+
+  /** The rule by which the replicas of this stage step alike. */
+  PeerStrategy strategy(PeerStrategyFactory factory, Peers peers, LongSupplier nanoClock) {
+    return factory.create(
+        new PeerContext(
+            peers,
+            vector,
+            this::optimizer,
+            job.optimizer(),
+            job.pipeline().orElseThrow().replicas(),
+            job.workers().batch(),
+            job.exchange().type(),
+            job.exchange().compression(),
+            job.exchange().partitionElements(),
+            nanoClock));
+  }
+
+  /** Puts the vector into the model. */
+  void load() {
+    model.writeParameters(0, FloatBuffer.wrap(vector.parameters()));
+  }
+
+  /** What this stage holds in memory. */
+  StageState point() {
+    return new StageState(vector.updates(), run);
+  }
+
+  /** Where this stage can go on: from memory, or from what an earlier incarnation kept. */
+  List<StageState> points(StageCheckpoints checkpoints, SenderIdentity identity) {
+    List<StageState> points = new ArrayList<>(List.of(point()));
+    if (identity.incarnation() > 0 || run != 0) {
+      points.addAll(checkpoints.points(identity.rank()));
+    }
+    return points;
+  }
+
+  long run() {
+    return run;
+  }
+
+  void belongsTo(long someRun) {
+    run = someRun;
+  }
+
+  /** Everything that is needed to go on from here. */
+  PartitionSnapshot snapshot() {
+    return new PartitionSnapshot(
+        0,
+        0,
+        vector.updates(),
+        Math.round(vector.samples()),
+        vector.parameters().clone(),
+        optimizer == null ? new float[0] : Replica.state(optimizer),
+        List.of());
+  }
+
+  void restore(PartitionSnapshot from) {
+    if (from.parameters().length != vector.length()
+        || from.state().length != optimizer.stateLength()) {
+      throw new ExchangeException(
+          "stage %d: its checkpoint has %d parameters and %d of optimizer state, expected %d and %d"
+              .formatted(
+                  stage,
+                  from.parameters().length,
+                  from.state().length,
+                  vector.length(),
+                  optimizer.stateLength()));
+    }
+    vector.become(from.parameters().clone());
+    vector.resume(from.version(), from.samples());
+    optimizer.writeState(FloatBuffer.wrap(from.state()));
+  }
+
+  /** Copies of this stage's partitions of the whole model, by index; none of the others'. */
+  List<Optional<Tensor>> partitions(DataType type) {
+    return plan.partitions().partitions().stream()
+        .map(
+            partition ->
+                partition.shard() == stage
+                    ? Optional.of(Tensor.copyOf(type, values(partition)))
+                    : Optional.<Tensor>empty())
+        .toList();
+  }
+
+  @Override
+  public void close() {
+    model.close();
+  }
+
+  private FloatBuffer values(Partition partition) {
+    int first =
+        partition.kind() == Block.Kind.TRAINABLE
+            ? partition.first() - plan.firstTrainable(stage)
+            : partition.first() - plan.firstStatistic(stage) + vector.trainable();
+    return FloatBuffer.wrap(vector.parameters(), first, partition.length());
+  }
+
+  /** The same one for as long as this stage lives, so that its state outlives an incarnation. */
+  private Optimizer optimizer(OptimizerConfig config) {
+    if (optimizer == null) {
+      optimizer = Optimizer.of(Engine.named(job.engine()), config, vector.trainable());
+    }
+    return optimizer;
+  }
+}

@@ -1,0 +1,97 @@
+package io.vertigrad.internal.pipeline;
+
+import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.internal.peer.HostedEndpoint;
+import io.vertigrad.internal.peer.SnapshotServer;
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.Future;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * What becomes of the versions a stage reaches: readers are shown them, checkpoints keep them, the
+ * test set tries them. Belongs to the stage's thread.
+ */
+final class StageVersions {
+
+  private final StageContext setting;
+  private final StageReplica replica;
+  private final SenderIdentity identity;
+  private final SnapshotServer seat;
+  private final HostedEndpoint hosted;
+  private final EvaluationPlan plan;
+  private final Optional<PipelineEvaluation> tests;
+
+  /**
+   * Versions of one incarnation of a stage.
+   *
+   * @param line to the stages before and after it, for tests alone
+   */
+  StageVersions(
+      StageContext setting, StageReplica replica, SenderIdentity identity, StageNeighbours line) {
+    this.setting = setting;
+    this.replica = replica;
+    this.identity = identity;
+    this.plan = EvaluationPlan.of(setting.job(), setting.strategy());
+    JobConfig job = setting.job();
+    seat =
+        new SnapshotServer(
+            setting.plan().partitions(),
+            identity.incarnation(),
+            job.exchange().type(),
+            job.exchange().deadlineMillis());
+    String address = job.addresses().shard(identity.rank(), identity.incarnation());
+    hosted = new HostedEndpoint(setting.vertx(), address, seat);
+    boolean first = job.pipeline().orElseThrow().replicaOf(identity.rank()) == 0;
+    tests =
+        job.stagesTest() && first
+            ? Optional.of(new PipelineEvaluation(setting, replica.model(), line))
+            : Optional.empty();
+  }
+
+  /** Listens to readers. */
+  Future<?> open() {
+    return hosted.open();
+  }
+
+  Future<?> close() {
+    return hosted.close();
+  }
+
+  /** After a step, or when all have gone back to one; blocks while it is tested. */
+  void reached(long version) {
+    show(version);
+    if (setting.checkpoints().due(version)) {
+      write();
+    }
+    tests.ifPresent(stages -> stages.after(version));
+  }
+
+  /** No step begins: readers may look at this version, too. */
+  void rest(long version) {
+    seat.show(version, replica.partitions(setting.job().exchange().type()));
+  }
+
+  /** Writes a checkpoint; empty when that failed, of which it has told. */
+  Optional<Path> write() {
+    return setting
+        .checkpoints()
+        .write(identity.rank(), identity.incarnation(), replica.run(), replica.snapshot());
+  }
+
+  /** An early end was reached, by a version that was shown and tested like any other. */
+  void ended(long version) {
+    rest(version);
+    tests.ifPresent(stages -> stages.end(version));
+  }
+
+  /** The last version, and before that every one an evaluator may ask for. */
+  private void show(long version) {
+    JobConfig job = setting.job();
+    boolean asked = job.evaluators() > 0 && (version == 0 || plan.isDue(version));
+    if (version >= setting.lastVersion() || asked) {
+      seat.show(version, replica.partitions(job.exchange().type()));
+    }
+  }
+}

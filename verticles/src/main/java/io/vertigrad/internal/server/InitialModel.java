@@ -1,0 +1,46 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.PartitionPlan;
+import java.nio.FloatBuffer;
+
+/**
+ * What a server takes from a job's model before training: the layout and the first parameters.
+ *
+ * @param engine makes the update rules
+ * @param layout the model's
+ * @param vector the whole exchange vector, from the job's seed
+ * @param trainingSamples size of the training set
+ */
+record InitialModel(
+    Engine engine, ParameterLayout layout, FloatBuffer vector, long trainingSamples) {
+
+  /** Opens the data, builds the model, reads it and closes it again; blocks. */
+  static InitialModel of(JobConfig job, ClassLoader loader) {
+    Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
+    Engine engine = Engine.named(job.engine());
+    try (Model model = engine.model(job.modelOn(data))) {
+      FloatBuffer vector = FloatBuffer.allocate(model.layout().length());
+      model.readParameters(0, vector);
+      return new InitialModel(engine, model.layout(), vector.rewind(), data.size());
+    }
+  }
+
+  /** The store of one shard, with these parameters; blocks. */
+  ParameterStore store(JobConfig job, int shard) {
+    return new ParameterStore(
+        new StoreConfig(
+            plan(job), shard, job.optimizer(), engine, trainingSamples, job.exchange().type()),
+        ParameterSource.of(vector));
+  }
+
+  PartitionPlan plan(JobConfig job) {
+    return PartitionPlan.of(layout, job.exchange().partitionElements(), job.servers().count());
+  }
+}

@@ -1,0 +1,45 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.job.Partition;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One shard's parameters with their optimizer state; plain memory, owned by one thread.
+ *
+ * <p>Takes one float32 array per partition, the optimizer's state, and one tensor of the newest
+ * version: O(parameters), whatever the number of workers.
+ */
+public final class ParameterStore {
+
+  private final StoreConfig config;
+  private final List<StoredPartition> partitions = new ArrayList<>();
+
+  /** Copies the shard's part of the initial parameters. */
+  public ParameterStore(StoreConfig config, ParameterSource initial) {
+    this.config = config;
+    for (Partition partition : config.plan().ofShard(config.shard())) {
+      partitions.add(new StoredPartition(partition, config, initial));
+    }
+  }
+
+  /** The shard it owns. */
+  public int shard() {
+    return config.shard();
+  }
+
+  /** Hash of the layout. */
+  public long layout() {
+    return config.plan().layout();
+  }
+
+  /** Elements it owns. */
+  public long length() {
+    return partitions.stream().mapToLong(StoredPartition::length).sum();
+  }
+
+  /** By index; empty when there are more shards than partitions. */
+  List<StoredPartition> partitions() {
+    return partitions;
+  }
+}

@@ -1,0 +1,53 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.UpdateRefused;
+import io.vertigrad.strategy.StrategyObserver;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+
+/** Publishes what was refused, at most twenty times a second; the rest is counted. */
+final class RefusalEvents implements StrategyObserver {
+
+  static final int PER_SECOND = 20;
+
+  private static final long SECOND = 1_000_000_000L;
+
+  private final int shard;
+  private final LongSupplier nanoClock;
+  private final Consumer<TrainingEvent> events;
+  private long secondNanos;
+  private int told;
+  private long untold;
+
+  RefusalEvents(int shard, LongSupplier nanoClock, Consumer<TrainingEvent> events) {
+    this.shard = shard;
+    this.nanoClock = nanoClock;
+    this.events = events;
+    secondNanos = nanoClock.getAsLong();
+  }
+
+  @Override
+  public void answered(ExchangeId id, Outcome outcome, int staleness) {}
+
+  @Override
+  public void refused(ExchangeId id, String why) {
+    long now = nanoClock.getAsLong();
+    if (now - secondNanos >= SECOND) {
+      secondNanos = now;
+      told = 0;
+    }
+    if (told == PER_SECOND) {
+      untold++;
+      return;
+    }
+    told++;
+    String reason = untold == 0 ? why : why + " (" + untold + " refusals before it not shown)";
+    untold = 0;
+    events.accept(
+        new UpdateRefused(
+            System.currentTimeMillis(), shard, id.worker(), id.step(), id.partition(), reason));
+  }
+}

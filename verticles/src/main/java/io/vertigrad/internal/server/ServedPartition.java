@@ -1,0 +1,87 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.StragglerReport;
+import io.vertx.core.Future;
+import java.util.Optional;
+
+/** One partition with the strategy that steps it and the pulls that wait for it. */
+final class ServedPartition {
+
+  private final StoredPartition store;
+  private final DuplicateWindow window;
+  private final UpdateFilter fence;
+  private final PendingPulls pulls;
+
+  ServedPartition(
+      StoredPartition store,
+      ServerStrategyContext context,
+      UpdateFilter fence,
+      DuplicateWindow window,
+      long pullDeadlineMillis) {
+    this.store = store;
+    this.window = window;
+    this.fence = fence;
+    this.pulls = new PendingPulls(context, pullDeadlineMillis);
+  }
+
+  long version() {
+    return store.version();
+  }
+
+  long samples() {
+    return store.samples();
+  }
+
+  Future<Frame> exchange(GradientPartition update) {
+    Future<Frame> answer = fence.exchange(update);
+    pulls.release();
+    return answer;
+  }
+
+  /** Lets nothing follow this version, or what waited for that follow. */
+  void testAt(long version) {
+    fence.testAt(version);
+    pulls.release();
+  }
+
+  Future<Frame> pull(PullRequest request) {
+    return pulls.pull(request);
+  }
+
+  void membershipChanged(Membership now) {
+    fence.membershipChanged(now);
+    pulls.membershipChanged(now);
+  }
+
+  void tick(long nowNanos) {
+    fence.tick(nowNanos);
+    pulls.release();
+    pulls.tick(nowNanos);
+  }
+
+  Optional<StragglerReport> heldUp() {
+    return fence.heldUp();
+  }
+
+  void close(String why) {
+    fence.close(why);
+    pulls.close(why);
+  }
+
+  PartitionSnapshot snapshot() {
+    return store.snapshot(window.entries());
+  }
+
+  void restore(PartitionSnapshot snapshot, boolean sameRun) {
+    store.restore(snapshot);
+    if (sameRun) {
+      window.restore(snapshot.window());
+    }
+  }
+}

@@ -1,0 +1,162 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.CoordinatorClient;
+import io.vertigrad.internal.membership.MemberHandler;
+import io.vertigrad.internal.membership.Pause;
+import io.vertigrad.internal.timeline.MemberTimeline;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StrategyProviders;
+import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A server's place in its job: joins, takes its shard into service, and joins again when it was
+ * taken for dead. All on the verticle's context.
+ */
+public final class ServerMember implements MemberHandler {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ServerMember.class);
+  private static final JsonObject STARTING = new JsonObject().put("starting", true);
+
+  private final Vertx vertx;
+  private final Context context;
+  private final JobConfig job;
+  private final CoordinatorClient coordinator;
+  private final ShardAssembly assembly;
+  private final MemberTimeline timeline;
+  private Optional<ShardService> service = Optional.empty();
+  private final boolean waitsForTests;
+  private Pause word = Pause.NONE;
+  private boolean leaving;
+
+  public ServerMember(Vertx vertx, Context context, JobConfig job) {
+    this.vertx = vertx;
+    this.context = context;
+    this.job = job;
+    waitsForTests =
+        EvaluationPlan.of(
+                job,
+                StrategyProviders.configure(job.strategy(), ServerMember.class.getClassLoader()))
+            .perGradient();
+    coordinator = new CoordinatorClient(vertx, job, Role.SERVER, this);
+    timeline = MemberTimeline.of(vertx, job);
+    assembly =
+        new ShardAssembly(vertx, job, coordinator.clock(), timeline.track(), coordinator::report);
+  }
+
+  /** Builds, joins and serves; fails with a message for the user. */
+  public Future<Void> enrol() {
+    coordinator.report(STARTING);
+    return vertx
+        .executeBlocking(() -> InitialModel.of(job, ServerMember.class.getClassLoader()))
+        .compose(
+            model ->
+                coordinator.join(model.layout()).compose(admission -> takeOver(model, admission)));
+  }
+
+  /** Lets go in good order; completes when the last checkpoint is on the disk. */
+  public Future<Void> leave() {
+    leaving = true;
+    return close("this server is stopping")
+        .transform(closed -> coordinator.leave("stopped"))
+        .otherwiseEmpty();
+  }
+
+  @Override
+  public OptionalLong proposed(Membership next) {
+    return service
+        .orElseThrow(() -> new IllegalStateException("this server is still starting"))
+        .propose(next);
+  }
+
+  @Override
+  public void membershipChanged(Membership now) {
+    service.ifPresent(serving -> serving.membershipChanged(now));
+  }
+
+  /** A word that came before the shard did counts as soon as it is there. */
+  @Override
+  public long paused(Pause pause) {
+    word = pause;
+    service.ifPresent(this::obey);
+    return 0;
+  }
+
+  @Override
+  public Future<JsonObject> command(JsonObject command) {
+    if (service.isEmpty()) {
+      return MemberHandler.super.command(command);
+    }
+    return switch (command.getString("command", "")) {
+      case "status" -> Future.succeededFuture(service.get().statusAndCounters());
+      case "save" -> service.get().save();
+      case "checkpoint" -> Future.succeededFuture(service.get().checkpoint());
+      default -> MemberHandler.super.command(command);
+    };
+  }
+
+  @Override
+  public void evicted(String why) {
+    LOG.warn("this server was evicted ({}), joins again", why);
+    service.ifPresent(serving -> serving.abandon(context, "evicted: " + why));
+    if (leaving) {
+      return;
+    }
+    enrol()
+        .onFailure(
+            refused -> {
+              LOG.error("this server could not join again: {}", refused.getMessage());
+              service = Optional.empty();
+            });
+  }
+
+  @Override
+  public void stopped(String why) {
+    LOG.info("server told to stop: {}", why);
+    close(why);
+  }
+
+  private Future<Void> takeOver(InitialModel model, Admission admission) {
+    timeline.belongsTo("server " + admission.rank());
+    Optional<ShardSnapshot> kept = service.flatMap(old -> old.inheritance(admission));
+    service = Optional.empty();
+    return assembly
+        .assemble(model, admission, kept)
+        .compose(assembled -> assembled.open(context))
+        .compose(opened -> serve(opened, admission));
+  }
+
+  private Future<Void> serve(ShardService opened, Admission admission) {
+    if (leaving) {
+      return opened.close(context, "this server is stopping");
+    }
+    service = Optional.of(opened);
+    obey(opened);
+    coordinator.report(opened.status());
+    LOG.info("{} serves {}", admission, opened.status().encode());
+    return Future.succeededFuture();
+  }
+
+  /** Before the first word a shard holds at the first test by itself. */
+  private void obey(ShardService serving) {
+    if (waitsForTests && word.number() > 0) {
+      serving.testAt(word.testAt());
+    }
+  }
+
+  private Future<Void> close(String why) {
+    timeline.close();
+    return service.map(serving -> serving.close(context, why)).orElseGet(Future::succeededFuture);
+  }
+}

@@ -1,0 +1,252 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.strategy.Answers;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.StragglerReport;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyObserver;
+import io.vertx.core.Future;
+import java.util.Collection;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * All partitions of one shard, each behind its own strategy: frames in, frames out.
+ *
+ * <p>A plain object that knows no bus. Every call must come from one thread at a time.
+ */
+public final class Shard {
+
+  private final ShardConfig config;
+  private final ParameterStore store;
+  private final boolean lockstep;
+  private final OutcomeCount outcomes;
+  private final SortedMap<Integer, ServedPartition> partitions = new TreeMap<>();
+  private Membership membership = Membership.NONE;
+  private String closed;
+  private boolean restored;
+
+  /**
+   * Serves a store under a strategy; nobody takes part until {@link #membershipChanged}.
+   *
+   * @param nanoClock monotonic time in nanoseconds, the same as for {@link #tick}
+   * @param observer is told what becomes of every update
+   */
+  public Shard(
+      ShardConfig config,
+      ParameterStore store,
+      StrategyFactory strategy,
+      LongSupplier nanoClock,
+      StrategyObserver observer) {
+    this(config, store, strategy, nanoClock, observer, DuplicateWindow::new);
+  }
+
+  /** For the proof that the simulator notices when duplicates are not recognised. */
+  Shard(
+      ShardConfig config,
+      ParameterStore store,
+      StrategyFactory strategy,
+      LongSupplier nanoClock,
+      StrategyObserver observer,
+      Supplier<DuplicateWindow> windows) {
+    this.config = config;
+    this.store = store;
+    this.lockstep = strategy.lockstep();
+    this.outcomes = new OutcomeCount(observer);
+    for (StoredPartition stored : store.partitions()) {
+      ServerStrategyContext context = context(stored, nanoClock);
+      DuplicateWindow window = windows.get();
+      UpdateFilter fence =
+          new UpdateFilter(strategy.create(context), context, config.job(), window, outcomes);
+      partitions.put(
+          stored.partition().index(),
+          new ServedPartition(stored, context, fence, window, config.pullDeadlineMillis()));
+    }
+  }
+
+  /**
+   * Takes a frame.
+   *
+   * @return completes with a {@link ParameterPartition} or a {@link Refusal}, at the latest by the
+   *     deadline of the strategy or of pulls; fails only on a defect
+   */
+  public Future<Frame> handle(Frame frame) {
+    if (frame instanceof GradientPartition update) {
+      ServedPartition partition = partitions.get(update.id().partition());
+      return served(update.id(), update.layout(), () -> partition.exchange(update));
+    }
+    if (frame instanceof PullRequest pull) {
+      ServedPartition partition = partitions.get(pull.id().partition());
+      return served(pull.id(), pull.layout(), () -> partition.pull(pull));
+    }
+    return refused(idOf(frame), Reason.PROTOCOL, "expected a gradient or a pull, found " + frame);
+  }
+
+  /**
+   * Takes over a membership if no newcomer's first round has closed here yet. A shard that knows
+   * nobody, at the start or after a restart, takes any.
+   *
+   * @return empty if it did; otherwise the highest version of any partition
+   */
+  public OptionalLong propose(Membership next) {
+    long highest = versions().stream().max(Long::compare).orElse(0L);
+    boolean choosy = lockstep && !membership.equals(Membership.NONE);
+    if (choosy && next.workers().stream().anyMatch(m -> isNew(m) && m.activeFrom() < highest)) {
+      return OptionalLong.of(highest);
+    }
+    membershipChanged(next);
+    return OptionalLong.empty();
+  }
+
+  /** Tells every partition who takes part; an older epoch is ignored. */
+  public void membershipChanged(Membership now) {
+    if (now.epoch() >= membership.epoch()) {
+      membership = now;
+      partitions.values().forEach(partition -> partition.membershipChanged(now));
+    }
+  }
+
+  /** Lets no update follow this version until another is named: it is tested meanwhile. */
+  public void testAt(long version) {
+    partitions.values().forEach(partition -> partition.testAt(version));
+  }
+
+  /** Ends waits that took too long; call about ten times a second. */
+  public void tick(long nowNanos) {
+    partitions.values().forEach(partition -> partition.tick(nowNanos));
+  }
+
+  /** What was done so far. */
+  public ShardCounters counters() {
+    long samples = partitions.values().stream().mapToLong(ServedPartition::samples).min().orElse(0);
+    return outcomes.counters(version(), samples);
+  }
+
+  /** Version that every partition has reached; the last one without partitions. */
+  public long version() {
+    return versions().stream().min(Long::compare).orElse(config.lastVersion());
+  }
+
+  /** True when it went back to a snapshot, of version 0 or later. */
+  public boolean restored() {
+    return restored;
+  }
+
+  /** Whom the first partition waits for that has anybody waiting. */
+  public Optional<StragglerReport> heldUp() {
+    return partitions.values().stream().flatMap(part -> part.heldUp().stream()).findFirst();
+  }
+
+  /** Ends every wait with {@code UNAVAILABLE}; later frames are answered so too. */
+  public void close(String why) {
+    closed = why;
+    partitions.values().forEach(partition -> partition.close(why));
+  }
+
+  /** Copies parameters, optimizer state and duplicate windows; to be written on another thread. */
+  public ShardSnapshot snapshot() {
+    return new ShardSnapshot(
+        config.job(),
+        store.shard(),
+        config.incarnation(),
+        store.layout(),
+        partitions.values().stream().map(ServedPartition::snapshot).toList());
+  }
+
+  /**
+   * Goes back to a snapshot, before the first frame.
+   *
+   * <p>A server of a higher incarnation continues that run and recognises its duplicates. Any other
+   * starts a new run from it, whose workers count their steps anew.
+   *
+   * @throws IllegalArgumentException naming what differs, if it is of another job, shard, layout or
+   *     optimizer
+   */
+  public void restore(ShardSnapshot snapshot) {
+    require("job", snapshot.job(), config.job());
+    require("shard", snapshot.shard(), store.shard());
+    require("layout", snapshot.layout(), store.layout());
+    require("number of partitions", snapshot.partitions().size(), partitions.size());
+    boolean sameRun = config.incarnation() > snapshot.incarnation();
+    restored = true;
+    for (PartitionSnapshot part : snapshot.partitions()) {
+      partitions.get(part.index()).restore(part, sameRun);
+    }
+  }
+
+  private ServerStrategyContext context(StoredPartition stored, LongSupplier nanoClock) {
+    Answers answers = new Answers(store.layout(), config.incarnation(), stored.partition(), stored);
+    return new ServerStrategyContext(
+        stored.partition(), stored, answers, membership, config.lastVersion(), nanoClock);
+  }
+
+  private Future<Frame> served(ExchangeId id, long layout, Supplier<Future<Frame>> action) {
+    if (closed != null) {
+      return refused(id, Reason.UNAVAILABLE, closed);
+    }
+    if (layout != store.layout() || !partitions.containsKey(id.partition())) {
+      return refused(id, Reason.WRONG_LAYOUT, wrongLayout(id, layout));
+    }
+    try {
+      return action.get();
+    } catch (RuntimeException e) {
+      return Future.failedFuture(e);
+    }
+  }
+
+  private Future<Frame> refused(ExchangeId id, Reason reason, String why) {
+    if (reason != Reason.UNAVAILABLE) {
+      outcomes.refused(id, why);
+    }
+    return Future.succeededFuture(new Refusal(id, reason, why));
+  }
+
+  private String wrongLayout(ExchangeId id, long layout) {
+    return ("shard %d: found partition %d of layout %016x, expected one of %s of layout %016x;"
+            + " use the same job file and model")
+        .formatted(store.shard(), id.partition(), layout, partitions.keySet(), store.layout());
+  }
+
+  /** A first round may move up, when an earlier proposal failed elsewhere, or has to be agreed. */
+  private boolean isNew(Member member) {
+    return membership
+        .worker(member.rank())
+        .filter(known -> known.incarnation() == member.incarnation())
+        .map(known -> known.activeFrom() < member.activeFrom())
+        .orElse(true);
+  }
+
+  private Collection<Long> versions() {
+    return partitions.values().stream().map(ServedPartition::version).toList();
+  }
+
+  private static ExchangeId idOf(Frame frame) {
+    if (frame instanceof ParameterPartition answer) {
+      return answer.id();
+    }
+    return frame instanceof Refusal refusal ? refusal.id() : new ExchangeId(0, -1, 0, 0, 0, 0);
+  }
+
+  private static void require(String what, long found, long expected) {
+    if (found != expected) {
+      throw new IllegalArgumentException(
+          "checkpoint: found %s %d, expected %d; resume with the job file it was written under"
+              .formatted(what, found, expected));
+    }
+  }
+}

@@ -1,0 +1,116 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.events.EventPublisher;
+import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyProviders;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Puts a shard together for an admission: parameters, strategy, and what a predecessor left. */
+final class ShardAssembly {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ShardAssembly.class);
+
+  private final Vertx vertx;
+  private final JobConfig job;
+  private final EventPublisher events;
+  private final StrategyFactory strategy;
+  private final LongSupplier patience;
+  private final SpanRecorder track;
+  private final Consumer<JsonObject> report;
+
+  /**
+   * For one job.
+   *
+   * @param patience monotonic nanoseconds that limit how long workers and readers wait
+   * @param track notes each update
+   * @param report told a shard's status twice a second
+   */
+  ShardAssembly(
+      Vertx vertx,
+      JobConfig job,
+      LongSupplier patience,
+      SpanRecorder track,
+      Consumer<JsonObject> report) {
+    this.vertx = vertx;
+    this.job = job;
+    this.patience = patience;
+    this.track = track;
+    this.report = report;
+    events = new EventPublisher(vertx, job.addresses());
+    strategy = StrategyProviders.configure(job.strategy(), ShardAssembly.class.getClassLoader());
+  }
+
+  /**
+   * A shard that does not take frames yet. A replacement goes back to what was {@code kept} in
+   * memory, or else to the newest whole checkpoint, or else to the first parameters.
+   */
+  Future<ShardService> assemble(
+      InitialModel model, Admission admission, Optional<ShardSnapshot> kept) {
+    CheckpointSchedule checkpoints = new CheckpointSchedule(vertx, job);
+    Future<Optional<ShardSnapshot>> past =
+        kept.isPresent() || admission.incarnation() == 0
+            ? Future.succeededFuture(kept)
+            : checkpoints.newest(admission.rank());
+    return past.compose(
+        snapshot ->
+            vertx
+                .executeBlocking(() -> shard(model, admission, snapshot))
+                .map(shard -> service(model, admission, shard, checkpoints)));
+  }
+
+  private Shard shard(InitialModel model, Admission admission, Optional<ShardSnapshot> snapshot) {
+    ParameterStore store = model.store(job, admission.rank());
+    store.partitions().forEach(partition -> partition.noteOn(track));
+    Shard shard =
+        new Shard(
+            new ShardConfig(
+                job.addresses().jobHash(),
+                admission.incarnation(),
+                strategy.lastVersion(job.steps(), job.workers().count()),
+                job.exchange().deadlineMillis()),
+            store,
+            strategy,
+            patience,
+            new RefusalEvents(admission.rank(), System::nanoTime, events::publish));
+    shard.testAt(firstTest());
+    snapshot.ifPresent(shard::restore);
+    snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
+    return shard;
+  }
+
+  /** Where workers move in rounds they wait for tests themselves. */
+  private long firstTest() {
+    EvaluationPlan plan = EvaluationPlan.of(job, strategy);
+    return plan.perGradient() ? plan.firstHold() : EvaluationPlan.NONE;
+  }
+
+  private ShardService service(
+      InitialModel model, Admission admission, Shard shard, CheckpointSchedule checkpoints) {
+    boolean owns = !model.plan(job).ofShard(admission.rank()).isEmpty();
+    ShardEndpoint seat =
+        new ShardEndpoint(
+            shard,
+            patience,
+            counters -> {
+              if (owns) {
+                report.accept(ShardEndpoint.status(shard));
+                events.publish(
+                    ShardEndpoint.event(admission.rank(), admission.incarnation(), counters));
+              }
+            },
+            () -> checkpoints.tick(shard));
+    return new ShardService(job, admission, shard, owns, seat, checkpoints);
+  }
+}

@@ -1,0 +1,84 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.internal.transport.FrameEndpoint;
+import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+
+/** A shard in its seat: ticks it, and tells twice a second how far it is. */
+final class ShardEndpoint implements FrameEndpoint {
+
+  private static final long PROGRESS_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  private final Shard shard;
+  private final LongSupplier patience;
+  private final Consumer<ShardCounters> progress;
+  private final Runnable ticked;
+  private long toldNanos;
+
+  /**
+   * Seats a shard.
+   *
+   * @param patience the shard's clock
+   * @param progress told the counters twice a second
+   * @param ticked called after every tick
+   */
+  ShardEndpoint(
+      Shard shard, LongSupplier patience, Consumer<ShardCounters> progress, Runnable ticked) {
+    this.shard = shard;
+    this.patience = patience;
+    this.progress = progress;
+    this.ticked = ticked;
+  }
+
+  @Override
+  public Future<Frame> handle(Frame frame) {
+    return shard.handle(frame);
+  }
+
+  @Override
+  public void tick(long nowNanos) {
+    shard.tick(patience.getAsLong());
+    if (nowNanos - toldNanos >= PROGRESS_NANOS) {
+      toldNanos = nowNanos;
+      progress.accept(shard.counters());
+    }
+    ticked.run();
+  }
+
+  @Override
+  public void close(String why) {
+    shard.close(why);
+  }
+
+  /** For the coordinator: how far it is, whom somebody waits for, and if it was restored. */
+  static JsonObject status(Shard shard) {
+    ShardCounters counters = shard.counters();
+    JsonObject status =
+        new JsonObject().put("version", counters.version()).put("samples", counters.samples());
+    if (shard.restored()) {
+      status.put("restored", true);
+    }
+    shard.heldUp().ifPresent(wait -> status.put("waiting", wait.toJson()));
+    return status;
+  }
+
+  /** The event that tells these counters. */
+  static ServerProgress event(int shard, int incarnation, ShardCounters counters) {
+    return new ServerProgress(
+        System.currentTimeMillis(),
+        shard,
+        incarnation,
+        counters.version(),
+        counters.samples(),
+        counters.applied(),
+        counters.late(),
+        counters.duplicate(),
+        counters.tooStale(),
+        counters.refused());
+  }
+}

@@ -1,0 +1,134 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.job.Partition;
+import io.vertigrad.strategy.PartitionStore;
+import java.nio.FloatBuffer;
+import java.util.List;
+
+/** One partition's parameters, optimizer state, version and samples. */
+final class StoredPartition implements PartitionStore {
+
+  private final Partition partition;
+  private final PartitionStep step;
+  private final long trainingSamples;
+  private final DataType type;
+  private final float[] parameters;
+  private final String noted;
+  private long version;
+  private long samples;
+  private boolean restored;
+  private Tensor current;
+  private SpanRecorder track = SpanRecorder.OFF;
+
+  StoredPartition(Partition partition, StoreConfig config, ParameterSource initial) {
+    this.partition = partition;
+    this.step = PartitionStep.of(partition, config);
+    this.trainingSamples = config.trainingSamples();
+    this.type = config.type();
+    this.noted = "apply partition " + partition.index();
+    this.parameters = new float[partition.length()];
+    initial.read(partition.first(), FloatBuffer.wrap(parameters));
+  }
+
+  Partition partition() {
+    return partition;
+  }
+
+  /** Notes each update from now on. */
+  void noteOn(SpanRecorder some) {
+    track = some;
+  }
+
+  /** Training samples applied so far. */
+  long samples() {
+    return samples;
+  }
+
+  @Override
+  public int length() {
+    return parameters.length;
+  }
+
+  @Override
+  public long version() {
+    return version;
+  }
+
+  @Override
+  public void apply(float[] gradient, float scale, long count) {
+    long begun = track.now();
+    if (scale != 1f) {
+      for (int i = 0; i < gradient.length; i++) {
+        gradient[i] *= scale;
+      }
+    }
+    step.step(parameters, gradient, version, (double) samples / trainingSamples);
+    version++;
+    samples += count;
+    current = null;
+    track.span(noted, begun, track.now(), version - 1);
+  }
+
+  @Override
+  public void skipTo(long later) {
+    if (later < version) {
+      throw new IllegalArgumentException("version %d after %d".formatted(later, version));
+    }
+    version = later;
+  }
+
+  @Override
+  public boolean isRestored() {
+    return restored;
+  }
+
+  @Override
+  public Tensor parameters() {
+    if (current == null) {
+      current = Tensor.copyOf(type, FloatBuffer.wrap(parameters));
+    }
+    return current;
+  }
+
+  /** A copy for a checkpoint. */
+  PartitionSnapshot snapshot(List<DuplicateWindow.Entry> window) {
+    return new PartitionSnapshot(
+        partition.index(),
+        partition.first(),
+        version,
+        samples,
+        parameters.clone(),
+        step.state(),
+        window);
+  }
+
+  /**
+   * Takes over a checkpoint of this partition.
+   *
+   * @throws IllegalArgumentException if it is of another partition or another optimizer
+   */
+  void restore(PartitionSnapshot snapshot) {
+    require("first element", snapshot.first(), partition.first());
+    require("length", snapshot.parameters().length, parameters.length);
+    require("optimizer state", snapshot.state().length, step.stateLength());
+    System.arraycopy(snapshot.parameters(), 0, parameters, 0, parameters.length);
+    step.restore(snapshot.state());
+    version = snapshot.version();
+    samples = snapshot.samples();
+    restored = true;
+    current = null;
+  }
+
+  private void require(String what, int found, int expected) {
+    if (found != expected) {
+      throw new IllegalArgumentException(
+          ("checkpoint of partition %d: found %s %d, expected %d;"
+                  + " resume with the job file it was written under")
+              .formatted(partition.index(), what, found, expected));
+    }
+  }
+}

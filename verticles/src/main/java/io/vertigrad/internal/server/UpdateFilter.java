@@ -1,0 +1,254 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.ServerStrategy;
+import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.StragglerReport;
+import io.vertigrad.strategy.StrategyObserver;
+import io.vertx.core.AsyncResult;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Stands before the strategy of one partition and turns away what must not reach it.
+ *
+ * <p>Every update is identified by (job, worker, incarnation, step, partition). One that was dealt
+ * with is answered again with the current parameters and never handed on twice; one that still
+ * waits shares the answer it waits for. A refused update counts as never seen, unless the strategy
+ * {@linkplain ServerStrategy#appliesAtOnce() applies at once}.
+ *
+ * <p>A partition restored from a checkpoint moves up to the newest version that a worker has seen,
+ * so that rounds stay aligned with other partitions; the updates between are lost.
+ *
+ * <p>Updates that would follow a version that is to be tested first are held back, with a copy of
+ * their gradient, at most one of each worker; a retry shares the answer that they wait for.
+ */
+public final class UpdateFilter implements ServerStrategy {
+
+  private final ServerStrategy strategy;
+  private final ServerStrategyContext context;
+  private final AdmissionCheck check;
+  private final DuplicateWindow window;
+  private final StrategyObserver observer;
+  private final Deque<Held> held = new ArrayDeque<>();
+  private Membership membership;
+  private long testAt = EvaluationPlan.NONE;
+
+  private record Held(GradientPartition update, Promise<Frame> promise) {}
+
+  /**
+   * Fences a strategy in.
+   *
+   * @param job hash of the job's name
+   * @param window what is remembered of earlier updates
+   * @param observer is told what becomes of every update
+   */
+  public UpdateFilter(
+      ServerStrategy strategy,
+      ServerStrategyContext context,
+      long job,
+      DuplicateWindow window,
+      StrategyObserver observer) {
+    this.strategy = strategy;
+    this.context = context;
+    this.check = new AdmissionCheck(job, context.answers().layout(), context.partition());
+    this.window = window;
+    this.observer = observer;
+    this.membership = context.membership();
+  }
+
+  @Override
+  public Future<Frame> exchange(GradientPartition update) {
+    ExchangeId id = update.id();
+    Optional<Refusal> refusal = check.refusal(update, membership);
+    if (refusal.isPresent()) {
+      return refused(refusal.get());
+    }
+    Optional<Future<Frame>> waiting = window.waitingAnswer(id);
+    if (waiting.isPresent()) {
+      return waiting.get();
+    }
+    return window.isSettled(id) ? answered(id, Outcome.DUPLICATE) : unseen(update);
+  }
+
+  @Override
+  public boolean borrows() {
+    return true;
+  }
+
+  @Override
+  public boolean appliesAtOnce() {
+    return strategy.appliesAtOnce();
+  }
+
+  /** Holds back every update that would follow this version; those before it may go on. */
+  public void testAt(long version) {
+    testAt = version;
+    while (!held.isEmpty() && !holdsBack()) {
+      Held next = held.remove();
+      window.release(next.update().id());
+      unseen(next.update()).onComplete(next.promise());
+    }
+  }
+
+  @Override
+  public void membershipChanged(Membership now) {
+    membership = now;
+    strategy.membershipChanged(now);
+    List<Held> left = held.stream().filter(waits -> !isMember(waits.update().id(), now)).toList();
+    held.removeAll(left);
+    window.retain(now);
+    left.forEach(
+        waits -> waits.promise().complete(check.refusal(waits.update(), now).orElseThrow()));
+  }
+
+  @Override
+  public void tick(long nowNanos) {
+    strategy.tick(nowNanos);
+  }
+
+  @Override
+  public Optional<StragglerReport> heldUp() {
+    return strategy.heldUp();
+  }
+
+  @Override
+  public void close(String why) {
+    strategy.close(why);
+    List<Held> all = List.copyOf(held);
+    held.clear();
+    all.forEach(
+        waits -> {
+          ExchangeId id = waits.update().id();
+          window.release(id);
+          waits.promise().complete(new Refusal(id, Reason.UNAVAILABLE, why));
+        });
+  }
+
+  private Future<Frame> unseen(GradientPartition update) {
+    ExchangeId id = update.id();
+    Optional<Long> before = window.waitingStep(id.worker());
+    if (before.isPresent()) {
+      return before.get() > id.step() ? answered(id, Outcome.DUPLICATE) : hasty(id, before.get());
+    }
+    if (update.version() > context.store().version() && !catchUp(update)) {
+      return refused(fromTheFuture(update));
+    }
+    if (context.store().version() >= context.lastVersion()) {
+      return answered(id, Outcome.FINISHED);
+    }
+    if (!update.gradient().isFinite()) {
+      return refused(notFinite(id));
+    }
+    return holdsBack() ? hold(update) : handOn(update);
+  }
+
+  private boolean holdsBack() {
+    return context.store().version() >= testAt;
+  }
+
+  private Future<Frame> hold(GradientPartition update) {
+    Held waits = new Held(update.kept(), Promise.promise());
+    held.add(waits);
+    window.await(update.id(), waits.promise().future());
+    return waits.promise().future();
+  }
+
+  private static boolean isMember(ExchangeId id, Membership now) {
+    return now.hasWorker(id.worker(), id.incarnation());
+  }
+
+  /** After a crash, workers have seen versions that the checkpoint lacks: those are lost. */
+  private boolean catchUp(GradientPartition update) {
+    boolean seen = context.store().isRestored() && update.version() <= context.lastVersion();
+    if (seen) {
+      context.store().skipTo(update.version());
+      strategy.versionSkipped();
+    }
+    return seen;
+  }
+
+  private Future<Frame> handOn(GradientPartition update) {
+    ExchangeId id = update.id();
+    Future<Frame> answer = strategy.exchange(strategy.borrows() ? update : update.kept());
+    if (!answer.isComplete()) {
+      window.await(id, answer);
+      if (strategy.appliesAtOnce()) {
+        window.settle(id);
+      }
+    }
+    return answer.onComplete(result -> settle(id, result));
+  }
+
+  private void settle(ExchangeId id, AsyncResult<Frame> result) {
+    window.release(id);
+    if (result.result() instanceof ParameterPartition answer) {
+      if (membership.hasWorker(id.worker(), id.incarnation())) {
+        window.settle(id);
+      }
+      observer.answered(id, answer.outcome(), answer.staleness());
+    } else if (result.result() instanceof Refusal refusal) {
+      tell(refusal);
+    } else {
+      observer.refused(id, "defect in the strategy: " + result.cause());
+    }
+  }
+
+  private Future<Frame> answered(ExchangeId id, Outcome outcome) {
+    observer.answered(id, outcome, 0);
+    return Future.succeededFuture(context.answers().parameters(id, outcome, 0));
+  }
+
+  private Future<Frame> refused(Refusal refusal) {
+    tell(refusal);
+    return Future.succeededFuture(refusal);
+  }
+
+  private void tell(Refusal refusal) {
+    if (refusal.reason() != Reason.UNAVAILABLE) {
+      observer.refused(refusal.id(), refusal.message());
+    }
+  }
+
+  private Future<Frame> hasty(ExchangeId id, long before) {
+    return refused(
+        new Refusal(
+            id,
+            Reason.PROTOCOL,
+            "partition %d: found step %d of worker %d while its step %d still waits; repeat that"
+                .formatted(id.partition(), id.step(), id.worker(), before)));
+  }
+
+  private Refusal fromTheFuture(GradientPartition update) {
+    return new Refusal(
+        update.id(),
+        Reason.PROTOCOL,
+        ("partition %d: found a gradient of worker %d at version %d, expected at most %d; was this"
+                + " shard lost without a checkpoint?")
+            .formatted(
+                update.id().partition(),
+                update.id().worker(),
+                update.version(),
+                context.store().version()));
+  }
+
+  private static Refusal notFinite(ExchangeId id) {
+    return new Refusal(
+        id,
+        Reason.NOT_FINITE,
+        "partition %d: the gradient of worker %d, step %d holds NaN or infinity; not applied"
+            .formatted(id.partition(), id.worker(), id.step()));
+  }
+}

@@ -1,0 +1,146 @@
+package io.vertigrad.internal.strategy;
+
+import io.vertigrad.codecs.ErrorFeedback;
+import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.internal.collective.AllReduce;
+import io.vertigrad.internal.collective.CompressedAllReduce;
+import io.vertigrad.internal.collective.ReplicaCheck;
+import io.vertigrad.internal.collective.RingBroadcast;
+import io.vertigrad.internal.collective.StateAllGather;
+import io.vertigrad.strategy.ExchangeTiming;
+import io.vertigrad.strategy.LocalGradient;
+import io.vertigrad.strategy.PeerContext;
+import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.PeerStrategy;
+import io.vertigrad.strategy.Replica;
+import java.nio.FloatBuffer;
+
+/**
+ * All-reduce: data parallelism as in DDP and Horovod: every replica takes the same step with the
+ * mean gradient {@code sum_i n_i g_i / sum_i n_i}, n the samples behind each.
+ *
+ * <p>Each {@link AllReduce} leaves the same bits everywhere, so that all replicas stay equal; their
+ * hashes are compared at intervals. Small vectors, and compressed ones, go from each to each.
+ * Statistics' differences are averaged the same way. A mean that holds NaN or infinity is left out
+ * by everyone. A new group goes on from whoever has come furthest, optimizer state included.
+ */
+final class AllReduceStrategy implements PeerStrategy {
+
+  private static final long OPENING_ROUNDS = 2;
+
+  private final AllReduceStrategyConfig config;
+  private final PeerContext context;
+  private final Replica replica;
+  private final Optimizer optimizer;
+  private final float[] sum;
+  private final ErrorFeedback feedback;
+  private PeerGroup group;
+  private AllReduce reduction;
+  private long round;
+  private ExchangeTiming timing = ExchangeTiming.NONE;
+
+  AllReduceStrategy(AllReduceStrategyConfig config, PeerContext context) {
+    this.config = config;
+    this.context = context;
+    this.replica = context.replica();
+    this.optimizer = context.optimizers().apply(scaled(config, context));
+    this.sum = new float[replica.length() + 1];
+    this.feedback =
+        context.compression().isOn()
+            ? new ErrorFeedback(context.compression(), replica.trainable())
+            : null;
+  }
+
+  @Override
+  public void open(PeerGroup now, boolean fresh) {
+    group = now;
+    reduction =
+        feedback == null
+            ? AllReduce.of(context, now, replica.length(), config.directBytes())
+            : new CompressedAllReduce(context, now, feedback, replica.trainable());
+    StateAllGather.Entry mine =
+        new StateAllGather.Entry(replica.updates(), replica.samples(), fresh);
+    StateAllGather call = StateAllGather.hold(context.peers(), now, 0, mine);
+    int source = call.furthest();
+    float[] state = Replica.state(optimizer);
+    RingBroadcast broadcast = new RingBroadcast(context.peers(), now, context.pieceElements());
+    float[] parameters = replica.parameters().clone();
+    broadcast.from(source, 1, 0, parameters);
+    broadcast.from(source, 1, 1, state);
+    replica.become(parameters);
+    optimizer.writeState(FloatBuffer.wrap(state));
+    replica.resume(call.entries().get(source).updates(), call.entries().get(source).samples());
+    round = OPENING_ROUNDS;
+  }
+
+  /** Nothing: the gradient is all that travels. */
+  @Override
+  public void begin() {}
+
+  @Override
+  public void complete(LocalGradient gradient) {
+    long readyNanos = context.nanoClock().getAsLong();
+    weigh(gradient);
+    reduction.sum(round, sum);
+    if (group.size() > 1) {
+      timing = timing.plus(readyNanos, readyNanos, context.peers().arrivedNanos());
+    }
+    step(gradient.values());
+    check();
+    round++;
+  }
+
+  @Override
+  public ExchangeTiming timing() {
+    return timing;
+  }
+
+  @Override
+  public double spectralGap() {
+    return 1;
+  }
+
+  /** A full batch weighs 1, so that narrow exchange types keep their range. */
+  private void weigh(LocalGradient gradient) {
+    float weight = (float) gradient.samples() / context.batch();
+    for (int i = 0; i < gradient.values().length; i++) {
+      sum[i] = weight * gradient.values()[i];
+    }
+    sum[replica.length()] = weight;
+  }
+
+  private void step(float[] mean) {
+    float weight = sum[replica.length()];
+    for (int i = 0; i < mean.length; i++) {
+      mean[i] = sum[i] / weight;
+    }
+    if (new LocalGradient(mean, 1).isFinite()) {
+      replica.step(optimizer, replica.parameters(), mean, (double) weight * context.batch());
+      delivered();
+    } else {
+      timing = timing.plusSkipped();
+      replica.advance(replica.parameters(), 0);
+    }
+  }
+
+  /** A mean that nobody applied leaves no trace in what is owed. */
+  private void delivered() {
+    if (feedback != null) {
+      feedback.delivered(0, replica.trainable());
+    }
+  }
+
+  private void check() {
+    if (config.checkEvery() > 0 && replica.updates() % config.checkEvery() == 0) {
+      new ReplicaCheck(context.peers(), group).compare(round, reduction.phases(), replica);
+    }
+  }
+
+  private static OptimizerConfig scaled(AllReduceStrategyConfig config, PeerContext context) {
+    OptimizerConfig optimizer = context.optimizer();
+    return config.scaleLearningRate()
+        ? optimizer.withLearningRate(optimizer.learningRate() * context.workers())
+        : optimizer;
+  }
+}

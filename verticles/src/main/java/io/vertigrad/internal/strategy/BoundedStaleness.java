@@ -1,0 +1,123 @@
+package io.vertigrad.internal.strategy;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.ServerStrategy;
+import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.StragglerReport;
+import io.vertigrad.strategy.Waiting;
+import io.vertx.core.Future;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/**
+ * Takes one step with every gradient as it comes, but a worker more than {@code staleness} steps
+ * ahead of the slowest waits for its answer (stale synchronous parallel: Ho et al., "More effective
+ * distributed ML via a stale synchronous parallel parameter server", NIPS 2013).
+ *
+ * <p>{@code p <- step(p, g)} at once; the answer leaves when {@code clock(worker) - min clock <=
+ * staleness}, where a clock counts a worker's applied updates. With 0 all move together.
+ *
+ * <p>Clocks are not part of a checkpoint: after a restart all start equal. Memory: one scratch
+ * array, and one waiting answer per worker.
+ */
+final class BoundedStaleness implements ServerStrategy {
+
+  private final BoundedStalenessConfig config;
+  private final ServerStrategyContext context;
+  private final SingleUpdate single;
+  private final WorkerClocks clocks;
+  private final Map<Integer, Waiting> waiting = new LinkedHashMap<>();
+
+  BoundedStaleness(BoundedStalenessConfig config, ServerStrategyContext context) {
+    this.config = config;
+    this.context = context;
+    this.single = new SingleUpdate(context);
+    this.clocks = new WorkerClocks(context.membership());
+  }
+
+  @Override
+  public Future<Frame> exchange(GradientPartition update) {
+    int staleness = single.staleness(update);
+    single.apply(update, 1f);
+    clocks.advance(update.id().worker());
+    Waiting worker = Waiting.of(update.id(), staleness, context.nanoClock().getAsLong());
+    waiting.put(update.id().worker(), worker);
+    release();
+    return worker.promise().future();
+  }
+
+  @Override
+  public boolean borrows() {
+    return true;
+  }
+
+  @Override
+  public boolean appliesAtOnce() {
+    return true;
+  }
+
+  @Override
+  public void membershipChanged(Membership now) {
+    clocks.membershipChanged(now);
+    take(worker -> worker.hasLeft(now)).forEach(worker -> worker.refuseAsLeft(now));
+    release();
+  }
+
+  @Override
+  public void tick(long nowNanos) {
+    List<Waiting> overdue = take(worker -> worker.exceeds(config.deadlineMillis(), nowNanos));
+    overdue.forEach(worker -> worker.refuse(Reason.DEADLINE, overdue(worker)));
+  }
+
+  @Override
+  public Optional<StragglerReport> heldUp() {
+    return waiting.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            StragglerReport.of(
+                context.partition().index(), clocks.slowest(), clocks.slowestRanks()));
+  }
+
+  @Override
+  public void close(String why) {
+    take(worker -> true).forEach(worker -> worker.refuse(Reason.UNAVAILABLE, why));
+  }
+
+  private void release() {
+    boolean finished = context.store().version() >= context.lastVersion();
+    long furthest = clocks.slowest() + config.staleness();
+    take(worker -> finished || clocks.of(worker.id().worker()) <= furthest)
+        .forEach(
+            worker ->
+                worker.answer(
+                    context
+                        .answers()
+                        .parameters(worker.id(), Outcome.APPLIED, worker.staleness())));
+  }
+
+  private List<Waiting> take(Predicate<Waiting> chosen) {
+    List<Waiting> taken = waiting.values().stream().filter(chosen).toList();
+    taken.forEach(worker -> waiting.remove(worker.id().worker()));
+    return taken;
+  }
+
+  private String overdue(Waiting worker) {
+    int rank = worker.id().worker();
+    return ("ssp: partition %d: worker %d is at step %d and waits since %d ms for %s; see what"
+            + " holds it up, or raise strategy.deadlineMillis or strategy.staleness (%d)")
+        .formatted(
+            context.partition().index(),
+            rank,
+            clocks.of(rank),
+            config.deadlineMillis(),
+            clocks.describeSlowest(),
+            config.staleness());
+  }
+}

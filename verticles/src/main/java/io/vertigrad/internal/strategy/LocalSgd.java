@@ -1,0 +1,86 @@
+package io.vertigrad.internal.strategy;
+
+import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.internal.collective.AllReduce;
+import io.vertigrad.internal.collective.InitialSync;
+import io.vertigrad.strategy.ExchangeTiming;
+import io.vertigrad.strategy.LocalGradient;
+import io.vertigrad.strategy.PeerContext;
+import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.PeerStrategy;
+import io.vertigrad.strategy.Replica;
+
+/**
+ * Local SGD: every worker steps alone, and after every H steps all take the mean of their
+ * parameters and statistics, {@code x_i <- sum_j x_j / N}; Stich 2019.
+ *
+ * <p>The mean is a {@link AllReduce}, so that all agree bit for bit after it. The optimizer's state
+ * stays local.
+ */
+final class LocalSgd implements PeerStrategy {
+
+  private final LocalSgdConfig config;
+  private final PeerContext context;
+  private final Replica replica;
+  private final Optimizer optimizer;
+  private PeerGroup group;
+  private AllReduce reduction;
+  private long round;
+  private ExchangeTiming timing = ExchangeTiming.NONE;
+
+  LocalSgd(LocalSgdConfig config, PeerContext context) {
+    this.config = config;
+    this.context = context;
+    this.replica = context.replica();
+    this.optimizer = context.optimizers().apply(context.optimizer());
+  }
+
+  @Override
+  public void open(PeerGroup now, boolean fresh) {
+    group = now;
+    reduction = AllReduce.of(context, now, replica.length(), AllReduce.DIRECT_BYTES);
+    new InitialSync(context, now).settle(fresh);
+    round = InitialSync.ROUNDS;
+  }
+
+  /** Nothing: workers are on their own until the next average. */
+  @Override
+  public void begin() {}
+
+  @Override
+  public void complete(LocalGradient gradient) {
+    double samples = (double) gradient.samples() * group.size();
+    if (gradient.isFinite()) {
+      replica.step(optimizer, replica.parameters(), gradient.values(), samples);
+    } else {
+      timing = timing.plusSkipped();
+      replica.advance(replica.parameters(), 0);
+    }
+    if (replica.updates() % config.every() == 0 && group.size() > 1) {
+      average();
+    }
+  }
+
+  @Override
+  public ExchangeTiming timing() {
+    return timing;
+  }
+
+  /** All agree after an average. */
+  @Override
+  public double spectralGap() {
+    return 1;
+  }
+
+  private void average() {
+    long begun = context.nanoClock().getAsLong();
+    float[] mean = replica.parameters().clone();
+    reduction.sum(round, mean);
+    for (int i = 0; i < mean.length; i++) {
+      mean[i] /= group.size();
+    }
+    replica.become(mean);
+    timing = timing.plus(begun, begun, context.peers().arrivedNanos());
+    round++;
+  }
+}

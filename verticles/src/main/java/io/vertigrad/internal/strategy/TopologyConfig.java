@@ -1,0 +1,109 @@
+package io.vertigrad.internal.strategy;
+
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.strategy.Graph;
+import io.vertigrad.strategy.MixingMatrix;
+import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.Topology;
+import io.vertx.core.json.JsonArray;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The topology a job file asks for, and what becomes of it when workers come and go.
+ *
+ * @param name one of {@link Topology#NAMES}; used as soon as the workers are others than a matrix
+ *     or a list of edges was written for
+ * @param mixing a matrix of the job file's own, by rank
+ * @param edges pairs of ranks that exchange, weighed by Metropolis-Hastings
+ */
+public record TopologyConfig(
+    String name, Optional<MixingMatrix> mixing, Optional<List<int[]>> edges) {
+
+  static TopologyConfig named(String name) {
+    return new TopologyConfig(name, Optional.empty(), Optional.empty());
+  }
+
+  /** Reads {@code topology}, {@code mixing} and {@code edges}. */
+  public static TopologyConfig read(Settings settings) {
+    String name = settings.choice("topology", "ring", Topology.NAMES.toArray(String[]::new));
+    return new TopologyConfig(name, mixing(settings), edges(settings));
+  }
+
+  /** The topology of these workers: ranks 0 to n-1 as the job file has it, others by name. */
+  public Topology over(PeerGroup group) {
+    int size = group.size();
+    boolean complete = group.ranks().get(size - 1) == size - 1;
+    if (complete && mixing.isPresent() && mixing.get().size() == size) {
+      return Topology.of(mixing.get());
+    }
+    if (complete && edges.isPresent() && size > largestRank(edges.get())) {
+      return ofEdges(edges.get(), size);
+    }
+    return Topology.named(name, size);
+  }
+
+  private static Optional<MixingMatrix> mixing(Settings settings) {
+    if (!settings.has("mixing")) {
+      return Optional.empty();
+    }
+    try {
+      double[][] rows = numbers(settings.toJson().getJsonArray("mixing"));
+      MixingMatrix matrix = MixingMatrix.of(rows);
+      Topology.of(matrix);
+      return Optional.of(matrix);
+    } catch (ClassCastException notRows) {
+      throw settings.refuse("mixing", "is not a list of rows, expected [[0.5, 0.5], [0.5, 0.5]]");
+    } catch (IllegalArgumentException wrong) {
+      throw settings.refuse("mixing", wrong.getMessage());
+    }
+  }
+
+  private static Optional<List<int[]>> edges(Settings settings) {
+    if (!settings.has("edges")) {
+      return Optional.empty();
+    }
+    if (settings.has("mixing")) {
+      throw settings.refuse("edges", "is given beside mixing, expected one of them");
+    }
+    try {
+      List<int[]> edges =
+          settings.toJson().getJsonArray("edges").stream()
+              .map(JsonArray.class::cast)
+              .map(TopologyConfig::edge)
+              .toList();
+      ofEdges(edges, largestRank(edges) + 1);
+      return Optional.of(edges);
+    } catch (ClassCastException notPairs) {
+      throw settings.refuse("edges", "is not a list of pairs, expected [[0, 1], [1, 2]]");
+    } catch (IllegalArgumentException wrong) {
+      throw settings.refuse("edges", wrong.getMessage());
+    }
+  }
+
+  private static Topology ofEdges(List<int[]> edges, int size) {
+    Graph graph = new Graph(size);
+    edges.forEach(edge -> graph.connect(edge[0], edge[1]));
+    return Topology.of(graph.metropolis());
+  }
+
+  private static int[] edge(JsonArray pair) {
+    int[] edge = pair.stream().mapToInt(rank -> ((Number) rank).intValue()).toArray();
+    if (edge.length != 2 || edge[0] < 0 || edge[1] < 0) {
+      throw new IllegalArgumentException(
+          "holds %s, expected pairs of ranks from 0".formatted(pair.encode()));
+    }
+    return edge;
+  }
+
+  private static int largestRank(List<int[]> edges) {
+    return edges.stream().mapToInt(edge -> Math.max(edge[0], edge[1])).max().orElse(0);
+  }
+
+  private static double[][] numbers(JsonArray rows) {
+    return rows.stream()
+        .map(JsonArray.class::cast)
+        .map(row -> row.stream().mapToDouble(v -> ((Number) v).doubleValue()).toArray())
+        .toArray(double[][]::new);
+  }
+}

@@ -1,0 +1,82 @@
+package io.vertigrad.internal.transport;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.internal.transport.Transport.Listening;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.Message;
+import io.vertx.core.eventbus.MessageConsumer;
+import java.util.Optional;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * An address on the event bus: takes frames, and tells who asks where a stream to it can be opened.
+ */
+final class BusListener implements Listening {
+
+  /** Header of a message that has no frame but asks for the stream's {@link StreamAddress}. */
+  static final String WHERE = "vertigrad-stream";
+
+  private static final Logger LOG = LoggerFactory.getLogger(BusListener.class);
+  private static final int DEFECT = 500;
+
+  private final Function<Frame, Future<Frame>> answers;
+  private final Optional<StreamServer> streams;
+  private final MessageConsumer<Object> consumer;
+
+  private BusListener(
+      Vertx vertx,
+      String address,
+      Function<Frame, Future<Frame>> answers,
+      Optional<StreamServer> streams) {
+    this.answers = answers;
+    this.streams = streams;
+    consumer = vertx.eventBus().consumer(address, this::hear);
+  }
+
+  static Future<Listening> open(
+      Vertx vertx, String address, Function<Frame, Future<Frame>> answers, boolean lends) {
+    Function<Frame, Future<Frame>> guarded = frame -> answer(address, answers, frame);
+    return Streams.of(vertx)
+        .map(streams -> StreamServer.open(streams, address, guarded, lends).map(Optional::of))
+        .orElseGet(() -> Future.succeededFuture(Optional.empty()))
+        .map(streams -> new BusListener(vertx, address, guarded, streams))
+        .compose(listener -> listener.consumer.completion().map(listener));
+  }
+
+  @Override
+  public Future<Void> close() {
+    streams.ifPresent(StreamServer::close);
+    return consumer.unregister();
+  }
+
+  private void hear(Message<Object> message) {
+    if (message.headers().contains(WHERE)) {
+      message.reply(streams.map(open -> open.endpoint().toJson()).orElse(null));
+      return;
+    }
+    answers
+        .apply((Frame) message.body())
+        .onComplete(
+            (answer, defect) -> {
+              if (defect == null) {
+                message.reply(answer);
+              } else {
+                message.fail(DEFECT, defect.getMessage());
+              }
+            });
+  }
+
+  private static Future<Frame> answer(
+      String address, Function<Frame, Future<Frame>> answers, Frame frame) {
+    return answers
+        .apply(frame)
+        .recover(
+            defect -> {
+              LOG.error("{}: defect, the frame was not dealt with", address, defect);
+              return Future.failedFuture("defect at " + address + ": " + defect);
+            });
+  }
+}

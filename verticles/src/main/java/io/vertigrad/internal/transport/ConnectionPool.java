@@ -1,0 +1,99 @@
+package io.vertigrad.internal.transport;
+
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.NetClient;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How addresses in other processes are reached: asked for over the event bus, connected to once,
+ * forgotten when the connection closes. Any thread.
+ */
+final class ConnectionPool {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ConnectionPool.class);
+  private static final long ASK_MILLIS = 2_000;
+
+  private final Vertx vertx;
+  private final NetClient client;
+  private final BusTransport bus;
+  private final Map<String, Future<Transport>> ways = new ConcurrentHashMap<>();
+  private final Set<Stream> streams = ConcurrentHashMap.newKeySet();
+
+  ConnectionPool(Vertx vertx, NetClient client) {
+    this.vertx = vertx;
+    this.client = client;
+    this.bus = new BusTransport(vertx.eventBus());
+  }
+
+  /**
+   * The way to an address: a stream, or the bus where the process over there takes none.
+   *
+   * @return fails as a request over the bus when nobody listens there
+   */
+  Future<Transport> to(String address) {
+    Future<Transport> known = ways.get(address);
+    if (known != null) {
+      return known;
+    }
+    Promise<Transport> way = Promise.promise();
+    known = ways.putIfAbsent(address, way.future());
+    if (known != null) {
+      return known;
+    }
+    find(address).onFailure(nobody -> ways.remove(address, way.future())).onComplete(way);
+    return way.future();
+  }
+
+  /** Looks after every stream; some times a second. */
+  void sweep(long now) {
+    streams.forEach(stream -> stream.sweep(now));
+  }
+
+  private Future<Transport> find(String address) {
+    DeliveryOptions asking =
+        new DeliveryOptions().addHeader(BusListener.WHERE, "").setSendTimeout(ASK_MILLIS);
+    return vertx
+        .eventBus()
+        .<JsonObject>request(address, null, asking)
+        .compose(answer -> connect(address, answer.body()));
+  }
+
+  private Future<Transport> connect(String address, JsonObject where) {
+    if (where == null) {
+      return Future.succeededFuture(bus);
+    }
+    StreamAddress endpoint = StreamAddress.fromJson(where);
+    return client
+        .connect(endpoint.port(), endpoint.host())
+        .<Transport>map(socket -> opened(new Stream(address, socket, this::closed)))
+        .recover(refused -> overTheBus(address, endpoint, refused));
+  }
+
+  private Transport opened(Stream stream) {
+    streams.add(stream);
+    return stream;
+  }
+
+  private void closed(Stream stream) {
+    streams.remove(stream);
+    ways.remove(stream.address());
+  }
+
+  private Future<Transport> overTheBus(String address, StreamAddress endpoint, Throwable refused) {
+    LOG.warn(
+        "no stream to {} at {} ({}): its frames go over the event bus, which is slower; let nodes"
+            + " reach each other at any port, or set exchange.transport to bus",
+        address,
+        endpoint,
+        refused.getMessage());
+    return Future.succeededFuture(bus);
+  }
+}

@@ -1,0 +1,23 @@
+package io.vertigrad.internal.transport;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.verticles.StrategyVerticle;
+import io.vertx.core.Future;
+
+/** What a {@link StrategyVerticle} hosts: frames in, frames out, all from one thread. */
+public interface FrameEndpoint {
+
+  /**
+   * Takes a frame.
+   *
+   * @return completes with the answer, at the latest by the seat's own deadline; fails only on a
+   *     defect
+   */
+  Future<Frame> handle(Frame frame);
+
+  /** Called about ten times a second with a monotonic clock. */
+  void tick(long nowNanos);
+
+  /** Ends every wait; later frames are answered with {@code UNAVAILABLE}. */
+  void close(String why);
+}

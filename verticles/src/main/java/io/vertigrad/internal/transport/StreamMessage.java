@@ -1,0 +1,116 @@
+package io.vertigrad.internal.transport;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameBytes;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.FrameLimits;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.buffer.BufferInternal;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * One message of a stream: 16 bytes that say what it is and how long, then its body.
+ *
+ * <p>Little-endian: body length (u32), kind (u8), three zero bytes, number (i64). An answer has the
+ * number of its request; of {@link Kind#OPEN} it is the format.
+ *
+ * @param body a frame, or UTF-8 text; empty for the others and for an answer without frame
+ * @param lent the body is written again once whoever is given this has returned
+ */
+record StreamMessage(Kind kind, long number, ByteBuffer body, boolean lent) {
+
+  static final int HEADER_BYTES = 16;
+
+  /** Number of the first message of a stream: "VGSTRM01" as its bytes spell it. */
+  static final long FORMAT = 0x31304d52_54534756L;
+
+  private static final int MAX_TEXT_BYTES = 4_096;
+  private static final Kind[] KINDS = Kind.values();
+
+  /** What a message is, by its code on the wire. */
+  enum Kind {
+    /** The address that all requests of this stream are for. */
+    OPEN(MAX_TEXT_BYTES),
+    REQUEST(FrameLimits.MAX_FRAME_BYTES),
+    ANSWER(FrameLimits.MAX_FRAME_BYTES),
+    /** Why there is no answer. */
+    FAILURE(MAX_TEXT_BYTES),
+    /** Asks for a {@link #PONG}: is anybody there? */
+    PING(0),
+    PONG(0);
+
+    private final int maxBytes;
+
+    Kind(int maxBytes) {
+      this.maxBytes = maxBytes;
+    }
+
+    /** Longest body. */
+    int maxBytes() {
+      return maxBytes;
+    }
+  }
+
+  /**
+   * The bytes of a message with a frame, or with none where {@code frame} is null; a tensor outside
+   * the heap is not copied.
+   */
+  static ByteBuf of(Kind kind, long number, Frame frame, ByteBufAllocator memory) {
+    if (frame == null) {
+      return header(kind, number, 0, 0, memory);
+    }
+    FrameBytes bytes = FrameCodecs.encode(frame);
+    ByteBuffer payload = bytes.payload();
+    boolean asItLies = payload.isDirect();
+    int length = bytes.length();
+    int copied = asItLies ? bytes.header().remaining() : length;
+    ByteBuf head = header(kind, number, length, copied, memory).writeBytes(bytes.header());
+    return asItLies
+        ? memory.compositeBuffer(2).addComponents(true, head, Unpooled.wrappedBuffer(payload))
+        : head.writeBytes(payload);
+  }
+
+  /** The bytes of a message with a text, which is cut where it is too long. */
+  static ByteBuf of(Kind kind, long number, String text, ByteBufAllocator memory) {
+    byte[] body = text.getBytes(StandardCharsets.UTF_8);
+    int length = Math.min(body.length, kind.maxBytes());
+    return header(kind, number, length, length, memory).writeBytes(body, 0, length);
+  }
+
+  /** The bytes of a message without body. */
+  static ByteBuf of(Kind kind, ByteBufAllocator memory) {
+    return header(kind, 0, 0, 0, memory);
+  }
+
+  private static ByteBuf header(
+      Kind kind, long number, int length, int room, ByteBufAllocator memory) {
+    return memory
+        .directBuffer(HEADER_BYTES + room)
+        .writeIntLE(length)
+        .writeIntLE(kind.ordinal())
+        .writeLongLE(number);
+  }
+
+  /** The kind of this code, or null. */
+  static Kind kind(int code) {
+    return code >= 0 && code < KINDS.length ? KINDS[code] : null;
+  }
+
+  /** The body as text. */
+  String text() {
+    return StandardCharsets.UTF_8.decode(body.duplicate()).toString();
+  }
+
+  /** The body as a frame, which may stay a view of it; null where there is none. */
+  Frame frame() {
+    if (!body.hasRemaining()) {
+      return null;
+    }
+    Buffer wire = BufferInternal.buffer(Unpooled.wrappedBuffer(body));
+    return lent ? FrameCodecs.decodeLent(wire) : FrameCodecs.decode(wire);
+  }
+}

@@ -1,0 +1,36 @@
+package io.vertigrad.internal.transport;
+
+import io.vertigrad.codecs.Frame;
+import io.vertx.core.Completable;
+import io.vertx.core.Vertx;
+
+/**
+ * Frames over TCP streams, one per address and process; the event bus only tells where an address
+ * is, and carries what stays within this process.
+ *
+ * <p>Why not the bus for all: between processes it copies a message four times and moves about a
+ * quarter of what a TCP connection does ({@code benchmarks/README.md}).
+ */
+final class StreamTransport implements Transport {
+
+  private final BusTransport bus;
+  private final Streams streams;
+
+  StreamTransport(Vertx vertx, Streams streams) {
+    this.bus = new BusTransport(vertx.eventBus());
+    this.streams = streams;
+  }
+
+  @Override
+  public void request(String address, Frame frame, long limitMillis, Completable<Frame> answered) {
+    if (streams.isHere(address)) {
+      bus.request(address, frame, limitMillis, answered);
+      return;
+    }
+    streams
+        .ways()
+        .to(address)
+        .onSuccess(way -> way.request(address, frame, limitMillis, answered))
+        .onFailure(answered::fail);
+  }
+}

@@ -1,0 +1,87 @@
+package io.vertigrad.internal.transport;
+
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.EventBusOptions;
+import io.vertx.core.net.NetClientOptions;
+import io.vertx.core.net.NetServerOptions;
+import io.vertx.core.shareddata.Shareable;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * What a process needs for streams: how its ports are opened, who listens here, and the ways out.
+ *
+ * <p>Every listener's port has the host and the TLS settings of the event bus, so it is as open or
+ * as closed as that; the system chooses its number. Any thread.
+ */
+public final class Streams implements Shareable {
+
+  private static final String KEY = "vertigrad.streams";
+  private static final long SWEEP_MILLIS = 500;
+  private static final int CONNECT_MILLIS = 5_000;
+
+  private final Vertx vertx;
+  private final EventBusOptions bus;
+  private final ConnectionPool ways;
+  private final Set<String> listeners = ConcurrentHashMap.newKeySet();
+
+  private Streams(Vertx vertx, EventBusOptions bus) {
+    NetClientOptions connecting =
+        new NetClientOptions(bus.toJson())
+            .setConnectTimeout(CONNECT_MILLIS)
+            .setHostnameVerificationAlgorithm("");
+    this.vertx = vertx;
+    this.bus = bus;
+    this.ways = new ConnectionPool(vertx, vertx.createNetClient(connecting));
+  }
+
+  /**
+   * Has frames of this Vert.x travel over streams; to be called before its verticles are deployed,
+   * without it frames travel as messages of the bus.
+   *
+   * @param bus the options of this Vert.x's event bus
+   */
+  public static void open(Vertx vertx, EventBusOptions bus) {
+    Streams streams = new Streams(vertx, bus);
+    vertx.sharedData().<String, Streams>getLocalMap(KEY).put(KEY, streams);
+    vertx.setPeriodic(SWEEP_MILLIS, tick -> streams.ways.sweep(System.nanoTime()));
+  }
+
+  /** What was opened on this Vert.x. */
+  static Optional<Streams> of(Vertx vertx) {
+    return Optional.ofNullable(vertx.sharedData().<String, Streams>getLocalMap(KEY).get(KEY));
+  }
+
+  Vertx vertx() {
+    return vertx;
+  }
+
+  /** Where other processes reach this one. */
+  String host() {
+    return bus.getClusterPublicHost() == null ? bus.getHost() : bus.getClusterPublicHost();
+  }
+
+  /** A listener's port: any. */
+  NetServerOptions listening() {
+    return new NetServerOptions(bus.toJson()).setPort(0);
+  }
+
+  /** The ways from here to addresses of other processes. */
+  ConnectionPool ways() {
+    return ways;
+  }
+
+  /** True when somebody in this process takes streams to this address. */
+  boolean isHere(String address) {
+    return listeners.contains(address);
+  }
+
+  void listens(String address, boolean now) {
+    if (now) {
+      listeners.add(address);
+    } else {
+      listeners.remove(address);
+    }
+  }
+}

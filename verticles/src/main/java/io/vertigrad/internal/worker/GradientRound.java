@@ -1,0 +1,150 @@
+package io.vertigrad.internal.worker;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.internal.exchange.ModelPartitions;
+import io.vertigrad.internal.exchange.PartitionRound;
+import io.vertigrad.internal.exchange.PartitionVersions;
+import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.exchange.TrafficCounters;
+import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.job.Partition;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.BooleanSupplier;
+
+/** One step's gradient out, the next parameters into the model; counts what became of it. */
+final class GradientRound implements PartitionRound {
+
+  private final Replica replica;
+  private final List<Partition> order;
+  private final int epoch;
+  private final long step;
+  private final int samples;
+  private final SpanRecorder track;
+  private final BooleanSupplier stop;
+  private final Map<Partition, Long> offeredAt = new HashMap<>();
+  private final TrafficCounters traffic = new TrafficCounters();
+  private int staleness = -1;
+  private long sentNanos;
+  private Refusal refusal;
+
+  /**
+   * A round that has not begun.
+   *
+   * @param order the partitions to offer
+   * @param epoch membership epoch of the requests
+   * @param samples behind the gradient
+   */
+  GradientRound(
+      Replica replica,
+      List<Partition> order,
+      int epoch,
+      long step,
+      int samples,
+      SpanRecorder track,
+      BooleanSupplier stop) {
+    this.replica = replica;
+    this.order = order;
+    this.epoch = epoch;
+    this.step = step;
+    this.samples = samples;
+    this.track = track;
+    this.stop = stop;
+  }
+
+  /** What a round needs of its worker: a model's gradient and parameters, and who it is. */
+  record Replica(
+      SenderIdentity identity,
+      long layout,
+      OutgoingGradient gradient,
+      ModelPartitions parameters,
+      PartitionVersions versions) {}
+
+  @Override
+  public List<Partition> order() {
+    return order;
+  }
+
+  @Override
+  public Frame request(Partition partition) {
+    Tensor gradient = replica.gradient().partition(partition);
+    traffic.sent(partition.shard(), gradient);
+    return new GradientPartition(
+        replica.identity().exchange(epoch, step, partition.index()),
+        replica.layout(),
+        offeredAt.computeIfAbsent(partition, replica.versions()::of),
+        samples,
+        partition.first(),
+        gradient);
+  }
+
+  @Override
+  public void allSent() {
+    if (sentNanos == 0) {
+      sentNanos = track.now();
+    }
+  }
+
+  @Override
+  public void answered(Partition partition, ParameterPartition answer) {
+    traffic.received(partition.shard(), answer.parameters());
+    replica.parameters().write(partition, answer.parameters());
+    replica.versions().set(partition, answer.version());
+    if (answer.outcome() == Outcome.APPLIED || answer.outcome() == Outcome.DUPLICATE) {
+      replica.gradient().delivered(partition);
+    }
+    if (answer.outcome() == Outcome.APPLIED) {
+      staleness = Math.max(staleness, answer.staleness());
+    }
+  }
+
+  @Override
+  public void takeBack(Frame request) {
+    replica.gradient().takeBack(((GradientPartition) request).gradient());
+  }
+
+  @Override
+  public void dropped(Partition partition, Refusal why) {
+    refusal = why;
+  }
+
+  @Override
+  public boolean abandoned() {
+    return stop.getAsBoolean();
+  }
+
+  /** Notes the time in which partitions were sent, and answers were only waited for. */
+  void note(long begunNanos, long endedNanos) {
+    long sent = sentNanos == 0 ? endedNanos : sentNanos;
+    track.span("send", begunNanos, sent, step);
+    track.span("wait", sent, endedNanos, step);
+  }
+
+  /** Training samples behind the gradient. */
+  int samples() {
+    return samples;
+  }
+
+  /** Gradients to each shard, retries not counted, and parameters from it. */
+  TrafficCounters traffic() {
+    return traffic;
+  }
+
+  /** The largest staleness at which a partition was applied; empty when none was. */
+  OptionalInt staleness() {
+    return staleness < 0 ? OptionalInt.empty() : OptionalInt.of(staleness);
+  }
+
+  /** Why a partition was refused as not finite, if one was. */
+  Optional<Refusal> refusal() {
+    return Optional.ofNullable(refusal);
+  }
+}

@@ -1,0 +1,181 @@
+package io.vertigrad.internal.worker;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.ErrorFeedback;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
+import io.vertigrad.compute.Block;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.optimizer.GradientClip;
+import io.vertigrad.internal.exchange.ModelPartitions;
+import io.vertigrad.job.Partition;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A model's last gradient as tensors, clipped to a norm where the job asks for it.
+ *
+ * <p>Where gradients are compressed, what that leaves out is fed back into the next: {@link
+ * ErrorFeedback}. {@link GradientClip} over all trainable elements together; statistics are never
+ * clipped or compressed, nor is a gradient whose norm is not finite clipped. Belongs to the model's
+ * thread.
+ */
+final class OutgoingGradient {
+
+  private static final int MAGNITUDE_BITS = 0x7fffffff;
+
+  /** As many as fit into the first-level cache. */
+  private static final int LOOK_ELEMENTS = 8_192;
+
+  private final Model model;
+  private final ModelPartitions partitions;
+  private final List<Partition> plan;
+  private final DataType type;
+  private final double clipNorm;
+  private final float[] trainable;
+  private final float[] scratch;
+  private final ByteBuffer words;
+  private final TensorMemory memory = new TensorMemory();
+  private final Optional<ErrorFeedback> feedback;
+  private final Map<Partition, Tensor> compressed = new HashMap<>();
+  private boolean broken;
+  private boolean clipped;
+
+  /**
+   * The gradients of a model.
+   *
+   * @param partitions copies its partitions where nothing is clipped
+   */
+  OutgoingGradient(Model model, ModelPartitions partitions, TrainingPlan plan) {
+    this.model = model;
+    this.partitions = partitions;
+    this.plan = plan.partitions().partitions();
+    this.type = plan.type();
+    this.clipNorm = plan.clipNorm();
+    this.feedback =
+        plan.compression().isOn()
+            ? Optional.of(new ErrorFeedback(plan.compression(), model.layout().trainable()))
+            : Optional.empty();
+    this.trainable = new float[clipNorm > 0 ? model.layout().trainable() : 0];
+    this.scratch = new float[this.plan.stream().mapToInt(Partition::length).max().orElse(0)];
+    this.words = ByteBuffer.allocate(LOOK_ELEMENTS * Float.BYTES);
+  }
+
+  /**
+   * Looks at a new gradient; call before its first partition is taken.
+   *
+   * @return the first partition of which some element would travel as NaN or infinity
+   */
+  Optional<Partition> computed() {
+    if (clipNorm > 0) {
+      clip();
+    }
+    compressed.clear();
+    Optional<Partition> first =
+        plan.stream().filter(partition -> !travelsFinite(partition)).findFirst();
+    broken = first.isPresent();
+    return first;
+  }
+
+  /**
+   * A copy of one partition, with the same elements however often it is asked for; it may be
+   * {@linkplain #takeBack lent}.
+   */
+  Tensor partition(Partition partition) {
+    return isCompressed(partition) && !broken
+        ? compressed.computeIfAbsent(partition, this::compress)
+        : dense(partition);
+  }
+
+  /** Nobody reads this copy of a partition any more. */
+  void takeBack(Tensor copy) {
+    memory.giveBack(copy);
+  }
+
+  /** A partition was applied: what compression left out of it is owed from now on. */
+  void delivered(Partition partition) {
+    if (compressed.containsKey(partition)) {
+      feedback.orElseThrow().delivered(partition.first(), partition.length());
+    }
+  }
+
+  private Tensor compress(Partition partition) {
+    return feedback.orElseThrow().compress(partition.first(), values(partition));
+  }
+
+  private Tensor dense(Partition partition) {
+    return isClipped(partition)
+        ? memory.copyOf(type, FloatBuffer.wrap(trainable, partition.first(), partition.length()))
+        : partitions.gradient(partition, memory);
+  }
+
+  private boolean isCompressed(Partition partition) {
+    return feedback.isPresent() && partition.kind() == Block.Kind.TRAINABLE;
+  }
+
+  private void clip() {
+    model.readGradient(0, FloatBuffer.wrap(trainable));
+    float factor = GradientClip.factor(GradientClip.norm(FloatBuffer.wrap(trainable)), clipNorm);
+    clipped = factor < 1;
+    if (clipped) {
+      scale(trainable, factor);
+    }
+  }
+
+  private boolean isClipped(Partition partition) {
+    return clipped && partition.kind() == Block.Kind.TRAINABLE;
+  }
+
+  /** Rounding to the exchange type keeps the order, so the largest magnitude decides for all. */
+  private boolean travelsFinite(Partition partition) {
+    DataType travelsAs = isCompressed(partition) ? DataType.FLOAT32 : type;
+    if (travelsAs == DataType.FLOAT32 && !isClipped(partition)) {
+      return isFinite(partition);
+    }
+    float largest = largestMagnitude(values(partition));
+    return Tensor.copyOf(travelsAs, FloatBuffer.wrap(new float[] {largest})).isFinite();
+  }
+
+  /** Over the bits as they would travel, which is several times as fast as over floats. */
+  private boolean isFinite(Partition partition) {
+    int end = partition.first() + partition.length();
+    for (int first = partition.first(); first < end; first += LOOK_ELEMENTS) {
+      ByteBuffer bits = words.clear().limit(Math.min(LOOK_ELEMENTS, end - first) * Float.BYTES);
+      model.readGradient(first, bits.order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer());
+      if (!Tensor.wrap(DataType.FLOAT32, bits).isFinite()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The partition's elements, valid until the next call. */
+  private FloatBuffer values(Partition partition) {
+    if (isClipped(partition)) {
+      return FloatBuffer.wrap(trainable, partition.first(), partition.length());
+    }
+    model.readGradient(partition.first(), FloatBuffer.wrap(scratch, 0, partition.length()));
+    return FloatBuffer.wrap(scratch, 0, partition.length());
+  }
+
+  /** Without their sign, floats order like their bits, infinity and then NaN above all others. */
+  private static float largestMagnitude(FloatBuffer values) {
+    float[] array = values.array();
+    int largest = 0;
+    for (int i = values.position(); i < values.limit(); i++) {
+      largest = Math.max(largest, Float.floatToRawIntBits(array[i]) & MAGNITUDE_BITS);
+    }
+    return Float.intBitsToFloat(largest);
+  }
+
+  private static void scale(float[] values, float factor) {
+    for (int i = 0; i < values.length; i++) {
+      values[i] *= factor;
+    }
+  }
+}

@@ -1,0 +1,214 @@
+package io.vertigrad.internal.worker;
+
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.events.EventPublisher;
+import io.vertigrad.events.TrainingEvent.EpochTrained;
+import io.vertigrad.internal.exchange.FutureAwait;
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.CoordinatorClient;
+import io.vertigrad.internal.membership.MemberHandler;
+import io.vertigrad.internal.membership.Pause;
+import io.vertigrad.internal.timeline.MemberTimeline;
+import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StrategyProviders;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A worker's place in its job: passes on, between the verticle's context and the loop's thread, who
+ * takes part and when to stop.
+ */
+public final class WorkerMember implements MemberHandler, JoinRequester {
+
+  private static final Logger LOG = LoggerFactory.getLogger(WorkerMember.class);
+
+  private final CoordinatorClient coordinator;
+  private final JobConfig job;
+  private final Promise<Admission> admitted = Promise.promise();
+  private final StepGate gate;
+  private final MemberTimeline timeline;
+  private final EventPublisher events;
+  private volatile Duties duties;
+  private volatile Admission current;
+  private volatile Admission lost;
+  private volatile boolean stopping;
+
+  private record Duties(ParameterLayout layout, Consumer<Membership> membership, WorkerTask work) {}
+
+  /** Made on the verticle's context. */
+  public WorkerMember(Vertx vertx, JobConfig job) {
+    this.job = job;
+    events = new EventPublisher(vertx, job.addresses());
+    gate = new StepGate(firstTest(job));
+    coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
+    timeline = MemberTimeline.of(vertx, job);
+  }
+
+  /** Where workers are at different versions, it is the servers that wait for tests. */
+  private static long firstTest(JobConfig job) {
+    EvaluationPlan plan =
+        EvaluationPlan.of(
+            job, StrategyProviders.configure(job.strategy(), WorkerMember.class.getClassLoader()));
+    return plan.perGradient() ? EvaluationPlan.NONE : plan.firstHold();
+  }
+
+  /** Whom to tell; before the loop runs. */
+  public void serve(ParameterLayout layout, Consumer<Membership> membership, WorkerTask work) {
+    duties = new Duties(layout, membership, work);
+    if (stopping) {
+      work.stop();
+    }
+  }
+
+  /** Completes with the first admission, or fails with whatever kept this worker from it. */
+  public Future<Admission> admitted() {
+    return admitted.future();
+  }
+
+  /** The loop cannot run or has broken down; true when it had not been admitted yet. */
+  public boolean failed(Throwable why) {
+    return admitted.tryFail(why);
+  }
+
+  @Override
+  public StepGate gate() {
+    return gate;
+  }
+
+  @Override
+  public void epochTrained(EpochTrained epoch) {
+    events.publish(epoch);
+  }
+
+  @Override
+  public SpanRecorder track() {
+    return timeline.track();
+  }
+
+  /** By which this worker limits how long it waits for others. */
+  public LongSupplier clock() {
+    return coordinator.clock();
+  }
+
+  @Override
+  public Optional<Membership.Member> join() {
+    Duties mine = duties;
+    gate.reset();
+    while (!stopping) {
+      Optional<Admission> admission = FutureAwait.await(admission(mine.layout()), () -> stopping);
+      Optional<Membership> running = admission.flatMap(this::awaitStart);
+      if (running.isPresent()) {
+        return running.get().worker(admission.get().rank());
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Asks the coordinator; an incarnation that was refused is given up before the next. */
+  private Future<Admission> admission(ParameterLayout layout) {
+    Future<?> before =
+        current == null ? Future.succeededFuture() : coordinator.leave("joins again");
+    return before
+        .transform(left -> coordinator.join(layout))
+        .onSuccess(
+            admission -> {
+              current = admission;
+              timeline.belongsTo(job.nameOf(admission.role().lower(), admission.rank()));
+              LOG.info("{} admitted", name(admission));
+              admitted.tryComplete(admission);
+            });
+  }
+
+  /** Empty when this admission was taken back before the job ran, or the worker is to stop. */
+  private Optional<Membership> awaitStart(Admission admission) {
+    return FutureAwait.await(coordinator.started(), () -> stopping || admission.equals(lost));
+  }
+
+  /** Tells the loop to end, whatever it waits for. */
+  public void stop() {
+    stopping = true;
+    Duties mine = duties;
+    if (mine != null) {
+      mine.work().stop();
+    }
+  }
+
+  public void report(LoopProgress progress, long samplesOfAll, long tested, String event) {
+    JsonObject status =
+        new JsonObject()
+            .put("version", progress.version())
+            .put("samples", samplesOfAll)
+            .put("step", progress.step())
+            .put("event", event);
+    if (tested > 0) {
+      status.put("tested", tested);
+    }
+    coordinator.report(gate.resting() ? status.put("ended", true) : status);
+  }
+
+  public Future<Void> leave(String reason) {
+    timeline.close();
+    return coordinator.leave(reason);
+  }
+
+  @Override
+  public void membershipChanged(Membership now) {
+    duties.membership().accept(now);
+  }
+
+  @Override
+  public long paused(Pause pause) {
+    return gate.obey(pause);
+  }
+
+  @Override
+  public Future<JsonObject> command(JsonObject command) {
+    Duties mine = duties;
+    if (mine == null) {
+      return MemberHandler.super.command(command);
+    }
+    return switch (command.getString("command", "")) {
+      case "status" ->
+          Future.succeededFuture(gate.toJson().put("version", mine.work().progress().version()));
+      case "save" ->
+          mine.work().checkpoint().map(file -> new JsonObject().put("file", file.toString()));
+      default -> MemberHandler.super.command(command);
+    };
+  }
+
+  @Override
+  public void evicted(String why) {
+    Admission gone = current;
+    LOG.warn("{} evicted, joins again: {}", name(gone), why);
+    lost = gone;
+    duties.work().evicted(gone.rank(), gone.incarnation());
+  }
+
+  @Override
+  public void stopped(String why) {
+    LOG.info("{} told to stop: {}", name(), why);
+    stop();
+  }
+
+  /** For people: {@code worker 1}, {@code stage 0}; only {@code worker} before it was admitted. */
+  public String name() {
+    Admission mine = current;
+    return mine == null ? "worker" : job.nameOf(mine.role().lower(), mine.rank());
+  }
+
+  /** For people: {@code worker 1}, {@code stage 0 (incarnation 2)}. */
+  private String name(Admission admission) {
+    return admission.describe(job.nameOf(admission.role().lower(), admission.rank()));
+  }
+}

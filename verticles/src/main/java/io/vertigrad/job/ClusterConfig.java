@@ -1,0 +1,48 @@
+package io.vertigrad.job;
+
+import io.vertigrad.compute.settings.Settings;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Where members listen and whom they trust.
+ *
+ * @param host address the event bus and Hazelcast bind to; loopback unless set
+ * @param port Hazelcast's first port; the next free one is taken
+ * @param members addresses to join at, {@code HOST} or {@code HOST:PORT}
+ * @param insecure allow a non-loopback host without mutual TLS
+ * @param certificate PEM file of this node's certificate chain, for mutual TLS on the event bus
+ * @param key PEM file of its private key
+ * @param authority PEM file of the authority that signed every member's certificate
+ * @param restarts how often a member that {@code train --processes} started is started again
+ */
+public record ClusterConfig(
+    String host,
+    int port,
+    List<String> members,
+    boolean insecure,
+    Optional<String> certificate,
+    Optional<String> key,
+    Optional<String> authority,
+    int restarts) {
+
+  static ClusterConfig read(Settings section) {
+    ClusterConfig config =
+        new ClusterConfig(
+            section.string("host", "127.0.0.1"),
+            section.integer("port", 15_701, 1, 65_535),
+            section.textList("members", List.of()),
+            section.flag("insecure", false),
+            Optional.ofNullable(section.string("certificate", null)),
+            Optional.ofNullable(section.string("key", null)),
+            Optional.ofNullable(section.string("authority", null)),
+            section.integer("restarts", 3, 0, 1_000_000));
+    section.refuseUnknown();
+    return config;
+  }
+
+  /** True when the event bus can authenticate its peers. */
+  public boolean mutualTls() {
+    return certificate.isPresent() && key.isPresent() && authority.isPresent();
+  }
+}

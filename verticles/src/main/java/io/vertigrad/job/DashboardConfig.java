@@ -1,0 +1,23 @@
+package io.vertigrad.job;
+
+import io.vertigrad.compute.settings.Settings;
+
+/**
+ * The page that shows a run.
+ *
+ * @param enabled false for none
+ * @param host address it listens on; loopback unless set
+ * @param port its port; a free one when it is taken, or 0
+ */
+public record DashboardConfig(boolean enabled, String host, int port) {
+
+  static DashboardConfig read(Settings section) {
+    DashboardConfig config =
+        new DashboardConfig(
+            section.flag("enabled", true),
+            section.string("host", "127.0.0.1"),
+            section.integer("port", 8_350, 0, 65_535));
+    section.refuseUnknown();
+    return config;
+  }
+}

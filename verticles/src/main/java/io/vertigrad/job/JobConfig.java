@@ -1,0 +1,303 @@
+package io.vertigrad.job;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.job.TrainingLength.Unit;
+import io.vertx.core.json.JsonObject;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+
+/**
+ * A whole job file, checked: what to train, on what, how updates combine, and where roles run.
+ *
+ * @param origin the file it came from, for errors
+ * @param addresses the job's name and its event-bus addresses
+ * @param seed seed of initial parameters, sample order and generated data
+ * @param length how long it trains, as it was asked for; {@link #steps()} is what that comes to
+ * @param trainingSamples size of the training set, where it was {@linkplain #counted counted}
+ * @param engine name of the compute engine
+ * @param model which network
+ * @param data which samples
+ * @param optimizer how the servers step
+ * @param strategy how updates combine
+ * @param workers how many, and what each does
+ * @param pipeline the stages of a model spread over members; empty where each has all of it
+ * @param servers how many, and what each keeps
+ * @param evaluator how often the newest parameters are tested
+ * @param stop what ends it before its last step
+ * @param exchange how partitions travel
+ * @param cluster where members listen and whom they trust
+ * @param dashboard the page that shows the run
+ * @param timeline true when members tell what they did when
+ * @param settings the whole file, as it was read
+ */
+public record JobConfig(
+    String origin,
+    Addresses addresses,
+    long seed,
+    TrainingLength length,
+    OptionalLong trainingSamples,
+    String engine,
+    NamedConfig model,
+    DataConfig data,
+    OptimizerConfig optimizer,
+    NamedConfig strategy,
+    WorkersConfig workers,
+    Optional<PipelineConfig> pipeline,
+    ServersConfig servers,
+    EvaluatorConfig evaluator,
+    StopConfig stop,
+    ExchangeConfig exchange,
+    ClusterConfig cluster,
+    DashboardConfig dashboard,
+    boolean timeline,
+    Settings settings) {
+
+  /** Section that a run adds to its job file: what followed from the data. */
+  public static final String RESOLVED = "resolved";
+
+  private static final String TRAINING_SAMPLES = "trainingSamples";
+  private static final String STEPS = "steps";
+
+  /**
+   * Reads and checks a job file.
+   *
+   * @param origin how errors name the file
+   * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
+   */
+  public static JobConfig read(String origin, JsonObject json) {
+    Settings root = Settings.of(origin, json.copy());
+    Optional<PipelineConfig> pipeline = PipelineConfig.read(root.section("pipeline"));
+    EvaluatorConfig evaluator = EvaluatorConfig.read(root.section("evaluator"));
+    JobConfig job =
+        new JobConfig(
+            origin,
+            addresses(root),
+            root.longInteger("seed", 0, 0, Long.MAX_VALUE),
+            TrainingLength.read(root),
+            counted(root.section(RESOLVED)),
+            root.string("engine", "dl4j"),
+            NamedConfig.read(root.section("model"), "convnet"),
+            data(root.section("data")),
+            optimizer(root.section("optimizer")),
+            NamedConfig.read(root.section("strategy"), pipeline.isEmpty() ? "sync" : "allreduce"),
+            WorkersConfig.read(root.section("workers"), pipeline),
+            pipeline,
+            ServersConfig.read(root.section("servers")),
+            evaluator,
+            StopConfig.read(root.section("stop"), evaluator),
+            ExchangeConfig.read(root.section("exchange")),
+            ClusterConfig.read(root.section("cluster")),
+            DashboardConfig.read(root.section("dashboard")),
+            root.flag("timeline", false),
+            root);
+    root.refuseUnknown();
+    pipeline.ifPresent(stages -> checkPipeline(job, root));
+    if (job.stepsAreKnown() && job.steps() < 1) {
+      throw root.refuse(
+          job.length.unit().key(),
+          "is %d, expected at least %d: one step for each worker"
+              .formatted((long) job.length.amount(), job.replicas()));
+    }
+    return job;
+  }
+
+  /**
+   * Steps per worker: rounds of a synchronous strategy; {@code steps * workers} updates of an
+   * asynchronous one.
+   *
+   * @throws IllegalStateException when they follow from the data, which was not {@linkplain
+   *     #counted counted}
+   */
+  public long steps() {
+    if (!stepsAreKnown()) {
+      throw new IllegalStateException(
+          "%s: %s, but the training samples were not counted".formatted(origin, length));
+    }
+    return length.steps(workers, replicas(), trainingSamples.orElse(0));
+  }
+
+  /**
+   * Passes over the training set that it makes; where its length is in steps, every batch counts as
+   * a full one.
+   *
+   * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
+   */
+  public double epochs() {
+    return length.epochs(steps(), workers, replicas(), countedSamples());
+  }
+
+  /** How parameters follow gradients, with a schedule that knows how long the run is. */
+  @Override
+  public OptimizerConfig optimizer() {
+    return trainingSamples.isPresent() ? optimizer.over(epochs()) : optimizer;
+  }
+
+  /**
+   * Steps of each worker that make one epoch, as {@link TrainingLength} counts them; with a
+   * fraction where several workers that shuffle the whole set share a pass unevenly.
+   *
+   * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
+   */
+  public double stepsPerEpoch() {
+    return stepsPerEpoch(countedSamples());
+  }
+
+  /** The same for a training set of this size. */
+  public double stepsPerEpoch(long samples) {
+    return (double) workers.batches(samples, replicas()) / (workers.sharesData() ? 1 : replicas());
+  }
+
+  /** False while it cannot be trained, because something follows from the training samples. */
+  public boolean isCounted() {
+    return trainingSamples.isPresent() || !needsSamples();
+  }
+
+  /**
+   * The same job with its training samples counted, if anything about it follows from their number,
+   * or can be checked with it. Whatever number the file held is forgotten, for the data may be
+   * another. Blocks while the training set is opened.
+   *
+   * @param loader finds the data set
+   * @throws io.vertigrad.compute.data.DataException when it cannot be opened
+   */
+  public JobConfig counted(ClassLoader loader) {
+    JsonObject json = json();
+    json.remove(RESOLVED);
+    if (needsSamples() || optimizer.schedule().isFinite()) {
+      long samples = DatasetProvider.samples(data, Split.TRAIN, loader);
+      json.put(RESOLVED, new JsonObject().put(TRAINING_SAMPLES, samples));
+    }
+    return read(origin, json);
+  }
+
+  /** How many copies of the model train: as many as workers, or as each stage of a pipeline has. */
+  public int replicas() {
+    return pipeline.map(PipelineConfig::replicas).orElse(workers.count());
+  }
+
+  /**
+   * The resolved job file: what was written, the defaults of the keys that were not, and in {@code
+   * resolved} what followed from the data.
+   */
+  public JsonObject json() {
+    JsonObject json = settings.resolved();
+    json.remove(RESOLVED);
+    if (stepsAreKnown() && (trainingSamples.isPresent() || length.unit() != Unit.STEPS)) {
+      JsonObject resolved = new JsonObject().put(STEPS, steps());
+      trainingSamples.ifPresent(samples -> resolved.put(TRAINING_SAMPLES, samples));
+      json.put(RESOLVED, resolved);
+    }
+    return json;
+  }
+
+  /**
+   * The model this job trains on samples of this data set.
+   *
+   * @throws io.vertigrad.compute.settings.SettingsException when {@code evaluator.topK} counts all
+   *     of its classes
+   */
+  public ModelConfig modelOn(Dataset data) {
+    if (evaluator.topK() >= data.classes()) {
+      throw settings.refuse(
+          "evaluator.topK",
+          "is %d, expected less than the %d classes of the data: every sample would count"
+              .formatted(evaluator.topK(), data.classes()));
+    }
+    Map<String, Object> options = new TreeMap<>(model.settings().toJson().getMap());
+    options.remove("name");
+    return new ModelConfig(
+        model.name(), options, data.shape(), data.classes(), seed, workers.threads());
+  }
+
+  /** A member for people: {@code worker 1}, or {@code stage 1} where workers are stages. */
+  public String nameOf(String role, int rank) {
+    return pipeline
+        .filter(stages -> role.equals("worker"))
+        .map(stages -> stages.name(rank))
+        .orElseGet(() -> role + " " + rank);
+  }
+
+  /** True when the stages of its pipeline test the model themselves. */
+  public boolean stagesTest() {
+    return evaluator.count() > 0
+        && pipeline.filter(stages -> stages.evaluation().equals("stages")).isPresent();
+  }
+
+  /** How many evaluators take part. */
+  public int evaluators() {
+    return stagesTest() ? 0 : evaluator.count();
+  }
+
+  private boolean stepsAreKnown() {
+    return trainingSamples.isPresent() || !length.countsSamples();
+  }
+
+  private boolean needsSamples() {
+    return length.countsSamples()
+        || evaluator.everyEpochs() > 0
+        || optimizer.schedule().needsRunLength();
+  }
+
+  private long countedSamples() {
+    return trainingSamples.orElseThrow(
+        () -> new IllegalStateException(origin + ": the training samples were not counted"));
+  }
+
+  /** The steps are there for whoever reads the file; they follow from the rest. */
+  private static OptionalLong counted(Settings resolved) {
+    boolean counted = resolved.has(TRAINING_SAMPLES);
+    long samples = resolved.longInteger(TRAINING_SAMPLES, 0, 1, Long.MAX_VALUE);
+    resolved.longInteger(STEPS, 0, 1, Long.MAX_VALUE);
+    resolved.refuseUnknown();
+    return counted ? OptionalLong.of(samples) : OptionalLong.empty();
+  }
+
+  private static void checkPipeline(JobConfig job, Settings root) {
+    if (job.optimizer().clipNorm() > 0) {
+      throw root.refuse(
+          "optimizer.clipNorm",
+          "cannot be used with a pipeline: no stage knows the whole gradient");
+    }
+    if (job.evaluator().blocking()) {
+      throw root.refuse(
+          "evaluator.blocking",
+          "is true, expected false with a pipeline: its stages test between two steps anyway"
+              + " (pipeline.evaluation \"stages\")");
+    }
+  }
+
+  private static Addresses addresses(Settings root) {
+    try {
+      return new Addresses(root.string("job", "vertigrad"));
+    } catch (IllegalArgumentException e) {
+      throw root.refuse("job", "is not usable: " + e.getMessage());
+    }
+  }
+
+  private static OptimizerConfig optimizer(Settings section) {
+    OptimizerConfig config = OptimizerConfig.read(section);
+    section.refuseUnknown();
+    return config;
+  }
+
+  private static DataConfig data(Settings section) {
+    Map<String, Object> options = section.toJson().getMap();
+    String name = section.string("name", "digits");
+    Optional<Path> directory = Optional.ofNullable(section.string("directory", null)).map(Path::of);
+    Optional<URI> download = Optional.ofNullable(section.string("download", null)).map(URI::create);
+    Map<String, Object> rest = new TreeMap<>(options);
+    rest.keySet().removeAll(java.util.List.of("name", "directory", "download"));
+    return new DataConfig(name, directory, download, rest);
+  }
+}

@@ -1,0 +1,16 @@
+package io.vertigrad.job;
+
+import io.vertigrad.compute.settings.Settings;
+
+/**
+ * Something found by name, with settings that only it understands: a model or a strategy.
+ *
+ * @param name the name it is registered under
+ * @param settings its whole section; {@code name} has been read
+ */
+public record NamedConfig(String name, Settings settings) {
+
+  static NamedConfig read(Settings section, String otherwise) {
+    return new NamedConfig(section.string("name", otherwise), section);
+  }
+}

@@ -1,0 +1,113 @@
+package io.vertigrad.job;
+
+import io.vertigrad.compute.settings.Settings;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * How long a job trains, as its file says it.
+ *
+ * @param unit what it is counted in
+ * @param amount how many of these; whole unless they are epochs
+ */
+public record TrainingLength(Unit unit, double amount) {
+
+  private static final long DEFAULT_STEPS = 200;
+  private static final long MOST_STEPS = 1_000_000_000_000L;
+  private static final double FEWEST_EPOCHS = 1e-6;
+  private static final double MOST_EPOCHS = 1e6;
+
+  /** What a length can be counted in. */
+  public enum Unit {
+    /** Steps of each worker: key {@code steps}. */
+    STEPS("steps"),
+    /** Steps of all workers together, shared evenly: key {@code totalSteps}. */
+    TOTAL_STEPS("totalSteps"),
+    /** Passes over the training set: key {@code epochs}. */
+    EPOCHS("epochs");
+
+    private final String key;
+
+    Unit(String key) {
+      this.key = key;
+    }
+
+    /** The key of the job file. */
+    public String key() {
+      return key;
+    }
+  }
+
+  /** Keys of the job file of which one at most may be given. */
+  public static List<String> keys() {
+    return Stream.of(Unit.values()).map(Unit::key).toList();
+  }
+
+  static TrainingLength read(Settings root) {
+    List<Unit> given = Stream.of(Unit.values()).filter(unit -> root.has(unit.key)).toList();
+    if (given.size() > 1) {
+      throw root.refuse(
+          given.get(1).key,
+          "is given, and %s as well, expected one of %s: remove the others"
+              .formatted(given.get(0).key, String.join(", ", keys())));
+    }
+    Unit unit = given.isEmpty() ? Unit.STEPS : given.get(0);
+    return new TrainingLength(
+        unit,
+        unit == Unit.EPOCHS
+            ? root.number(unit.key, 1, FEWEST_EPOCHS, MOST_EPOCHS)
+            : root.longInteger(unit.key, DEFAULT_STEPS, 1, MOST_STEPS));
+  }
+
+  /** True when the steps follow from the number of training samples. */
+  public boolean countsSamples() {
+    return unit == Unit.EPOCHS;
+  }
+
+  /**
+   * Steps of each worker, or of each replica of a pipeline.
+   *
+   * <p>An epoch is a pass over a worker's share of the training set, the last batch of which is
+   * kept although it may be smaller, unless {@code workers.dropLast}. Where every worker shuffles
+   * the whole set ({@code workers.sampler} {@code none}), it is a pass of all workers together.
+   *
+   * @param replicas how many copies of the model share the steps
+   * @param trainingSamples size of the training set; 0 where it is not known and does not matter
+   * @throws IllegalArgumentException when an epoch has no batch
+   */
+  long steps(WorkersConfig workers, int replicas, long trainingSamples) {
+    return switch (unit) {
+      case STEPS -> (long) amount;
+      case TOTAL_STEPS -> (long) amount / replicas;
+      case EPOCHS ->
+          BigDecimal.valueOf(amount)
+              .multiply(BigDecimal.valueOf(workers.batches(trainingSamples, replicas)))
+              .divide(
+                  BigDecimal.valueOf(workers.sharesData() ? 1 : replicas), 0, RoundingMode.CEILING)
+              .longValueExact();
+    };
+  }
+
+  /**
+   * Passes over the training set that a run makes; counted in steps, every batch as a full one.
+   *
+   * @param steps of each worker
+   */
+  double epochs(long steps, WorkersConfig workers, int replicas, long trainingSamples) {
+    double samples = (double) steps * workers.batch() * replicas;
+    return unit == Unit.EPOCHS ? amount : samples / trainingSamples;
+  }
+
+  /** For people: {@code 160 epochs}. */
+  @Override
+  public String toString() {
+    String number = BigDecimal.valueOf(amount).stripTrailingZeros().toPlainString();
+    return switch (unit) {
+      case STEPS -> number + " steps per worker";
+      case TOTAL_STEPS -> number + " steps of all workers together";
+      case EPOCHS -> number.equals("1") ? "1 epoch" : number + " epochs";
+    };
+  }
+}

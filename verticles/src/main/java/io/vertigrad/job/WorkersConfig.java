@@ -1,0 +1,106 @@
+package io.vertigrad.job;
+
+import io.vertigrad.compute.data.DistributedSampler;
+import io.vertigrad.compute.settings.Settings;
+import java.util.Optional;
+
+/**
+ * The workers of a job.
+ *
+ * @param count how many start, and how many an asynchronous job's length is counted in
+ * @param minimum with fewer than this the job waits for more
+ * @param batch samples per gradient and worker
+ * @param sampler {@code distributed}: each sees its own share; {@code none}: each shuffles all
+ * @param dropLast whether an epoch's last batch is left out where it is smaller
+ * @param threads threads one worker computes on
+ * @param waitSeconds how long the job waits for members before it fails, naming who is missing
+ */
+public record WorkersConfig(
+    int count,
+    int minimum,
+    int batch,
+    String sampler,
+    boolean dropLast,
+    int threads,
+    int waitSeconds) {
+
+  private static final int MOST = 4096;
+
+  static WorkersConfig read(Settings section, Optional<PipelineConfig> pipeline) {
+    int members = pipeline.map(PipelineConfig::members).orElse(2);
+    int count = section.integer("count", members, 1, MOST);
+    if (pipeline.isPresent() && count != members) {
+      throw section.refuse(
+          "count",
+          "is %d, expected %d: as many as the pipeline's stages times their replicas; leave it out"
+              .formatted(count, members));
+    }
+    WorkersConfig config =
+        new WorkersConfig(
+            count,
+            section.integer("minimum", pipeline.isPresent() ? count : 1, 1, count),
+            batch(section, pipeline.map(PipelineConfig::replicas).orElse(count)),
+            section.choice("sampler", "distributed", "distributed", "none"),
+            section.flag("dropLast", false),
+            section.integer("threads", 1, 1, 1024),
+            section.integer("waitSeconds", 120, 1, 86_400));
+    section.refuseUnknown();
+    return config;
+  }
+
+  /** How many may take part at once: as many as there are shares, where the data is shared out. */
+  public int places() {
+    return sharesData() ? count : MOST;
+  }
+
+  /** True when each worker sees its own share of an epoch, false when each shuffles everything. */
+  public boolean sharesData() {
+    return sampler.equals("distributed");
+  }
+
+  /** Samples of an epoch that one of several replicas of the model sees. */
+  public long share(long samples, int replicas) {
+    return sharesData() ? DistributedSampler.share(samples, replicas) : samples;
+  }
+
+  /**
+   * Batches of one pass of one of several replicas over its share; a smaller last one counts unless
+   * it is left out.
+   *
+   * @throws IllegalArgumentException when every batch is smaller and left out
+   */
+  public long batches(long samples, int replicas) {
+    requireBatch(samples, replicas);
+    long share = share(samples, replicas);
+    return dropLast ? share / batch : (share + batch - 1) / batch;
+  }
+
+  /**
+   * Checks that a replica's epoch has a batch.
+   *
+   * @throws IllegalArgumentException when every batch of its share is smaller and left out
+   */
+  public void requireBatch(long samples, int replicas) {
+    long share = share(samples, replicas);
+    if (dropLast && share < batch) {
+      throw new IllegalArgumentException(
+          ("workers.batch is %d and workers.dropLast is true, but one's share of an epoch has %d"
+                  + " samples: nothing is left; use smaller batches")
+              .formatted(batch, share));
+    }
+  }
+
+  /** The batch of one replica of the model, or its even share of that of all. */
+  private static int batch(Settings section, int replicas) {
+    int all = section.integer("totalBatch", 0, 0, 1 << 20);
+    boolean shared = all != 0 && !section.has("batch");
+    int batch = shared ? Math.max(1, all / replicas) : section.integer("batch", 128, 1, 1 << 20);
+    if (all != 0 && (long) batch * replicas != all) {
+      throw section.refuse(
+          "totalBatch",
+          "is %d, expected %d: %d for each of %d workers; leave workers.batch out to share it evenly"
+              .formatted(all, (long) batch * replicas, batch, replicas));
+    }
+    return batch;
+  }
+}

@@ -1,0 +1,30 @@
+package io.vertigrad.strategy;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.job.Partition;
+
+/**
+ * Makes answers about one partition.
+ *
+ * @param layout hash of the parameter layout
+ * @param server incarnation of the server
+ * @param partition the partition
+ * @param store its parameters
+ */
+public record Answers(long layout, int server, Partition partition, PartitionStore store) {
+
+  /** The current parameters for this exchange. */
+  public ParameterPartition parameters(ExchangeId id, Outcome outcome, int staleness) {
+    return new ParameterPartition(
+        id,
+        layout,
+        server,
+        store.version(),
+        staleness,
+        outcome,
+        partition.first(),
+        store.parameters());
+  }
+}

@@ -1,0 +1,13 @@
+package io.vertigrad.strategy;
+
+/**
+ * The group is not the one a round was begun with: the round is let go and the new group adopted.
+ */
+public final class GroupChangedException extends RuntimeException {
+
+  private static final long serialVersionUID = 1L;
+
+  public GroupChangedException(String message) {
+    super(message, null, false, false);
+  }
+}

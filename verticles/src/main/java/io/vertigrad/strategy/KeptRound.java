@@ -1,0 +1,43 @@
+package io.vertigrad.strategy;
+
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.strategy.Barrier.Reduction;
+import java.util.List;
+import java.util.TreeMap;
+
+/** A round that keeps every gradient, in rank order, until it closes. */
+final class KeptRound implements Barrier.Round {
+
+  private final Reduction reduction;
+  private final TreeMap<Integer, GradientPartition> kept = new TreeMap<>();
+
+  KeptRound(Reduction reduction) {
+    this.reduction = reduction;
+  }
+
+  @Override
+  public void hold(GradientPartition update) {
+    kept.put(update.id().worker(), update.kept());
+  }
+
+  /** Nothing that is lent gets here. */
+  @Override
+  public void keep() {}
+
+  @Override
+  public void leave(int rank) {
+    kept.remove(rank);
+  }
+
+  @Override
+  public void applyTo(PartitionStore store) {
+    List<GradientPartition> gradients = List.copyOf(kept.values());
+    kept.clear();
+    reduction.reduce(gradients, store);
+  }
+
+  @Override
+  public void reset() {
+    kept.clear();
+  }
+}

@@ -1,0 +1,20 @@
+package io.vertigrad.strategy;
+
+/**
+ * What one worker found in one batch.
+ *
+ * @param values mean gradient over the batch, then the statistics' differences, in exchange order;
+ *     the strategy may overwrite them
+ * @param samples in the batch
+ */
+public record LocalGradient(float[] values, int samples) {
+
+  /** True when no value is NaN or infinite. */
+  public boolean isFinite() {
+    float zero = 0;
+    for (float value : values) {
+      zero += value * 0;
+    }
+    return zero == 0;
+  }
+}

@@ -1,0 +1,77 @@
+package io.vertigrad.strategy;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Who takes part, as of one epoch.
+ *
+ * @param epoch grows with every change, from 1
+ * @param workers in rank order
+ * @param servers in rank order; a server's rank is the shard it owns
+ */
+public record Membership(int epoch, List<Member> workers, List<Member> servers) {
+
+  /** Nobody, before the job starts. */
+  public static final Membership NONE = new Membership(0, List.of(), List.of());
+
+  public Membership {
+    workers = workers.stream().sorted(Comparator.comparingInt(Member::rank)).toList();
+    servers = servers.stream().sorted(Comparator.comparingInt(Member::rank)).toList();
+  }
+
+  /**
+   * One member.
+   *
+   * @param rank from 0; a replacement takes the lowest rank that is free
+   * @param incarnation how many times this rank has been admitted before
+   * @param activeFrom first round of a lockstep strategy that waits for it; 0 for the others
+   */
+  public record Member(int rank, int incarnation, long activeFrom) {}
+
+  /** The worker of this rank, if it takes part. */
+  public Optional<Member> worker(int rank) {
+    return workers.stream().filter(member -> member.rank() == rank).findFirst();
+  }
+
+  /** True when this very incarnation of a worker takes part. */
+  public boolean hasWorker(int rank, int incarnation) {
+    return worker(rank).filter(member -> member.incarnation() == incarnation).isPresent();
+  }
+
+  /** The server of this rank, if it takes part. */
+  public Optional<Member> server(int rank) {
+    return servers.stream().filter(member -> member.rank() == rank).findFirst();
+  }
+
+  public JsonObject toJson() {
+    return new JsonObject()
+        .put("epoch", epoch)
+        .put("workers", toJson(workers))
+        .put("servers", toJson(servers));
+  }
+
+  public static Membership fromJson(JsonObject json) {
+    return new Membership(
+        json.getInteger("epoch"),
+        members(json.getJsonArray("workers")),
+        members(json.getJsonArray("servers")));
+  }
+
+  private static JsonArray toJson(List<Member> members) {
+    JsonArray array = new JsonArray();
+    members.forEach(
+        m -> array.add(new JsonArray().add(m.rank()).add(m.incarnation()).add(m.activeFrom())));
+    return array;
+  }
+
+  private static List<Member> members(JsonArray array) {
+    return array.stream()
+        .map(JsonArray.class::cast)
+        .map(m -> new Member(m.getInteger(0), m.getInteger(1), m.getLong(2)))
+        .toList();
+  }
+}

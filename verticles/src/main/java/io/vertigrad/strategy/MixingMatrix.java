@@ -1,0 +1,170 @@
+package io.vertigrad.strategy;
+
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+
+/**
+ * How much of each worker's parameters every worker takes over in one round: {@code x_i <- sum_j
+ * W_ij x_j}.
+ *
+ * <p>Square, no entry below 0, every row and every column sums to 1 (doubly stochastic), so that
+ * the mean over the workers is kept. Immutable; rows and columns are ring positions, from 0.
+ */
+public final class MixingMatrix {
+
+  /** How far a sum may be from 1, for weights written with a few decimals. */
+  static final double TOLERANCE = 1e-5;
+
+  /** Positions with a weight above 0, in order, and the weights, row by row. */
+  private final int[][] positions;
+
+  private final double[][] shares;
+
+  private MixingMatrix(int[][] positions, double[][] shares) {
+    this.positions = positions;
+    this.shares = shares;
+  }
+
+  private MixingMatrix(double[][] weights) {
+    positions = new int[weights.length][];
+    shares = new double[weights.length][];
+    for (int i = 0; i < weights.length; i++) {
+      double[] row = weights[i];
+      positions[i] = IntStream.range(0, row.length).filter(j -> row[j] > 0).toArray();
+      shares[i] = Arrays.stream(positions[i]).mapToDouble(j -> row[j]).toArray();
+    }
+  }
+
+  /**
+   * Checks and copies the weights; what a row lacks to 1 within the tolerance goes to its diagonal.
+   *
+   * @throws IllegalArgumentException such as {@code row 2 sums to 0.9, expected 1}
+   */
+  public static MixingMatrix of(double[][] weights) {
+    int size = weights.length;
+    require(size > 0, () -> "has 0 rows, expected one per worker");
+    double[][] copy = new double[size][];
+    for (int i = 0; i < size; i++) {
+      copy[i] = checkedRow(weights, i);
+    }
+    for (int j = 0; j < size; j++) {
+      int column = j;
+      double sum = Arrays.stream(copy).mapToDouble(row -> row[column]).sum();
+      require(isOne(sum), () -> "column %d sums to %s, expected 1".formatted(column, shown(sum)));
+    }
+    return new MixingMatrix(copy);
+  }
+
+  /**
+   * The matrix by which each position takes the same shares of the positions so much further on;
+   * doubly stochastic where the shares sum to 1. Costs no more than its entries.
+   */
+  static MixingMatrix circulant(int size, Map<Integer, Double> shareOfOffset) {
+    int[][] positions = new int[size][];
+    double[][] shares = new double[size][];
+    for (int i = 0; i < size; i++) {
+      SortedMap<Integer, Double> row = new TreeMap<>();
+      int self = i;
+      shareOfOffset.forEach(
+          (offset, share) -> row.merge(Math.floorMod(self + offset, size), share, Double::sum));
+      positions[i] = row.keySet().stream().mapToInt(Integer::intValue).toArray();
+      shares[i] = row.values().stream().mapToDouble(Double::doubleValue).toArray();
+    }
+    return new MixingMatrix(positions, shares);
+  }
+
+  /** Number of workers. */
+  public int size() {
+    return positions.length;
+  }
+
+  /** What position {@code i} takes of position {@code j}. */
+  public double weight(int i, int j) {
+    int at = Arrays.binarySearch(positions[i], j);
+    return at < 0 ? 0 : shares[i][at];
+  }
+
+  /** Positions other than {@code i} whose parameters it takes a share of, in order. */
+  public int[] sources(int i) {
+    return Arrays.stream(positions[i]).filter(j -> j != i).toArray();
+  }
+
+  /** Positions other than {@code i} that take a share of its parameters, in order. */
+  public int[] targets(int i) {
+    return IntStream.range(0, size()).filter(j -> j != i && weight(j, i) > 0).toArray();
+  }
+
+  /** The matrix of this round followed by another: {@code next * this}. */
+  public MixingMatrix then(MixingMatrix next) {
+    return new MixingMatrix(SquareMatrix.product(next.dense(), dense()));
+  }
+
+  /**
+   * Spectral radius of {@code W - J/N}, J all ones: by this factor, at least, the workers' distance
+   * from their mean shrinks per round. For a symmetric matrix the second largest eigenvalue's
+   * magnitude. Cost: some tens of products of N x N matrices.
+   */
+  public double secondEigenvalue() {
+    int size = size();
+    double[][] deviation = dense();
+    for (double[] row : deviation) {
+      for (int j = 0; j < size; j++) {
+        row[j] -= 1.0 / size;
+      }
+    }
+    return SquareMatrix.spectralRadius(deviation);
+  }
+
+  /** {@code 1 - secondEigenvalue()}: 1 averages at once, 0 never. */
+  public double spectralGap() {
+    return 1 - secondEigenvalue();
+  }
+
+  private double[][] dense() {
+    double[][] weights = new double[size()][size()];
+    for (int i = 0; i < size(); i++) {
+      for (int k = 0; k < positions[i].length; k++) {
+        weights[i][positions[i][k]] = shares[i][k];
+      }
+    }
+    return weights;
+  }
+
+  private static double[] checkedRow(double[][] weights, int i) {
+    double[] row = weights[i].clone();
+    require(
+        row.length == weights.length,
+        () -> "row %d has %d entries, expected %d".formatted(i, row.length, weights.length));
+    for (int j = 0; j < row.length; j++) {
+      int column = j;
+      require(
+          row[j] >= 0 && row[j] <= 1 + TOLERANCE,
+          () ->
+              "row %d, column %d is %s, expected 0 to 1".formatted(i, column, shown(row[column])));
+    }
+    double sum = Arrays.stream(row).sum();
+    require(isOne(sum), () -> "row %d sums to %s, expected 1".formatted(i, shown(sum)));
+    row[i] = Math.max(0, row[i] + 1 - sum);
+    return row;
+  }
+
+  private static boolean isOne(double sum) {
+    return Math.abs(sum - 1) <= TOLERANCE;
+  }
+
+  private static String shown(double value) {
+    String text = String.format(Locale.ROOT, "%.6f", value);
+    return text.replaceAll("0+$", "").replaceAll("\\.$", "");
+  }
+
+  private static void require(boolean condition, Supplier<String> message) {
+    if (!condition) {
+      throw new IllegalArgumentException(message.get());
+    }
+  }
+}

@@ -1,0 +1,38 @@
+package io.vertigrad.strategy;
+
+/**
+ * A rule by which workers combine without a server; a plain object on its worker's thread.
+ *
+ * <p>A step is {@link #begin}, the gradient at {@link Replica#parameters()}, {@link #complete}.
+ * Each of them may throw {@link GroupChangedException}; the round then leaves no trace, and {@link
+ * #open} is next.
+ */
+public interface PeerStrategy {
+
+  /**
+   * Agrees with a new group on where to go on, and gives those who need it their parameters; {@link
+   * Replica#updates()} then is the same for all who move in rounds.
+   *
+   * @param group as adopted from {@link Peers#adopt()}
+   * @param fresh true while this worker's parameters are the initial ones
+   */
+  void open(PeerGroup group, boolean fresh);
+
+  /** Starts whatever can go on while the gradient is computed. */
+  void begin();
+
+  /** Takes the gradient and leaves the next parameters in the replica. */
+  void complete(LocalGradient gradient);
+
+  /** Called now and then when this worker has no step to take, for those who still have. */
+  default void idle() {}
+
+  /** What the exchange has cost so far. */
+  ExchangeTiming timing();
+
+  /**
+   * How fast this group's workers approach each other; 1 where they always agree, NaN where it
+   * would take too long to find out. Asked once per group.
+   */
+  double spectralGap();
+}

@@ -1,0 +1,41 @@
+package io.vertigrad.strategy;
+
+/** A configured strategy whose seat is beside each worker; such a job has no servers. */
+public interface PeerStrategyFactory extends StrategyFactory {
+
+  /** The rule of one worker. */
+  PeerStrategy create(PeerContext context);
+
+  /** After so many steps all replicas are equal, bit for bit; 0 where that never is so. */
+  default long agreesEvery() {
+    return 0;
+  }
+
+  /** There is no server to sit beside. */
+  @Override
+  default ServerStrategy create(ServerStrategyContext context) {
+    throw new UnsupportedOperationException("this strategy sits beside workers, not servers");
+  }
+
+  /** A version is a step of every worker. */
+  @Override
+  default long lastVersion(long steps, int workers) {
+    return steps;
+  }
+
+  @Override
+  default boolean lockstep() {
+    return true;
+  }
+
+  /** Most swap parameters, where what is left out is lost for good. */
+  @Override
+  default boolean compresses() {
+    return false;
+  }
+
+  @Override
+  default int servers(int wanted) {
+    return 0;
+  }
+}

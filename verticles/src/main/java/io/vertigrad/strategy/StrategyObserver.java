@@ -1,0 +1,28 @@
+package io.vertigrad.strategy;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.internal.server.UpdateFilter;
+
+/**
+ * Is told by the {@link UpdateFilter} what became of every update; called on the strategy's thread,
+ * must not block.
+ */
+public interface StrategyObserver {
+
+  /** An update was answered with parameters. */
+  void answered(ExchangeId id, Outcome outcome, int staleness);
+
+  /** An update was turned away for good, with a reason for the person; "try again" is not told. */
+  void refused(ExchangeId id, String why);
+
+  /** Tells nobody. */
+  StrategyObserver SILENT =
+      new StrategyObserver() {
+        @Override
+        public void answered(ExchangeId id, Outcome outcome, int staleness) {}
+
+        @Override
+        public void refused(ExchangeId id, String why) {}
+      };
+}

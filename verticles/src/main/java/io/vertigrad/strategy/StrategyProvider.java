@@ -1,0 +1,17 @@
+package io.vertigrad.strategy;
+
+import io.vertigrad.compute.settings.Settings;
+
+/** Makes strategies of one name; found through ServiceLoader. */
+public interface StrategyProvider {
+
+  /** The name used in job files. */
+  String name();
+
+  /**
+   * Reads the {@code strategy} section, once per job and member, and closes it.
+   *
+   * @throws io.vertigrad.compute.settings.SettingsException naming what is wrong
+   */
+  StrategyFactory configure(Settings settings);
+}

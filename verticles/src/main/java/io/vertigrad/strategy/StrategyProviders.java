@@ -1,0 +1,92 @@
+package io.vertigrad.strategy;
+
+import io.vertigrad.codecs.Compression;
+import io.vertigrad.compute.settings.MissingClass;
+import io.vertigrad.compute.settings.NamedClass;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.NamedConfig;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The strategies on the class path, by name or by the name of their provider's class. */
+public final class StrategyProviders {
+
+  private StrategyProviders() {}
+
+  /**
+   * The strategy of this name.
+   *
+   * @throws IllegalArgumentException listing the names that are known
+   */
+  public static StrategyProvider named(String name, ClassLoader loader) {
+    return find(name, loader)
+        .orElseThrow(() -> new IllegalArgumentException("strategy " + unknown(name, loader)));
+  }
+
+  /**
+   * Reads the job file's {@code strategy} section with the provider it names.
+   *
+   * @throws io.vertigrad.compute.settings.SettingsException naming the file and what is wrong
+   */
+  public static StrategyFactory configure(NamedConfig strategy, ClassLoader loader) {
+    StrategyProvider provider = provider(strategy, loader);
+    return MissingClass.named(
+        "strategy " + strategy.name(), () -> provider.configure(strategy.settings()));
+  }
+
+  private static StrategyProvider provider(NamedConfig strategy, ClassLoader loader) {
+    String name = strategy.name();
+    try {
+      return find(name, loader)
+          .orElseThrow(() -> strategy.settings().refuse("name", unknown(name, loader)));
+    } catch (IllegalArgumentException unusable) {
+      throw strategy.settings().refuse("name", "is " + unusable.getMessage());
+    }
+  }
+
+  /**
+   * Reads a job's strategy and refuses what it does not go with.
+   *
+   * @throws io.vertigrad.compute.settings.SettingsException naming the file, the key and what is
+   *     wrong
+   */
+  public static StrategyFactory configure(JobConfig job, ClassLoader loader) {
+    StrategyFactory strategy = configure(job.strategy(), loader);
+    Compression compression = job.exchange().compression();
+    if (compression.isOn() && !strategy.compresses()) {
+      throw job.settings()
+          .section("exchange")
+          .refuse(
+              "compression",
+              ("is \"%s\", expected \"none\" with strategy %s: its workers swap parameters, and"
+                      + " only gradients are compressed; set exchange.type to float16 or bfloat16")
+                  .formatted(compression, job.strategy().name()));
+    }
+    return strategy;
+  }
+
+  private static Optional<StrategyProvider> find(String name, ClassLoader loader) {
+    return MissingClass.named(
+        "\"%s\"".formatted(name),
+        () ->
+            all(loader)
+                .filter(provider -> provider.name().equals(name))
+                .findFirst()
+                .or(() -> NamedClass.instance(name, StrategyProvider.class, loader)));
+  }
+
+  private static Stream<StrategyProvider> all(ClassLoader loader) {
+    return ServiceLoader.load(StrategyProvider.class, loader).stream()
+        .map(ServiceLoader.Provider::get);
+  }
+
+  private static String unknown(String name, ClassLoader loader) {
+    String known =
+        all(loader).map(StrategyProvider::name).sorted().collect(Collectors.joining(", "));
+    return "is \"%s\", expected one of %s, or the class name of a %s"
+            .formatted(name, known, StrategyProvider.class.getSimpleName())
+        + NamedClass.hint(name);
+  }
+}

@@ -1,0 +1,153 @@
+package io.vertigrad.strategy;
+
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
+
+/**
+ * Who exchanges with whom, and with which weight, in which round; one or several mixing matrices
+ * that take turns.
+ *
+ * <p>Over one period the spectral radius of {@code W - J/N} is below 1, so that all workers
+ * approach their mean: named ones are built so, others are checked.
+ *
+ * @param rounds the matrices of one period, in turn
+ */
+public record Topology(List<MixingMatrix> rounds) {
+
+  private static final double CONNECTED = 1 - 1e-9;
+  private static final int CHECKED_SIZE = 256;
+
+  /** Topologies by name; a job file may also give a matrix or a list of edges. */
+  public static final List<String> NAMES =
+      List.of("ring", "ring-deduplicated", "complete", "star", "torus", "exponential");
+
+  public Topology {
+    rounds = List.copyOf(rounds);
+    if (rounds.isEmpty()) {
+      throw new IllegalArgumentException("has no mixing matrix, expected at least one");
+    }
+  }
+
+  /**
+   * A topology of {@code workers} positions.
+   *
+   * @throws IllegalArgumentException when there is none of this name
+   */
+  public static Topology named(String name, int workers) {
+    return switch (name) {
+      case "ring" -> fixed(ring(workers));
+      case "ring-deduplicated" -> fixed(edges(workers, i -> new int[] {(i + 1) % workers}));
+      case "complete" -> fixed(edges(workers, i -> IntStream.range(0, workers).toArray()));
+      case "star" -> fixed(edges(workers, i -> new int[] {0}));
+      case "torus" -> fixed(torus(workers));
+      case "exponential" -> exponential(workers);
+      default ->
+          throw new IllegalArgumentException(
+              "is \"%s\", expected one of %s".formatted(name, String.join(", ", NAMES)));
+    };
+  }
+
+  /**
+   * The same matrix in every round.
+   *
+   * @throws IllegalArgumentException when not all workers are connected through it
+   */
+  public static Topology of(MixingMatrix matrix) {
+    return fixed(matrix).checked();
+  }
+
+  /** The matrix of a round, from 0. */
+  public MixingMatrix at(long round) {
+    return rounds.get((int) (round % rounds.size()));
+  }
+
+  /** Number of workers. */
+  public int size() {
+    return rounds.get(0).size();
+  }
+
+  /**
+   * By how much one round brings the workers closer, averaged over a period; see the matrix. NaN
+   * for more than {@value #CHECKED_SIZE} workers, where it would take seconds.
+   */
+  public double spectralGap() {
+    return size() > CHECKED_SIZE
+        ? Double.NaN
+        : 1 - Math.pow(period().secondEigenvalue(), 1.0 / rounds.size());
+  }
+
+  private static Topology fixed(MixingMatrix matrix) {
+    return new Topology(List.of(matrix));
+  }
+
+  private Topology checked() {
+    if (size() <= CHECKED_SIZE && period().secondEigenvalue() > CONNECTED) {
+      throw new IllegalArgumentException(
+          ("does not bring all workers together: the spectral radius of W - J/N is 1, expected"
+                  + " below 1; %s")
+              .formatted(reason()));
+    }
+    return this;
+  }
+
+  private MixingMatrix period() {
+    return rounds.stream().reduce(MixingMatrix::then).orElseThrow();
+  }
+
+  private String reason() {
+    List<Integer> reached = Graph.reachable(period(), 0);
+    List<Integer> lost =
+        IntStream.range(0, size()).boxed().filter(i -> !reached.contains(i)).toList();
+    return lost.isEmpty()
+        ? "give the workers a share of their own (a diagonal above 0)"
+        : "workers %s exchange with none of %s".formatted(lost, reached);
+  }
+
+  /** A third each of left, self and right; two workers are each other's left and right. */
+  private static MixingMatrix ring(int workers) {
+    return MixingMatrix.circulant(workers, Map.of(-1, 1 / 3.0, 0, 1 / 3.0, 1, 1 / 3.0));
+  }
+
+  private static MixingMatrix edges(int workers, IntFunction<int[]> neighbours) {
+    Graph graph = new Graph(workers);
+    for (int i = 0; i < workers; i++) {
+      for (int j : neighbours.apply(i)) {
+        graph.connect(i, j);
+      }
+    }
+    return graph.metropolis();
+  }
+
+  /** The most nearly square grid that takes all workers, wrapped around both ways. */
+  private static MixingMatrix torus(int workers) {
+    int rows = (int) Math.sqrt(workers);
+    while (workers % rows != 0) {
+      rows--;
+    }
+    int columns = workers / rows;
+    int height = rows;
+    return edges(
+        workers,
+        i -> {
+          int row = i / columns;
+          int column = i % columns;
+          return new int[] {
+            row * columns + (column + 1) % columns, (row + 1) % height * columns + column
+          };
+        });
+  }
+
+  /**
+   * One peer per round, 2^t positions further on: Assran et al. 2019. With a power of two the
+   * workers agree exactly after log2(N) rounds.
+   */
+  private static Topology exponential(int workers) {
+    int period = Math.max(1, 32 - Integer.numberOfLeadingZeros(workers - 1));
+    return new Topology(
+        IntStream.range(0, period)
+            .mapToObj(t -> MixingMatrix.circulant(workers, Map.of(0, 0.5, 1 << t, 0.5)))
+            .toList());
+  }
+}

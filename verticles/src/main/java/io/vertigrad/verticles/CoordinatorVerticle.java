@@ -1,0 +1,189 @@
+package io.vertigrad.verticles;
+
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.job.VerticleJob;
+import io.vertigrad.internal.membership.ControlRequestHandler;
+import io.vertigrad.internal.membership.CoordinatorConfig;
+import io.vertigrad.internal.membership.CoordinatorState;
+import io.vertigrad.internal.membership.DecisionExecutor;
+import io.vertigrad.internal.membership.MemberNames;
+import io.vertigrad.internal.membership.NodeName;
+import io.vertigrad.internal.membership.OrderlyStop;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.ScheduleCheck;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyProviders;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.internal.VertxInternal;
+import io.vertx.core.json.JsonObject;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Starts, watches and ends one job; deployed once per job, with the job file as its configuration.
+ *
+ * <p>A thin host: requests reach its {@link CoordinatorState} through a {@link
+ * ControlRequestHandler}, and a {@link DecisionExecutor} carries out what the roster decides.
+ * {@code docs/control-protocol.md} has the messages.
+ */
+public final class CoordinatorVerticle extends VerticleBase {
+
+  private static final Logger LOG = LoggerFactory.getLogger(CoordinatorVerticle.class);
+  private static final long TICK_MILLIS = 100;
+  private static final long STOP_MILLIS = 5_000;
+  private static final long RIVAL_MILLIS = 500;
+
+  private final Promise<JsonObject> result = Promise.promise();
+  private JobConfig job;
+  private CoordinatorState roster;
+  private DecisionExecutor courier;
+
+  /**
+   * How the job ended: {@code state} ({@code finished}, {@code failed} or {@code stopped}), {@code
+   * version}, {@code samples}, {@code evaluation} when the evaluator tested the end, {@code
+   * stopped} with the reason when it ended before its last version, {@code silent} with the names
+   * of servers that did not tell their last counters, and {@code failure} when there was one. It
+   * never fails.
+   */
+  public Future<JsonObject> result() {
+    return result.future();
+  }
+
+  /**
+   * Lets every member go, whatever the job is at; from any thread, once deployed.
+   *
+   * @return completes when all have left, or after five seconds
+   */
+  public Future<Void> stop(String reason) {
+    Promise<Void> stopped = Promise.promise();
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(STOP_MILLIS);
+    context.runOnContext(
+        go -> {
+          roster.stop(reason);
+          completeWhenDeserted(stopped, deadline);
+        });
+    return stopped.future();
+  }
+
+  /**
+   * Brings the job to rest and has it saved, so that it can be stopped and its model be read; from
+   * any thread, once deployed. Workers finish the step they are in and begin no other.
+   *
+   * @return completes, within some 40 seconds and without ever failing, with {@code busy} (names of
+   *     workers that did not come to rest), {@code checkpoints} (the files written) and {@code
+   *     unsaved} (who could not write one, and why)
+   */
+  public Future<JsonObject> interrupt() {
+    Promise<JsonObject> saved = Promise.promise();
+    context.runOnContext(
+        go ->
+            new OrderlyStop(vertx, roster, courier, MemberNames.of(job), job.pipeline().isPresent())
+                .begin()
+                .onComplete(saved));
+    return saved.future();
+  }
+
+  /**
+   * Whoever of the job lived in this process of this machine is gone, and is not waited for; from
+   * any thread, once deployed.
+   */
+  public void processEnded(long pid, String how) {
+    context.runOnContext(go -> roster.lost(NodeName.of(job, pid), how));
+  }
+
+  @Override
+  public Future<?> start() {
+    return VerticleJob.read(vertx, config()).compose(this::coordinate);
+  }
+
+  @Override
+  public Future<?> stop() {
+    if (roster != null) {
+      roster.stop("the coordinator was undeployed");
+    }
+    return Future.succeededFuture();
+  }
+
+  private Future<?> coordinate(JobConfig read) {
+    job = read;
+    StrategyFactory strategy =
+        StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
+    CoordinatorConfig config = CoordinatorConfig.of(job, strategy);
+    ScheduleCheck.warnings(job, config.lastVersion()).forEach(LOG::warn);
+    courier = new DecisionExecutor(vertx, job.addresses(), result);
+    roster =
+        new CoordinatorState(
+            config,
+            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
+            System::currentTimeMillis,
+            courier);
+    courier.answerTo(roster);
+    String address = job.addresses().coordinator();
+    long interval = Math.min(TICK_MILLIS, job.exchange().suspectMillis() / 4);
+    return refuseRival(address)
+        .compose(alone -> hearTests())
+        .compose(listening -> serve(address))
+        .onSuccess(served -> vertx.setPeriodic(interval, id -> roster.tick()));
+  }
+
+  /** Only where a test may end the job. */
+  private Future<Void> hearTests() {
+    return job.stop().looksAtTests()
+        ? vertx
+            .eventBus()
+            .<JsonObject>consumer(job.addresses().events(), message -> hear(message.body()))
+            .completion()
+        : Future.succeededFuture();
+  }
+
+  private void hear(JsonObject event) {
+    if (TrainingEvent.fromJson(event) instanceof Evaluated test) {
+      roster.tested(test);
+    }
+  }
+
+  private Future<Void> serve(String address) {
+    ControlRequestHandler desk = new ControlRequestHandler(roster);
+    MessageConsumer<JsonObject> consumer =
+        vertx
+            .eventBus()
+            .consumer(address, message -> message.reply(named(desk.answer(message.body()))));
+    return consumer.completion();
+  }
+
+  /** Members look whether their cluster still has the node that answers them. */
+  private JsonObject named(JsonObject answer) {
+    return vertx.isClustered()
+        ? answer.put("node", ((VertxInternal) vertx).clusterManager().getNodeId())
+        : answer;
+  }
+
+  private Future<Void> refuseRival(String address) {
+    DeliveryOptions soon = new DeliveryOptions().setSendTimeout(RIVAL_MILLIS);
+    return vertx
+        .eventBus()
+        .request(address, new JsonObject().put("request", "state"), soon)
+        .transform(
+            rival ->
+                rival.failed()
+                    ? Future.succeededFuture()
+                    : Future.failedFuture(
+                        "another coordinator answers on %s: give this job another name (key"
+                                .formatted(address)
+                            + " \"job\"), or let that one finish"));
+  }
+
+  private void completeWhenDeserted(Promise<Void> stopped, long deadline) {
+    if (roster.deserted() || System.nanoTime() > deadline) {
+      stopped.complete();
+    } else {
+      vertx.setTimer(10, id -> completeWhenDeserted(stopped, deadline));
+    }
+  }
+}

@@ -1,0 +1,77 @@
+package io.vertigrad.verticles;
+
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.events.EventPublisher;
+import io.vertigrad.internal.evaluation.EvaluatorMember;
+import io.vertigrad.internal.evaluation.EvaluatorThread;
+import io.vertigrad.internal.exchange.ContextBridge;
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.job.VerticleJob;
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.VerticleBase;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The evaluator of a job; its configuration is the job file.
+ *
+ * <p>Deployed when it was admitted. Publishes {@code Evaluated} events, and answers the command
+ * {@code evaluate} with the whole test set's {@code version}, {@code samples}, {@code loss}, {@code
+ * accuracy} in percent and {@code parametersHash}.
+ */
+public final class EvaluatorVerticle extends VerticleBase {
+
+  private static final Logger LOG = LoggerFactory.getLogger(EvaluatorVerticle.class);
+
+  private final Promise<Void> left = Promise.promise();
+  private EvaluatorMember member;
+
+  @Override
+  public Future<?> start() {
+    return VerticleJob.read(vertx, config()).compose(this::enrol);
+  }
+
+  @Override
+  public Future<?> stop() {
+    if (member == null) {
+      return Future.succeededFuture();
+    }
+    member.stop();
+    return left.future();
+  }
+
+  private Future<?> enrol(JobConfig job) {
+    if (job.stagesTest()) {
+      throw new IllegalArgumentException(
+          ("%s: has no evaluator, because the stages test the model themselves; for one, set"
+                  + " pipeline.evaluation to \"assembled\"")
+              .formatted(job.origin()));
+    }
+    FrameCodecs.register(vertx.eventBus());
+    EventPublisher events = new EventPublisher(vertx, job.addresses());
+    member = new EvaluatorMember(vertx, job);
+    EvaluatorThread thread = new EvaluatorThread(vertx.eventBus(), job, member, events::publish);
+    ContextBridge.to(context, thread.start())
+        .transform(result -> depart(result.cause()))
+        .onComplete(left);
+    return member.admitted();
+  }
+
+  private Future<Void> depart(Throwable failure) {
+    String reason = failure == null ? "stopped" : "failed: " + failure.getMessage();
+    if (failure != null) {
+      tell(failure, reason);
+    }
+    return member.leave(reason).otherwiseEmpty();
+  }
+
+  /** Before admission the deployment fails and says why; later nobody else would. */
+  private void tell(Throwable failure, String reason) {
+    boolean undeployed = member.failed(failure);
+    if (!undeployed) {
+      LOG.error("evaluator {}", reason, failure instanceof ExchangeException ? null : failure);
+    }
+  }
+}

@@ -1,0 +1,122 @@
+package io.vertigrad.verticles;
+
+import io.reactivex.rxjava3.disposables.Disposable;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvents;
+import io.vertigrad.internal.metrics.JobControl;
+import io.vertigrad.internal.metrics.MetricsRequestHandler;
+import io.vertigrad.internal.metrics.RunDescription;
+import io.vertigrad.internal.metrics.RunMetrics;
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells dashboards about a job, whose file is its configuration: numbered deltas three times a
+ * second on {@code metrics.<job>}, and a snapshot on request at {@code metrics-requests.<job>}.
+ *
+ * <p>It only listens: no member knows of it, and none waits for it.
+ */
+public final class MetricsVerticle extends VerticleBase {
+
+  private static final Logger LOG = LoggerFactory.getLogger(MetricsVerticle.class);
+  private static final long WINDOW_MILLIS = 333;
+  private static final int WINDOW_EVENTS = 4_096;
+
+  private final Optional<String> token;
+  private final String folder;
+  private final List<TrainingEvent> window = new ArrayList<>();
+  private RunMetrics metrics;
+  private JobConfig job;
+  private JsonObject snapshot;
+  private Disposable events;
+
+  /** Shows the job and lets nobody control it. */
+  public MetricsVerticle() {
+    token = Optional.empty();
+    folder = "";
+  }
+
+  /** Lets whoever knows the token stop the job, or have it write a checkpoint. */
+  public MetricsVerticle(String token) {
+    this(token, "");
+  }
+
+  /**
+   * Lets whoever knows the token stop the job, or have it write a checkpoint.
+   *
+   * @param folder of the run, as its command printed it: with it the page says how to see the run
+   *     again
+   */
+  public MetricsVerticle(String token, String folder) {
+    this.token = Optional.of(token);
+    this.folder = folder;
+  }
+
+  @Override
+  public Future<?> start() {
+    job = JobConfig.read("-conf", config());
+    metrics = new RunMetrics(RunDescription.of(job, token.isPresent(), folder));
+    MetricsRequestHandler desk = new MetricsRequestHandler(this::snapshot);
+    token.ifPresent(secret -> desk.control(new JobControl(vertx, job.addresses(), secret)));
+    events =
+        TrainingEvents.of(vertx, job.addresses().job())
+            .subscribe(this::hear, defect -> LOG.error("no more metrics", defect));
+    vertx.setPeriodic(WINDOW_MILLIS, timer -> advance());
+    return desk.open(vertx, job.addresses());
+  }
+
+  @Override
+  public Future<?> stop() {
+    events.dispose();
+    return Future.succeededFuture();
+  }
+
+  /**
+   * Tells at once what has not been told yet, since this process may end before the next delta;
+   * from any thread, once deployed.
+   *
+   * @param summary of a run that is over, as {@code summary.json} has it; empty of one that failed
+   * @return completes when the last delta is on the bus
+   */
+  public Future<Void> conclude(Optional<JsonObject> summary) {
+    Promise<Void> told = Promise.promise();
+    context.runOnContext(
+        go -> {
+          summary.ifPresent(metrics::summarize);
+          advance();
+          told.complete();
+        });
+    return told.future();
+  }
+
+  private void hear(TrainingEvent event) {
+    window.add(event);
+    if (window.size() == WINDOW_EVENTS) {
+      advance();
+    }
+  }
+
+  private void advance() {
+    snapshot = null;
+    List<TrainingEvent> heard = List.copyOf(window);
+    window.clear();
+    JsonObject delta = metrics.advance(heard, System.currentTimeMillis());
+    vertx.eventBus().publish(job.addresses().metrics(), delta);
+  }
+
+  /** One for all who ask within a window. */
+  private JsonObject snapshot() {
+    if (snapshot == null) {
+      snapshot = metrics.snapshot(System.currentTimeMillis());
+    }
+    return snapshot;
+  }
+}

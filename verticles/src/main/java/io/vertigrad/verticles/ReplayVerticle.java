@@ -1,0 +1,81 @@
+package io.vertigrad.verticles;
+
+import io.vertigrad.internal.metrics.MetricsRequestHandler;
+import io.vertigrad.internal.metrics.RunDescription;
+import io.vertigrad.internal.metrics.RunRecording;
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells dashboards about a run that is over, whose job file is its configuration: the same messages
+ * as live, all on request at {@code metrics-requests.<job>}.
+ */
+public final class ReplayVerticle extends VerticleBase {
+
+  private static final int FRAMES_PER_ANSWER = 100;
+
+  private static final Logger LOG = LoggerFactory.getLogger(ReplayVerticle.class);
+
+  private final Path events;
+  private JsonObject beginning;
+  private List<JsonObject> frames;
+
+  /**
+   * A run that is over.
+   *
+   * @param events its {@code events.jsonl}; the {@code summary.json} beside it, where there is one,
+   *     is shown at the end
+   */
+  public ReplayVerticle(Path events) {
+    this.events = events;
+  }
+
+  @Override
+  public Future<?> start() {
+    JobConfig job = JobConfig.read("-conf", config());
+    return vertx
+        .executeBlocking(() -> RunRecording.read(events, RunDescription.of(job, false), summary()))
+        .compose(
+            recording -> {
+              frames = recording.frames();
+              beginning = recording.beginning().put("replayFrames", frames.size());
+              MetricsRequestHandler desk = new MetricsRequestHandler(() -> beginning);
+              desk.replay(this::frames);
+              return desk.open(vertx, job.addresses());
+            });
+  }
+
+  /** Of a run that was killed there is none, or a part of one. */
+  private Optional<JsonObject> summary() throws IOException {
+    Path file = events.resolveSibling("summary.json");
+    if (!Files.isReadable(file)) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(new JsonObject(Files.readString(file)));
+    } catch (DecodeException torn) {
+      LOG.warn("{} is shown without its summary: {}", file, torn.getMessage());
+      return Optional.empty();
+    }
+  }
+
+  private JsonObject frames(JsonObject request) {
+    int from = request.getValue("from") instanceof Number number ? number.intValue() : 0;
+    int first = Math.max(0, Math.min(from, frames.size()));
+    int end = Math.min(frames.size(), first + FRAMES_PER_ANSWER);
+    return new JsonObject()
+        .put("frames", new JsonArray(List.copyOf(frames.subList(first, end))))
+        .put("next", end);
+  }
+}

@@ -1,0 +1,46 @@
+package io.vertigrad.verticles;
+
+import io.vertigrad.internal.transport.FrameEndpoint;
+import io.vertigrad.internal.transport.Transport;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
+
+/**
+ * Gives a {@link FrameEndpoint} an address, a thread and a clock.
+ *
+ * <p>Frames arrive and answers leave on this verticle's event loop, with nothing in between. A
+ * message is kept until it is answered; the senders' windows bound how many there are.
+ */
+public final class StrategyVerticle extends VerticleBase {
+
+  private static final long TICK_MILLIS = 100;
+
+  private final String address;
+  private final FrameEndpoint seat;
+  private Future<Transport.Listening> listening;
+  private long timer;
+
+  /**
+   * Serves a seat.
+   *
+   * @param address where its frames arrive; nobody else may listen there
+   */
+  public StrategyVerticle(String address, FrameEndpoint seat) {
+    this.address = address;
+    this.seat = seat;
+  }
+
+  @Override
+  public Future<?> start() {
+    timer = vertx.setPeriodic(TICK_MILLIS, id -> seat.tick(System.nanoTime()));
+    listening = Transport.borrow(vertx, address, seat::handle);
+    return listening;
+  }
+
+  @Override
+  public Future<?> stop() {
+    vertx.cancelTimer(timer);
+    seat.close("the server at " + address + " is stopping; wait for its replacement");
+    return listening.compose(Transport.Listening::close);
+  }
+}

@@ -1,0 +1,104 @@
+package io.vertigrad.verticles;
+
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.events.EventPublisher;
+import io.vertigrad.internal.exchange.ContextBridge;
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.job.VerticleJob;
+import io.vertigrad.internal.worker.LoopProgress;
+import io.vertigrad.internal.worker.WorkerMember;
+import io.vertigrad.internal.worker.WorkerThread;
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.VerticleBase;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One worker of a job; its configuration is the job file.
+ *
+ * <p>Deployed when it was admitted: a missing data file, an unknown model or a coordinator's no
+ * fails the deployment with its message. Undeploying ends its thread.
+ */
+public class WorkerVerticle extends VerticleBase {
+
+  private static final Logger LOG = LoggerFactory.getLogger(WorkerVerticle.class);
+  private static final long REPORT_MILLIS = 250;
+
+  private final Promise<Void> left = Promise.promise();
+  private EventPublisher events;
+  private WorkerMember member;
+  private WorkerThread thread;
+  private LoopProgress reported = LoopProgress.NONE;
+  private long reportTimer;
+
+  @Override
+  public final Future<?> start() {
+    return VerticleJob.read(vertx, config()).compose(this::enrol);
+  }
+
+  @Override
+  public final Future<?> stop() {
+    if (member == null) {
+      return Future.succeededFuture();
+    }
+    member.stop();
+    return left.future();
+  }
+
+  /** The thread that does the work. */
+  protected WorkerThread thread(JobConfig job, WorkerMember admitted) {
+    return new WorkerThread(vertx, job, admitted);
+  }
+
+  private Future<?> enrol(JobConfig job) {
+    FrameCodecs.register(vertx.eventBus());
+    events = new EventPublisher(vertx, job.addresses());
+    member = new WorkerMember(vertx, job);
+    thread = thread(job, member);
+    reportTimer = vertx.setPeriodic(REPORT_MILLIS, timer -> report("trains"));
+    ContextBridge.to(context, thread.start())
+        .transform(result -> depart(result.result(), result.cause()))
+        .onComplete(left);
+    return member.admitted();
+  }
+
+  private Future<Void> depart(Boolean finished, Throwable failure) {
+    vertx.cancelTimer(reportTimer);
+    String reason = finished == null ? failed(failure) : finished ? "finished" : "stopped";
+    report(reason);
+    if (failure != null) {
+      tell(failure, reason);
+    }
+    return member.leave(reason).otherwiseEmpty();
+  }
+
+  /** Before admission the deployment fails and says why; later nobody else would. */
+  private void tell(Throwable failure, String reason) {
+    boolean undeployed = member.failed(failure);
+    boolean explained = failure instanceof ExchangeException || failure instanceof DataException;
+    if (!undeployed) {
+      LOG.error("{} {}", member.name(), reason, explained ? null : failure);
+    }
+  }
+
+  /** In words; whoever hears them knows already which worker speaks. */
+  private String failed(Throwable failure) {
+    String message = String.valueOf(failure.getMessage());
+    String self = member.name() + ": ";
+    return "failed: " + (message.startsWith(self) ? message.substring(self.length()) : message);
+  }
+
+  private void report(String event) {
+    LoopProgress now = thread.progress();
+    member.report(now, thread.samplesOfAll(), thread.tested(), event);
+    if (now.step() == reported.step() && now.incarnation() == reported.incarnation()) {
+      return;
+    }
+    events.publish(now.toEvent(System.currentTimeMillis(), reported));
+    thread.news().forEach(events::publish);
+    reported = now;
+  }
+}

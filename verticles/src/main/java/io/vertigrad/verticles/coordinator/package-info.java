@@ -1,2 +1,0 @@
-/** Who takes part: admission, ranks, incarnations, heartbeats, eviction, start and end of a job. */
-package io.vertigrad.verticles.coordinator;

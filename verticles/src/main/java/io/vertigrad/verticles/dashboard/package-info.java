@@ -1,2 +1,0 @@
-/** The page that shows a run, its files and its line to the event bus. */
-package io.vertigrad.verticles.dashboard;

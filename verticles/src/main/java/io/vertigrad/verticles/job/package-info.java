@@ -1,2 +1,0 @@
-/** The job file as checked values, and the plan of partitions and shards that follows from it. */
-package io.vertigrad.verticles.job;

@@ -1,2 +1,0 @@
-/** The parameters: one shard's store, the plain object that serves it, and its counters. */
-package io.vertigrad.verticles.server;

@@ -1,2 +1,0 @@
-/** Strategies that sit beside a parameter-server shard: gather, first come, bounded staleness. */
-package io.vertigrad.verticles.strategy.central;

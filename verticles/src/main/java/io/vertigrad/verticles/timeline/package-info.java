@@ -1,2 +1,0 @@
-/** What members did when: spans, recorded where they happen and shipped to whoever writes them. */
-package io.vertigrad.verticles.timeline;

@@ -1,7 +1,0 @@
-/**
- * The worker: batch, gradient, exchange, next parameters, again.
- *
- * <p>{@link io.vertigrad.verticles.worker.TrainingLoop} is a plain object on a thread of its own;
- * {@link io.vertigrad.verticles.worker.WorkerVerticle} gives it a model, data and a job.
- */
-package io.vertigrad.verticles.worker;

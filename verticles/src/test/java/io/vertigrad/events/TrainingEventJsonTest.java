@@ -1,0 +1,121 @@
+package io.vertigrad.events;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertx.core.json.JsonObject;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class TrainingEventJsonTest {
+
+  static List<TrainingEvent> everyType() {
+    return List.of(
+        new TrainingEvent.JobStarted(1, "sync", 2, 3, 1L << 40, 200, 400),
+        new TrainingEvent.MemberJoined(2, "worker", 1, 2, "127.0.0.1 pid 7"),
+        new TrainingEvent.MemberSuspected(3, "server", 0, 0, 3_001),
+        new TrainingEvent.MemberLeft(4, "worker", 1, 2, "silent for 10000 ms"),
+        progress(0.25),
+        new TrainingEvent.ServerProgress(6, 0, 1, 57, 5_000, 114, 1, 2, 3, 4),
+        new TrainingEvent.Evaluated(7, 57, 1_152, 0.5, 87.25, true, "c0ffee"),
+        new TrainingEvent.Evaluated(7, 57, 1_152, 0.5, 87.25, 5, 98.5, true, "c0ffee"),
+        new TrainingEvent.EpochTrained(6, 1, 0, 2, 782, 50_000, 0.75, 80.5, 12.5),
+        new TrainingEvent.EvaluationSkipped(7, 57, "no evaluator takes part"),
+        new TrainingEvent.UpdateRefused(8, 0, 1, 56, 3, "holds NaN"),
+        new TrainingEvent.CheckpointWritten(9, 0, 57, "runs/a \"quoted\" file", 12),
+        new TrainingEvent.CheckpointFailed(10, 0, 57, "No space left on device"),
+        new TrainingEvent.StallFound(10, 17, 15_000, "worker 1", "shard 0", "worker 0 7 ms ago"),
+        new TrainingEvent.ProcessRestarted(11, "server-0", 1, 3, "exit code 137"),
+        new TrainingEvent.JobFinished(11, 400, 51_200),
+        new TrainingEvent.JobFailed(12, "server 0 is missing"),
+        new TrainingEvent.JobStopped(12, "asked for from the dashboard"),
+        new TrainingEvent.JobEnding(12, "accuracy", 97.5, 97.75, 380),
+        new TrainingEvent.JobPaused(12),
+        new TrainingEvent.JobResumed(13, 1_234),
+        new TrainingEvent.ReplicasAveraged(13, 40, 4, 0.25, 91.5),
+        new TrainingEvent.MemberVitals(
+            15, "worker", 1, 0, "10.0.0.2 pid 9", 1.75, 8, 1L << 28, 1L << 31, 5, 6, 0.5, 2.25),
+        new TrainingEvent.PeerExchange(14, 1, 0, 40, 0.5, 2.5, 0.25, 0.9, 1.0 / 3, 2));
+  }
+
+  @ParameterizedTest
+  @MethodSource("everyType")
+  void shouldReadBackWhatWasWrittenWhenSentAsText(TrainingEvent event) {
+    JsonObject sent = new JsonObject(event.toJson().encode());
+
+    assertEquals(event, TrainingEvent.fromJson(sent));
+  }
+
+  @Test
+  void shouldCoverEveryTypeThereIs() {
+    Set<Class<?>> tried =
+        everyType().stream().map(Object::getClass).collect(Collectors.toUnmodifiableSet());
+
+    assertEquals(
+        Arrays.stream(TrainingEvent.class.getPermittedSubclasses())
+            .collect(Collectors.toUnmodifiableSet()),
+        tried);
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, -0.0})
+  void shouldKeepNumbersThatJsonLacks(double loss) {
+    JsonObject sent = new JsonObject(progress(loss).toJson().encode());
+
+    assertEquals(progress(loss), TrainingEvent.fromJson(sent));
+  }
+
+  @Test
+  void shouldNameTypeAndComponents() {
+    TrainingEvent event = new TrainingEvent.JobFinished(11, 400, 51_200);
+
+    assertEquals(
+        "{\"type\":\"jobFinished\",\"timeMillis\":11,\"version\":400,\"samples\":51200}",
+        event.toJson().encode());
+  }
+
+  @Test
+  void shouldReadNothingWhenTheTypeIsNotKnown() {
+    assertNull(TrainingEvent.fromJson(new JsonObject().put("type", "weather").put("rain", true)));
+    assertNull(TrainingEvent.fromJson(new JsonObject()));
+  }
+
+  @Test
+  void shouldReadDefaultsWhenAnOlderWriterLeftComponentsOut() {
+    JsonObject old = new JsonObject().put("type", "workerProgress").put("rank", 3);
+
+    assertEquals(
+        new WorkerProgress(
+            0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of()),
+        TrainingEvent.fromJson(old));
+  }
+
+  private static WorkerProgress progress(double loss) {
+    return new WorkerProgress(
+        5,
+        1,
+        2,
+        56,
+        57,
+        3,
+        7_168,
+        loss,
+        1.5,
+        0.25,
+        0.125,
+        1_000,
+        500,
+        2_000,
+        Map.of(0, 50L, 11, 6L),
+        Map.of(0, 1L << 40, -1, 7L),
+        Map.of(3, 8L));
+  }
+}

@@ -1,0 +1,164 @@
+package io.vertigrad.events;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.reactivex.rxjava3.exceptions.MissingBackpressureException;
+import io.reactivex.rxjava3.processors.PublishProcessor;
+import io.reactivex.rxjava3.schedulers.TestScheduler;
+import io.reactivex.rxjava3.subscribers.TestSubscriber;
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobFinished;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.internal.metrics.Throughput;
+import io.vertigrad.internal.metrics.ThroughputBook;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+final class TrainingEventsTest {
+
+  private static final Evaluated EVALUATED =
+      new Evaluated(1, 10, 1_152, 0.5, 87.0, false, "c0ffee");
+
+  private final PublishProcessor<JsonObject> arriving = PublishProcessor.create();
+
+  @Test
+  void shouldDropTheOldestProgressAndKeepEvaluationsWhenTheSubscriberIsSlow() {
+    TestSubscriber<TrainingEvent> slow = TrainingEvents.of(arriving).test(0);
+    arriving.onNext(progress(0, 0, 0).toJson());
+    arriving.onNext(EVALUATED.toJson());
+    for (int step = 1; step <= 2 * EventBacklog.CAPACITY; step++) {
+      arriving.onNext(progress(0, step, 0).toJson());
+    }
+
+    slow.request(Long.MAX_VALUE);
+
+    List<TrainingEvent> seen = slow.values();
+    assertEquals(1, seen.stream().filter(EVALUATED::equals).count());
+    assertEquals(progress(0, 2 * EventBacklog.CAPACITY, 0), seen.get(seen.size() - 1));
+    assertEquals(EventBacklog.CAPACITY + 1, seen.size());
+    slow.assertNoErrors();
+  }
+
+  @Test
+  void shouldCutOffASubscriberThatLetsLandmarksPileUp() {
+    TestSubscriber<TrainingEvent> stuck = TrainingEvents.of(arriving).test(0);
+
+    for (int i = 0; i < EventBacklog.CAPACITY + 2; i++) {
+      arriving.onNext(EVALUATED.toJson());
+    }
+    stuck.request(Long.MAX_VALUE);
+
+    stuck.assertError(MissingBackpressureException.class);
+  }
+
+  @Test
+  void shouldLeaveOutEventsOfUnknownTypes() {
+    TestSubscriber<TrainingEvent> subscriber = TrainingEvents.of(arriving).test();
+
+    arriving.onNext(new JsonObject().put("type", "weather"));
+    arriving.onNext(EVALUATED.toJson());
+
+    subscriber.assertValuesOnly(EVALUATED);
+  }
+
+  @Test
+  @Timeout(10)
+  void shouldHearOneJobOverTheBusUntilCancelled() throws InterruptedException {
+    Vertx vertx = Vertx.vertx();
+    TestSubscriber<TrainingEvent> subscriber = TrainingEvents.of(vertx, "mine").take(2).test();
+    new EventPublisher(vertx, new Addresses("other")).publish(new JobFinished(1, 1, 1));
+    EventPublisher mine = new EventPublisher(vertx, new Addresses("mine"));
+
+    mine.publish(EVALUATED);
+    mine.publish(new JobFinished(2, 2, 2));
+
+    subscriber.await();
+    subscriber.assertResult(EVALUATED, new JobFinished(2, 2, 2));
+    vertx.close().toCompletionStage().toCompletableFuture().join();
+  }
+
+  @Test
+  void shouldTellRatesPerWorkerAndIntervalFromRunningTotals() {
+    PublishProcessor<TrainingEvent> events = PublishProcessor.create();
+    TestScheduler clock = new TestScheduler();
+    TestSubscriber<Throughput> windows =
+        TrainingEvents.windows(events, 1, TimeUnit.SECONDS, clock).test();
+
+    events.onNext(progress(0, 0, 0));
+    events.onNext(progress(1, 0, 0));
+    events.onNext(progress(0, 10, 500));
+    clock.advanceTimeBy(1, TimeUnit.SECONDS);
+    events.onNext(EVALUATED);
+    events.onNext(progress(0, 40, 1_500));
+    events.onNext(progress(1, 20, 1_000));
+    clock.advanceTimeBy(1, TimeUnit.SECONDS);
+    clock.advanceTimeBy(1, TimeUnit.SECONDS);
+
+    windows.assertValueCount(2);
+    assertEquals(10 * 128 / 0.5, windows.values().get(0).samplesPerSecond(), 1e-9);
+    Throughput second = windows.values().get(1);
+    assertEquals(1_000, second.timeMillis());
+    assertEquals(30 * 128 / 1.0, second.workers().get(0).samplesPerSecond(), 1e-9);
+    assertEquals(30 * 0.01, second.workers().get(0).computing(), 1e-9);
+    assertEquals(20 * 128 / 1.0, second.workers().get(1).samplesPerSecond(), 1e-9);
+  }
+
+  @Test
+  void shouldStartANewCountWhenAWorkerComesBackUnderAnotherIncarnation() {
+    ThroughputBook book = new ThroughputBook();
+    book.enter(List.of(progress(0, 100, 1_000)));
+    WorkerProgress again = progress(0, 5, 2_000);
+    WorkerProgress reborn =
+        new WorkerProgress(
+            2_000,
+            0,
+            1,
+            5,
+            5,
+            0,
+            again.samples(),
+            1,
+            0.05,
+            0,
+            0,
+            0,
+            0,
+            0,
+            Map.of(),
+            Map.of(),
+            Map.of());
+
+    Throughput.WorkerRate rate = book.enter(List.of(reborn)).workers().get(0);
+
+    assertEquals(0, rate.samplesPerSecond());
+    assertEquals(1, rate.incarnation());
+  }
+
+  /** 128 samples and 10 ms of computing a step. */
+  private static WorkerProgress progress(int rank, long step, long timeMillis) {
+    return new WorkerProgress(
+        timeMillis,
+        rank,
+        0,
+        step,
+        step,
+        0,
+        128 * step,
+        1,
+        0.01 * step,
+        0,
+        0,
+        0,
+        0,
+        0,
+        Map.of(),
+        Map.of(),
+        Map.of());
+  }
+}

@@ -1,0 +1,166 @@
+package io.vertigrad.internal.checkpoint;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.internal.server.DuplicateWindow;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class CheckpointFolderTest {
+
+  private static final int KEEP = 3;
+
+  @TempDir Path folder;
+
+  @Test
+  void shouldReadBackEveryBitThatWasWritten() throws IOException {
+    CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
+    ShardSnapshot written = snapshot(7);
+
+    checkpoints.write(written);
+
+    assertSame(written, newest(checkpoints, List.of()));
+  }
+
+  @Test
+  void shouldFallBackToTheOneBeforeWhenTheNewestIsCutAnywhere() throws IOException {
+    CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
+    ShardSnapshot before = snapshot(7);
+    checkpoints.write(before);
+    Path newest = checkpoints.write(snapshot(8));
+    byte[] whole = Files.readAllBytes(newest);
+
+    for (int length = 0; length < whole.length; length += length < whole.length - 40 ? 9 : 1) {
+      Files.write(newest, Arrays.copyOf(whole, length));
+      List<String> torn = new ArrayList<>();
+      assertSame(before, checkpoints.newestValid(0, torn::add).orElseThrow());
+      assertEquals(1, torn.size());
+      assertTrue(torn.get(0).contains(newest.toString()), torn.get(0));
+    }
+  }
+
+  @Test
+  void shouldFallBackWhenAByteOfTheNewestIsChanged() throws IOException {
+    CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
+    ShardSnapshot before = snapshot(7);
+    checkpoints.write(before);
+    Path newest = checkpoints.write(snapshot(8));
+    byte[] whole = Files.readAllBytes(newest);
+
+    for (int i = 0; i < whole.length; i += 5) {
+      byte[] changed = whole.clone();
+      changed[i] ^= 0x10;
+      Files.write(newest, changed);
+      assertSame(before, checkpoints.newestValid(0, torn -> {}).orElseThrow());
+    }
+  }
+
+  @Test
+  void shouldKeepTheLastFewOfEachShard() throws IOException {
+    CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
+    for (int version = 1; version <= 5; version++) {
+      checkpoints.write(snapshot(version));
+    }
+    checkpoints.write(new ShardSnapshot(1, 1, 0, 2, List.of()));
+
+    assertEquals(
+        List.of(
+            "shard-0-000002-incarnation-2-version-3.checkpoint",
+            "shard-0-000003-incarnation-2-version-4.checkpoint",
+            "shard-0-000004-incarnation-2-version-5.checkpoint",
+            "shard-1-000000-incarnation-0-version-0.checkpoint"),
+        names());
+  }
+
+  @Test
+  void shouldPreferTheLaterFileWhenARestartedServerIsAtAnOlderVersion() throws IOException {
+    CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
+    checkpoints.write(snapshot(9));
+    checkpoints.write(snapshot(4));
+
+    assertEquals(4, checkpoints.newestValid(0, torn -> {}).orElseThrow().version());
+  }
+
+  @Test
+  void shouldLeaveTheOthersAloneWhenOneCannotBeWritten() throws IOException {
+    Path blocked = Files.createFile(folder.resolve("not-a-folder"));
+
+    assertThrows(IOException.class, () -> new CheckpointFolder(blocked, KEEP).write(snapshot(1)));
+  }
+
+  @Test
+  void shouldCleanUpWhatACrashLeftBehind() throws IOException {
+    Files.write(
+        folder.resolve("shard-0-000000-incarnation-0-version-1.checkpoint.unfinished"),
+        new byte[9]);
+    CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
+
+    assertTrue(checkpoints.newestValid(0, torn -> {}).isEmpty());
+    checkpoints.write(snapshot(1));
+
+    assertEquals(List.of("shard-0-000000-incarnation-2-version-1.checkpoint"), names());
+  }
+
+  @Test
+  void shouldFindNothingWhenThereIsNoFolder() throws IOException {
+    CheckpointFolder checkpoints = new CheckpointFolder(folder.resolve("none"), KEEP);
+
+    assertTrue(checkpoints.newestValid(0, torn -> {}).isEmpty());
+  }
+
+  private static ShardSnapshot newest(CheckpointFolder checkpoints, List<String> expectedTorn)
+      throws IOException {
+    List<String> torn = new ArrayList<>();
+    ShardSnapshot newest = checkpoints.newestValid(0, torn::add).orElseThrow();
+    assertEquals(expectedTorn, torn);
+    return newest;
+  }
+
+  private List<String> names() throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.map(file -> file.getFileName().toString()).sorted().toList();
+    }
+  }
+
+  private static ShardSnapshot snapshot(long version) {
+    List<DuplicateWindow.Entry> window =
+        List.of(new DuplicateWindow.Entry(0, 1, version - 1), new DuplicateWindow.Entry(3, 0, 2));
+    float[] parameters = {version, -0f, Float.MIN_VALUE, 1e30f, 3.14f};
+    return new ShardSnapshot(
+        -5,
+        0,
+        2,
+        -9,
+        List.of(
+            new PartitionSnapshot(0, 0, version, 640, parameters, new float[] {1, 2}, window),
+            new PartitionSnapshot(
+                1, 5, version + 1, 641, new float[] {version}, new float[0], List.of())));
+  }
+
+  private static void assertSame(ShardSnapshot expected, ShardSnapshot found) {
+    assertEquals(expected.job(), found.job());
+    assertEquals(expected.shard(), found.shard());
+    assertEquals(expected.incarnation(), found.incarnation());
+    assertEquals(expected.layout(), found.layout());
+    assertEquals(expected.partitions().size(), found.partitions().size());
+    for (int i = 0; i < expected.partitions().size(); i++) {
+      PartitionSnapshot a = expected.partitions().get(i);
+      PartitionSnapshot b = found.partitions().get(i);
+      assertArrayEquals(a.parameters(), b.parameters());
+      assertArrayEquals(a.state(), b.state());
+      assertEquals(
+          List.of(a.index(), a.first(), a.version(), a.samples(), a.window()),
+          List.of(b.index(), b.first(), b.version(), b.samples(), b.window()));
+    }
+  }
+}

@@ -1,0 +1,83 @@
+package io.vertigrad.internal.collective;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.internal.collective.PeerInbox.Fate;
+import io.vertigrad.strategy.Tag;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class PeerInboxTest {
+
+  private static final Tensor ONE = Tensor.ofFloats(1);
+  private static final Tensor TWO = Tensor.ofFloats(2);
+
+  private final PeerInbox inbox = new PeerInbox();
+
+  @Test
+  void shouldHandOutOnceWhenMessageCameTwice() {
+    assertEquals(Fate.KEPT, inbox.accept(3, 0, new Tag(0, 0, 0), ONE, 10));
+    assertEquals(Fate.UNWANTED, inbox.accept(3, 0, new Tag(0, 0, 0), ONE, 11));
+
+    assertEquals(Optional.of(ONE), inbox.take(3, new Tag(0, 0, 0)));
+    assertEquals(Optional.empty(), inbox.take(3, new Tag(0, 0, 0)));
+    assertEquals(10, inbox.arrivedNanos());
+  }
+
+  @Test
+  void shouldRefuseDuplicateWhenItWasTakenBefore() {
+    inbox.accept(3, 0, new Tag(4, 0, 0), ONE, 0);
+    inbox.accept(3, 0, new Tag(4, 1, 0), TWO, 0);
+    inbox.take(3, new Tag(4, 0, 0));
+
+    assertEquals(Fate.UNWANTED, inbox.accept(3, 0, new Tag(4, 0, 0), ONE, 0));
+    inbox.take(3, new Tag(4, 1, 0));
+    inbox.accept(3, 0, new Tag(5, 0, 0), ONE, 0);
+    inbox.take(3, new Tag(5, 0, 0));
+
+    assertEquals(Fate.UNWANTED, inbox.accept(3, 0, new Tag(4, 1, 0), TWO, 0));
+    assertEquals(Fate.KEPT, inbox.accept(2, 0, new Tag(4, 1, 0), TWO, 0), "another worker's");
+    assertEquals(1, inbox.size());
+  }
+
+  @Test
+  void shouldKeepNewerEpochsAndDropOlderOnesWhenMovingOn() {
+    inbox.accept(1, 0, new Tag(7, 0, 0), ONE, 0);
+    inbox.accept(1, 1, new Tag(0, 0, 0), TWO, 0);
+
+    assertEquals(Optional.empty(), inbox.take(1, new Tag(0, 0, 0)));
+    inbox.adopt(1);
+
+    assertEquals(Optional.of(TWO), inbox.take(1, new Tag(0, 0, 0)));
+    assertEquals(Fate.UNWANTED, inbox.accept(1, 0, new Tag(8, 0, 0), ONE, 0));
+    assertEquals(0, inbox.size());
+  }
+
+  @Test
+  void shouldLeaveWhatIsExpectedToWhoeverBringsItOnce() {
+    Tag here = new Tag(2, 0, 0);
+    Tag coming = new Tag(2, 0, 1);
+    inbox.accept(1, 0, here, ONE, 5);
+
+    assertEquals(List.of(here), inbox.expect(1, List.of(here, coming)));
+    assertEquals(Fate.EXPECTED, inbox.accept(1, 0, coming, TWO, 8));
+
+    assertEquals(Fate.UNWANTED, inbox.accept(1, 0, coming, TWO, 9));
+    assertEquals(8, inbox.arrivedNanos());
+    assertEquals(1, inbox.size());
+  }
+
+  @Test
+  void shouldKeepOthersMessagesAndThoseOfOtherEpochsWhileOneIsExpected() {
+    Tag tag = new Tag(2, 0, 0);
+    inbox.expect(1, List.of(tag));
+
+    assertEquals(Fate.KEPT, inbox.accept(2, 0, tag, ONE, 0));
+    assertEquals(Fate.KEPT, inbox.accept(1, 1, tag, ONE, 0));
+    inbox.expectNothing();
+
+    assertEquals(Fate.KEPT, inbox.accept(1, 0, tag, ONE, 0));
+  }
+}

@@ -1,0 +1,72 @@
+package io.vertigrad.internal.collective;
+
+import java.util.concurrent.Semaphore;
+
+/** A thread that runs only while it has the turn, so that the order of all is whoever gives it. */
+final class SimulatedThread {
+
+  private static final long STACK_BYTES = 256 << 10;
+
+  private final Thread thread;
+  private final Semaphore turn = new Semaphore(0);
+  private final Semaphore returned = new Semaphore(0);
+  private boolean done;
+  private Throwable failure;
+
+  SimulatedThread(String name, Runnable body) {
+    thread = new Thread(null, () -> live(body), name, STACK_BYTES);
+    thread.setDaemon(true);
+  }
+
+  void launch() {
+    thread.start();
+  }
+
+  /** Gives it the turn; returns when it gives it back, or is done. */
+  void resume() {
+    turn.release();
+    returned.acquireUninterruptibly();
+  }
+
+  /** Gives the turn back; returns when it has it again. For the thread itself. */
+  void pause() {
+    returned.release();
+    try {
+      turn.acquire();
+    } catch (InterruptedException e) {
+      throw new SimulationOver();
+    }
+  }
+
+  /** Ends it when it waits for its turn. */
+  void interrupt() {
+    thread.interrupt();
+  }
+
+  boolean done() {
+    return done;
+  }
+
+  void rethrow() {
+    if (failure != null) {
+      throw new AssertionError(thread.getName() + " failed: " + failure, failure);
+    }
+  }
+
+  private void live(Runnable body) {
+    try {
+      turn.acquireUninterruptibly();
+      body.run();
+    } catch (SimulationOver over) {
+      return;
+    } catch (Throwable e) {
+      failure = e;
+    }
+    done = true;
+    returned.release();
+  }
+
+  private static final class SimulationOver extends Error {
+    private static final long serialVersionUID = 1L;
+  }
+}

@@ -1,0 +1,171 @@
+package io.vertigrad.internal.collective;
+
+import io.vertigrad.codecs.Compression;
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.internal.collective.SimulatedWorkers.Worker;
+import io.vertigrad.strategy.GroupChangedException;
+import io.vertigrad.strategy.LocalGradient;
+import io.vertigrad.strategy.PeerContext;
+import io.vertigrad.strategy.PeerStrategy;
+import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.Replica;
+import io.vertigrad.strategy.StrategyProvider;
+import io.vertx.core.json.JsonObject;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+
+/** Trains {@code f_i(x) = 1/2 |x - target_i|^2} on every simulated worker. */
+public final class SimulatedTraining {
+
+  static final int BATCH = 4;
+
+  public final SimulatedWorkers network;
+  public final Map<Integer, Replica> replicas = new TreeMap<>();
+  public final Map<Integer, PeerStrategy> strategies = new TreeMap<>();
+  public OptimizerConfig optimizer = OptimizerConfig.sgd(0.1);
+  public DataType type = DataType.FLOAT32;
+  public Compression compression = Compression.NONE;
+  public int length = 7;
+  public int trainable = 5;
+  public int pieceElements = 2;
+  long computeNanos = 1_000_000;
+  public int workers;
+  public int steps = 10;
+  public Samples samples = (rank, step) -> BATCH;
+  public Extra extraNanos = (rank, step) -> 0;
+  public final Map<Integer, Long> finishedNanos = new TreeMap<>();
+  public Gradient gradient = SimulatedTraining::towardsTarget;
+
+  /** How many samples a worker's batch has. */
+  public interface Samples {
+    int of(int rank, long step);
+  }
+
+  /** How much longer a worker's gradient takes. */
+  public interface Extra {
+    long of(int rank, long step);
+  }
+
+  /** A worker's gradient at its parameters. */
+  public interface Gradient {
+    float[] at(int rank, long step, float[] parameters);
+  }
+
+  private final StrategyProvider provider;
+  private final JsonObject settings;
+
+  public SimulatedTraining(StrategyProvider provider, String settings, Weather weather, long seed) {
+    this.provider = provider;
+    this.settings = new JsonObject(settings);
+    this.network = new SimulatedWorkers(seed, weather);
+  }
+
+  /** Trains with this many workers from the start. */
+  public SimulatedTraining run(int count) {
+    workers = count;
+    for (int rank = 0; rank < count; rank++) {
+      network.start(rank, this::train);
+    }
+    network.regroup(0, 1, SimulatedWorkers.ranks(count));
+    network.run();
+    return this;
+  }
+
+  public void train(Worker worker) {
+    float[] initial = initial(worker.rank);
+    Replica replica = new Replica(initial, trainable, 1_000);
+    replicas.put(worker.rank, replica);
+    PeerStrategy strategy = create(worker, replica);
+    strategies.put(worker.rank, strategy);
+    worker.awaitGroup();
+    boolean fresh = true;
+    while (fresh || !network.everyoneRests()) {
+      try {
+        strategy.open(worker.adopt(), fresh);
+        fresh = false;
+        while (replica.updates() < steps) {
+          step(worker, replica, strategy);
+        }
+        rest(worker, strategy);
+      } catch (GroupChangedException changed) {
+        continue;
+      }
+    }
+  }
+
+  private void rest(Worker worker, PeerStrategy strategy) {
+    worker.rests = true;
+    finishedNanos.putIfAbsent(worker.rank, network.now());
+    while (!network.everyoneRests() && worker.current()) {
+      strategy.idle();
+      worker.compute(computeNanos);
+    }
+  }
+
+  public float[] parameters(int rank) {
+    return replicas.get(rank).parameters();
+  }
+
+  /** Where a worker would begin if nobody told it otherwise: rank-dependent on purpose. */
+  public float[] initial(int rank) {
+    float[] initial = new float[length];
+    for (int i = 0; i < length; i++) {
+      initial[i] = 1 + i + 10 * rank;
+    }
+    return initial;
+  }
+
+  public static float target(int rank, int element) {
+    return rank - 0.5f * element;
+  }
+
+  /** A gradient that depends on rank and step alone. */
+  public static float[] gaussian(int rank, long step, float[] x) {
+    Random random = new Random(31L * rank + step);
+    float[] g = new float[x.length];
+    for (int i = 0; i < g.length; i++) {
+      g[i] = (float) random.nextGaussian();
+    }
+    return g;
+  }
+
+  private void step(Worker worker, Replica replica, PeerStrategy strategy) {
+    strategy.begin();
+    float[] values = gradient.at(worker.rank, replica.updates(), replica.parameters());
+    for (int i = trainable; i < length; i++) {
+      values[i] = 0.25f * (worker.rank + 1);
+    }
+    int count = samples.of(worker.rank, replica.updates());
+    worker.compute(computeNanos + extraNanos.of(worker.rank, replica.updates()));
+    strategy.complete(new LocalGradient(values, count));
+  }
+
+  private PeerStrategy create(Worker worker, Replica replica) {
+    PeerStrategyFactory factory =
+        (PeerStrategyFactory) provider.configure(Settings.of("job.json", settings.copy()));
+    return factory.create(
+        new PeerContext(
+            worker,
+            replica,
+            config -> new Optimizer(config, new TestRule(config, trainable), trainable),
+            optimizer,
+            workers,
+            BATCH,
+            type,
+            compression,
+            pieceElements,
+            network::now));
+  }
+
+  private static float[] towardsTarget(int rank, long step, float[] parameters) {
+    float[] values = parameters.clone();
+    for (int i = 0; i < values.length; i++) {
+      values[i] -= target(rank, i);
+    }
+    return values;
+  }
+}

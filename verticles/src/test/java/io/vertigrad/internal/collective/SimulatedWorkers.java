@@ -1,0 +1,247 @@
+package io.vertigrad.internal.collective;
+
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.strategy.GroupChangedException;
+import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.Peers;
+import io.vertigrad.strategy.Tag;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+
+/**
+ * Workers as threads of which one runs at a time, over a network in virtual time that delays,
+ * loses, duplicates and reorders as its seed says. The same seed gives the same run.
+ */
+public final class SimulatedWorkers {
+
+  private static final long DEADLINE_NANOS = 60_000_000_000L;
+
+  private final Random random;
+  private final Weather weather;
+  private final VirtualTime time = new VirtualTime();
+  private final TreeMap<Integer, Worker> workers = new TreeMap<>();
+  private long messages;
+  private long bytes;
+
+  SimulatedWorkers(long seed, Weather weather) {
+    this.random = new Random(seed);
+    this.weather = weather;
+  }
+
+  /** Adds a worker that starts at once. */
+  public Worker start(int rank, Consumer<Worker> body) {
+    Worker worker = new Worker(rank, body);
+    workers.put(rank, worker);
+    return worker;
+  }
+
+  /** At a moment, these ranks become the group; each hears of it after its own delay. */
+  public void regroup(long nanos, int epoch, List<Integer> ranks) {
+    at(
+        nanos,
+        () ->
+            ranks.forEach(
+                rank ->
+                    at(
+                        now() + weather.delayNanos(random),
+                        () -> workers.get(rank).hear(epoch, ranks))));
+  }
+
+  /** At a moment, a worker's process is gone. */
+  public void kill(long nanos, int rank) {
+    at(nanos, () -> workers.get(rank).dead = true);
+  }
+
+  void at(long nanos, Runnable action) {
+    time.at(nanos, action);
+  }
+
+  long now() {
+    return time.now();
+  }
+
+  public long messages() {
+    return messages;
+  }
+
+  public long bytes() {
+    return bytes;
+  }
+
+  /** Runs until every living worker is done. */
+  public void run() {
+    try {
+      workers.values().forEach(worker -> worker.thread.launch());
+      while (workers.values().stream().anyMatch(w -> !w.thread.done() && !w.dead)) {
+        List<Worker> ready = workers.values().stream().filter(Worker::runnable).toList();
+        if (!ready.isEmpty()) {
+          ready.get(random.nextInt(ready.size())).thread.resume();
+        } else if (!time.advance()) {
+          workers.values().forEach(Worker::rethrow);
+          throw new AssertionError("everyone waits: " + workers.values());
+        }
+      }
+      workers.values().forEach(Worker::rethrow);
+    } finally {
+      workers.values().forEach(worker -> worker.thread.interrupt());
+    }
+  }
+
+  /** True when every living worker has taken its last step. */
+  boolean everyoneRests() {
+    return workers.values().stream().allMatch(worker -> worker.rests || worker.dead);
+  }
+
+  private void transmit(Worker from, int to, int epoch, Tag tag, Tensor tensor) {
+    messages++;
+    bytes += tensor.payloadBytes();
+    if (random.nextDouble() < weather.loss()) {
+      at(now() + Weather.RETRY_NANOS, () -> retry(from, to, epoch, tag, tensor));
+      return;
+    }
+    at(
+        now() + weather.delayNanos(random),
+        () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
+    if (random.nextDouble() < weather.duplicates()) {
+      at(
+          now() + weather.delayNanos(random) * 7,
+          () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
+    }
+  }
+
+  private void retry(Worker from, int to, int epoch, Tag tag, Tensor tensor) {
+    if (!from.dead) {
+      transmit(from, to, epoch, tag, tensor);
+    }
+  }
+
+  /** One worker's thread and its line to the others. */
+  public final class Worker implements Peers {
+
+    final int rank;
+    private final SimulatedThread thread;
+    private final PeerInbox inbox = new PeerInbox();
+    private PeerGroup newest;
+    private PeerGroup group;
+    private Wanted wanted;
+    private long wakeNanos = -1;
+    boolean rests;
+    private boolean woken = true;
+    private boolean dead;
+
+    private record Wanted(int from, Tag tag) {}
+
+    Worker(int rank, Consumer<Worker> body) {
+      this.rank = rank;
+      this.thread = new SimulatedThread("simulated worker " + rank, () -> body.accept(this));
+    }
+
+    /** Lets virtual time pass. */
+    void compute(long nanos) {
+      wakeNanos = now() + nanos;
+      at(wakeNanos, () -> {});
+      pause();
+      wakeNanos = -1;
+    }
+
+    /** Blocks until there is a group this worker belongs to. */
+    void awaitGroup() {
+      while (newest == null) {
+        pause();
+      }
+    }
+
+    boolean current() {
+      return newest.epoch() == group.epoch();
+    }
+
+    @Override
+    public PeerGroup adopt() {
+      group = newest;
+      inbox.adopt(group.epoch());
+      return group;
+    }
+
+    @Override
+    public void send(int to, Tag tag, Tensor tensor) {
+      if (to == rank || !group.ranks().contains(to)) {
+        throw new AssertionError("worker " + rank + " sends to " + to + " in " + group);
+      }
+      transmit(this, to, group.epoch(), tag, tensor);
+    }
+
+    @Override
+    public Tensor receive(int from, Tag tag) {
+      long limit = now() + DEADLINE_NANOS;
+      while (true) {
+        if (newest.epoch() > group.epoch()) {
+          throw new GroupChangedException("epoch " + newest.epoch());
+        }
+        Optional<Tensor> message = inbox.take(from, tag);
+        if (message.isPresent()) {
+          return message.get();
+        }
+        if (now() >= limit) {
+          throw new AssertionError(rank + " has nothing from " + from + " for " + tag);
+        }
+        wanted = new Wanted(from, tag);
+        pause();
+        wanted = null;
+      }
+    }
+
+    @Override
+    public Optional<Tensor> poll(int from, Tag tag) {
+      return inbox.take(from, tag);
+    }
+
+    @Override
+    public long arrivedNanos() {
+      return inbox.arrivedNanos();
+    }
+
+    @Override
+    public String toString() {
+      return "worker %d %s in %s wants %s"
+          .formatted(rank, thread.done() ? "done" : dead ? "dead" : "alive", group, wanted);
+    }
+
+    private boolean runnable() {
+      return !thread.done() && !dead && woken && (wakeNanos < 0 || now() >= wakeNanos);
+    }
+
+    private void hear(int epoch, List<Integer> ranks) {
+      if (newest == null || newest.epoch() < epoch) {
+        newest = new PeerGroup(epoch, ranks, rank);
+        woken = true;
+      }
+    }
+
+    private void deliver(int from, int epoch, Tag tag, Tensor tensor) {
+      if (!dead) {
+        inbox.accept(from, epoch, tag, tensor, now());
+        woken |= wanted != null && wanted.from() == from && wanted.tag().equals(tag);
+      }
+    }
+
+    private void pause() {
+      woken = wakeNanos >= 0;
+      thread.pause();
+    }
+
+    private void rethrow() {
+      if (!dead) {
+        thread.rethrow();
+      }
+    }
+  }
+
+  /** Ranks 0 to n-1. */
+  static List<Integer> ranks(int workers) {
+    return IntStream.range(0, workers).boxed().toList();
+  }
+}

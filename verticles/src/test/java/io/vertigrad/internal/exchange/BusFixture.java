@@ -1,0 +1,84 @@
+package io.vertigrad.internal.exchange;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.fixture.FakeShard;
+import io.vertigrad.fixture.QuadraticModel;
+import io.vertigrad.job.ExchangeConfig;
+import io.vertigrad.job.PartitionPlan;
+import io.vertigrad.strategy.Membership;
+import io.vertx.core.Handler;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.Message;
+import io.vertx.core.eventbus.MessageConsumer;
+import java.util.List;
+
+/** An event bus with a fake shard on it, for as many incarnations as a test needs. */
+final class BusFixture {
+
+  static final int ELEMENTS = 10;
+  static final int LENGTH = 100;
+  static final Addresses ADDRESSES = new Addresses("exchange-test");
+  static final PartitionPlan PLAN = PartitionPlan.of(QuadraticModel.layout(LENGTH, 0), ELEMENTS, 1);
+
+  private final FakeShard shard = new FakeShard(PLAN, LENGTH, 1);
+  private final Vertx vertx;
+
+  BusFixture(Vertx vertx) {
+    this.vertx = vertx;
+    FrameCodecs.register(vertx.eventBus());
+  }
+
+  Vertx vertx() {
+    return vertx;
+  }
+
+  FakeShard shard() {
+    return shard;
+  }
+
+  void serve(int incarnation) {
+    consume(incarnation, message -> message.reply(shard.answer(message.body())));
+  }
+
+  void consume(int incarnation, Handler<Message<Frame>> handler) {
+    MessageConsumer<Frame> consumer =
+        vertx.eventBus().consumer(ADDRESSES.shard(0, incarnation), handler);
+    assertTrue(consumer.isRegistered());
+  }
+
+  WindowedExchange exchange(ExchangeConfig config, int server) {
+    WindowedExchange exchange = new WindowedExchange(vertx.eventBus(), ADDRESSES, config);
+    exchange.membershipChanged(membership(1, server));
+    return exchange;
+  }
+
+  static Membership membership(int epoch, int server) {
+    return new Membership(epoch, List.of(), List.of(new Membership.Member(0, server, 0)));
+  }
+
+  static ExchangeConfig config(int windowBytes, long retryMillis, long deadlineMillis) {
+    return new ExchangeConfig(
+        DataType.FLOAT32, ELEMENTS, windowBytes, retryMillis, deadlineMillis, 3_000, 10_000);
+  }
+
+  static Refusal refusal(Frame frame, Reason reason, String message) {
+    return new Refusal(((GradientPartition) frame).id(), reason, message);
+  }
+
+  /** Gradient element i is i; the learning rate is 1. */
+  static float[] expectedAfterOneStep() {
+    float[] expected = new float[LENGTH];
+    for (int i = 0; i < LENGTH; i++) {
+      expected[i] -= i;
+    }
+    return expected;
+  }
+}

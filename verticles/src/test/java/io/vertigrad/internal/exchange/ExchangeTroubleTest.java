@@ -1,0 +1,156 @@
+package io.vertigrad.internal.exchange;
+
+import static io.vertigrad.internal.exchange.BusFixture.config;
+import static io.vertigrad.internal.exchange.BusFixture.refusal;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.Malformed;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.fixture.FakeShard;
+import io.vertigrad.internal.exchange.PartitionExchange.Ending;
+import io.vertx.core.Vertx;
+import io.vertx.junit5.VertxExtension;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+@ExtendWith(VertxExtension.class)
+@Timeout(20)
+class ExchangeTroubleTest {
+
+  private BusFixture stage;
+  private FakeShard shard;
+
+  @BeforeEach
+  void setUp(Vertx vertx) {
+    stage = new BusFixture(vertx);
+    shard = stage.shard();
+  }
+
+  @Test
+  void shouldNameShardPartitionStepAndTimeWhenNobodyAnswers() {
+    stage.consume(0, message -> {});
+
+    UnansweredException failure =
+        assertThrows(
+            UnansweredException.class,
+            () -> stage.exchange(config(1 << 20, 50, 300), 0).run(new RecordingRound()));
+
+    assertTrue(
+        failure
+            .getMessage()
+            .matches(
+                "worker 1 \\(incarnation 4\\), step 7, gradient of partition 0: no answer from"
+                    + " shard 0 for 0\\.[34] s \\(\\d attempts, address"
+                    + " vertigrad\\.exchange-test\\.shard\\.0\\.0\\); last heard .* ago: nothing\\."
+                    + " Look at that server's log, or raise exchange\\.deadlineMillis"),
+        failure.getMessage());
+  }
+
+  @Test
+  void shouldSayThatNoServerListensWhenThereIsNone() {
+    UnansweredException failure =
+        assertThrows(
+            UnansweredException.class,
+            () -> stage.exchange(config(1 << 20, 50, 200), 0).run(new RecordingRound()));
+
+    assertTrue(failure.getMessage().contains("no server listens there"), failure.getMessage());
+  }
+
+  @Test
+  void shouldTryAgainWhenServerIsUnavailable() {
+    AtomicInteger refusals = new AtomicInteger();
+    shard.script =
+        frame ->
+            refusals.incrementAndGet() <= 3
+                ? Optional.of(refusal(frame, Reason.UNAVAILABLE, "starting"))
+                : Optional.empty();
+    stage.serve(0);
+
+    Ending ending = stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound());
+
+    assertEquals(Ending.COMPLETE, ending);
+  }
+
+  @Test
+  void shouldAskToRejoinWhenIncarnationIsStale() {
+    shard.script = frame -> Optional.of(refusal(frame, Reason.STALE_INCARNATION, "readmitted"));
+    stage.serve(0);
+
+    Ending ending = stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound());
+
+    assertEquals(Ending.REJOIN, ending);
+  }
+
+  @Test
+  void shouldFailWithServersWordsWhenLayoutIsWrong() {
+    shard.script = frame -> Optional.of(refusal(frame, Reason.WRONG_LAYOUT, "conv1.W differs"));
+    stage.serve(0);
+
+    ExchangeException failure =
+        assertThrows(
+            ExchangeException.class,
+            () -> stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound()));
+
+    assertEquals(
+        "worker 1 (incarnation 4), step 7, gradient of partition 0 refused by shard 0 after 0.0 s:"
+            + " conv1.W differs (WRONG_LAYOUT)",
+        failure.getMessage());
+  }
+
+  @Test
+  void shouldDropOnePartitionWhenItsGradientIsNotFinite() {
+    shard.script =
+        frame ->
+            frame instanceof GradientPartition gradient && gradient.id().partition() == 2
+                ? Optional.of(refusal(frame, Reason.NOT_FINITE, "element 3 is NaN"))
+                : Optional.empty();
+    stage.serve(0);
+    RecordingRound round = new RecordingRound();
+
+    Ending ending = stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(round);
+
+    assertEquals(Ending.COMPLETE, ending);
+    assertEquals(List.of(2), round.dropped);
+    assertTrue(round.answers.stream().noneMatch(answer -> answer.id().partition() == 2));
+    assertEquals(Outcome.APPLIED, round.outcomeOf(3));
+  }
+
+  @Test
+  void shouldFailWhenAnswersStayMalformed() {
+    shard.script = frame -> Optional.of(new Malformed("magic", 0, "0", "VGRD"));
+    stage.serve(0);
+
+    ExchangeException failure =
+        assertThrows(
+            ExchangeException.class,
+            () -> stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound()));
+
+    assertTrue(
+        failure.getMessage().contains("answered 3 times")
+            && failure.getMessage().contains("magic at offset 0"),
+        failure.getMessage());
+  }
+
+  @Test
+  void shouldFailWithServersWordsWhenTheVersionIsUnknown() {
+    shard.script = frame -> Optional.of(refusal(frame, Reason.PROTOCOL, "version 9 never was"));
+    stage.serve(0);
+
+    ExchangeException failure =
+        assertThrows(
+            ExchangeException.class,
+            () -> stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound()));
+
+    assertTrue(
+        failure.getMessage().endsWith("version 9 never was (PROTOCOL)"), failure.getMessage());
+  }
+}

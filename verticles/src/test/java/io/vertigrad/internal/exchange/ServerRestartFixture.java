@@ -1,0 +1,99 @@
+package io.vertigrad.internal.exchange;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.internal.server.Shard;
+import io.vertigrad.internal.server.TestJob;
+import io.vertigrad.job.ExchangeConfig;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.Message;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * Two workers' exchanges and one real shard of two partitions under {@code sync}, which crashes at
+ * a chosen moment and comes back without any of the updates.
+ *
+ * <p>Its first incarnation answers only who is named; moments are written {@code worker/partition}.
+ */
+final class ServerRestartFixture {
+
+  final TestJob job = new TestJob("{\"name\": \"sync\"}", 8, 0, 9, 2);
+  final List<WindowedExchange> exchanges;
+  final Queue<Frame> offeredBefore = new ConcurrentLinkedQueue<>();
+  final Queue<Frame> offeredAfter = new ConcurrentLinkedQueue<>();
+  private final Vertx vertx;
+  private final Addresses addresses = new Addresses("test");
+  private final Set<String> answered;
+  private final Set<String> crashAfter;
+
+  /**
+   * A shard in its first incarnation.
+   *
+   * @param answered whose first answers get through before the crash
+   * @param crashAfter crashes when these have been {@linkplain #noted noted}
+   */
+  ServerRestartFixture(Vertx vertx, int windowBytes, Set<String> answered, Set<String> crashAfter) {
+    this.vertx = vertx;
+    this.answered = answered;
+    this.crashAfter = new HashSet<>(crashAfter);
+    FrameCodecs.register(vertx.eventBus());
+    ExchangeConfig config =
+        new ExchangeConfig(DataType.FLOAT32, 4, windowBytes, 10_000, 2_000, 3_000, 10_000);
+    exchanges =
+        List.of(
+            new WindowedExchange(vertx.eventBus(), addresses, config),
+            new WindowedExchange(vertx.eventBus(), addresses, config));
+    serve(job.shard(), 0);
+  }
+
+  /** Something has been offered to or answered by the first incarnation, or a round finished. */
+  synchronized void noted(String what) {
+    if (crashAfter.remove(what) && crashAfter.isEmpty()) {
+      Shard restarted = job.shard(0, 1);
+      restarted.restore(job.shard().snapshot());
+      serve(restarted, 1);
+    }
+  }
+
+  static String moment(int worker, int partition) {
+    return worker + "/" + partition;
+  }
+
+  private void serve(Shard shard, int incarnation) {
+    List<Member> workers = List.of(new Member(0, 0, 0), new Member(1, 0, 0));
+    Membership now =
+        new Membership(1 + incarnation, workers, List.of(new Member(0, incarnation, 0)));
+    shard.membershipChanged(now);
+    vertx
+        .eventBus()
+        .<Frame>consumer(
+            addresses.shard(0, incarnation), message -> take(shard, incarnation, message));
+    exchanges.forEach(exchange -> exchange.membershipChanged(now));
+  }
+
+  private void take(Shard shard, int incarnation, Message<Frame> message) {
+    GradientPartition frame = (GradientPartition) message.body();
+    (incarnation == 0 ? offeredBefore : offeredAfter).add(frame);
+    String moment = moment(frame.id().worker(), frame.id().partition());
+    boolean heard = incarnation > 0 || frame.id().step() == 0 && answered.contains(moment);
+    shard.handle(frame).onSuccess(answer -> reply(message, answer, heard));
+    if (incarnation == 0) {
+      noted("offered " + moment);
+    }
+  }
+
+  private static void reply(Message<Frame> message, Frame answer, boolean heard) {
+    if (heard) {
+      message.reply(answer);
+    }
+  }
+}

@@ -1,0 +1,148 @@
+package io.vertigrad.internal.membership;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
+import io.vertigrad.events.TrainingEvent.StallFound;
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.internal.membership.Decision.Hold;
+import io.vertigrad.job.Role;
+import io.vertx.core.json.JsonObject;
+import org.junit.jupiter.api.Test;
+
+/** A job of one server and two workers that waits for tests of versions 1, 11, 21 and so on. */
+final class BlockingTestsTest {
+
+  private static final Admission FIRST = new Admission(Role.WORKER, 0, 0);
+  private static final Admission SECOND = new Admission(Role.WORKER, 1, 0);
+  private static final Admission EVALUATOR = new Admission(Role.EVALUATOR, 0, 0);
+  private static final long LIMIT = 60_000;
+
+  private final CoordinatorStateFixture stage = stage();
+
+  @Test
+  void shouldLetTrainingGoOnToTheNextTestWhenAVersionWasTested() {
+    reach(1);
+    stage.says(EVALUATOR, tests(1, 0, 0));
+    assertEquals(new Pause(1, Long.MAX_VALUE, 1, true, false), word());
+    assertTrue(word().stopsClocks());
+
+    stage.says(EVALUATOR, tests(1, 1, 500));
+
+    assertEquals(new Pause(2, Long.MAX_VALUE, 11, false, false), word());
+    stage.says(EVALUATOR, tests(1, 1, 500));
+    assertEquals(2, stage.all(Hold.class).size(), "a status that is repeated says nothing new");
+  }
+
+  @Test
+  void shouldWaitForASlowTestAndCallItNoStall() {
+    reach(1);
+    for (int samples = 0; samples < 40; samples++) {
+      stage.repeats(EVALUATOR, tests(1, 0, samples));
+      stage.pass(10_000);
+    }
+
+    assertTrue(stage.events(EvaluationSkipped.class).isEmpty());
+    assertTrue(stage.events(StallFound.class).isEmpty());
+  }
+
+  @Test
+  void shouldNameAnEvaluatorThatHangsAndGoOnWithoutIt() {
+    reach(1);
+    stage.repeats(EVALUATOR, tests(1, 0, 128));
+
+    stage.pass(LIMIT - 1_000);
+    assertTrue(stage.events(EvaluationSkipped.class).isEmpty());
+    assertTrue(
+        stage.events(StallFound.class).get(0).missing().contains("evaluator 0"),
+        stage.events(StallFound.class).toString());
+    stage.pass(2_000);
+
+    EvaluationSkipped skipped = stage.events(EvaluationSkipped.class).get(0);
+    assertEquals(1, skipped.version());
+    assertTrue(skipped.reason().contains("evaluator 0"), skipped.reason());
+    assertTrue(skipped.reason().contains("60.0 s (exchange.deadlineMillis)"), skipped.reason());
+    assertEquals(EvaluationPlan.NONE, word().testAt());
+    assertFalse(word().stopsClocks());
+  }
+
+  @Test
+  void shouldWaitAgainForAnEvaluatorThatIsBack() {
+    shouldNameAnEvaluatorThatHangsAndGoOnWithoutIt();
+    reach(37);
+
+    stage.says(EVALUATOR, tests(1, 37, 600));
+
+    assertEquals(41, word().testAt());
+  }
+
+  @Test
+  void shouldGoOnWhenTheEvaluatorDies() {
+    reach(11);
+    stage.says(EVALUATOR, tests(1, 1, 500));
+    stage.says(EVALUATOR, tests(11, 1, 600));
+    assertTrue(word().testing());
+
+    stage.silence(EVALUATOR);
+    stage.pass(10_200);
+
+    EvaluationSkipped skipped = stage.events(EvaluationSkipped.class).get(0);
+    assertEquals(11, skipped.version());
+    assertEquals("no evaluator takes part", skipped.reason());
+    assertEquals(EvaluationPlan.NONE, word().testAt());
+    assertFalse(word().testing());
+  }
+
+  @Test
+  void shouldCountNoTimeWhileWorkersAreStillOnTheirWay() {
+    stage.repeats(FIRST, new JsonObject().put("step", 0).put("version", 0));
+    stage.repeats(SECOND, new JsonObject().put("step", 0).put("version", 0));
+
+    stage.pass(3 * LIMIT);
+
+    assertTrue(stage.events(EvaluationSkipped.class).isEmpty());
+  }
+
+  @Test
+  void shouldKeepTheTestWhenTheJobIsPausedMeanwhile() {
+    reach(1);
+    stage.says(EVALUATOR, tests(1, 0, 0));
+    stage.roster.pauses().begin();
+    assertEquals(new Pause(2, 0, 1, true, false), word());
+    stage.pass(2 * LIMIT);
+    assertTrue(stage.events(EvaluationSkipped.class).isEmpty(), "nothing counts in a pause");
+
+    stage.roster.pauses().end();
+
+    assertEquals(new Pause(3, Long.MAX_VALUE, 1, true, false), word());
+  }
+
+  private Pause word() {
+    return stage.last(Hold.class).pause();
+  }
+
+  private void reach(long version) {
+    JsonObject status = new JsonObject().put("step", version).put("version", version);
+    stage.repeats(FIRST, status);
+    stage.repeats(SECOND, status);
+    stage.says(FIRST, status);
+    stage.says(SECOND, status);
+  }
+
+  private static JsonObject tests(long testing, long evaluated, long samples) {
+    return new JsonObject()
+        .put("testing", testing)
+        .put("evaluated", evaluated)
+        .put("tested", samples);
+  }
+
+  private static CoordinatorStateFixture stage() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(
+            CoordinatorStateFixture.waitingForTests(CoordinatorStateFixture.config(1, 2, true)));
+    stage.join(Role.EVALUATOR);
+    return stage.started(1, 2);
+  }
+}

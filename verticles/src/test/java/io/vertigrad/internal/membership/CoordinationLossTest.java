@@ -1,0 +1,96 @@
+package io.vertigrad.internal.membership;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.Membership;
+import io.vertx.core.Future;
+import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.json.JsonObject;
+import java.util.concurrent.CountDownLatch;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+
+/** Members and coordinators that are lost, and what the others make of it. */
+final class CoordinationLossTest extends BusJobFixture {
+
+  @Test
+  void shouldEvictAFrozenWorkerAndLetItBackUnderAHigherIncarnation() {
+    deploy();
+    FakeMember server = member(Role.SERVER);
+    FakeMember worker = member(Role.WORKER);
+    running(server, worker);
+    CountDownLatch evicted = new CountDownLatch(1);
+    worker.freezeUntil(evicted);
+
+    TrainingEvent.MemberLeft left = event(TrainingEvent.MemberLeft.class);
+    evicted.countDown();
+    String why = await(worker.evicted.future());
+    Admission again = await(worker.join());
+    Membership membership = await(worker.client.started());
+
+    assertEquals(0, event(TrainingEvent.MemberSuspected.class).rank());
+    assertTrue(left.reason().matches("silent for (9\\d\\d|\\d{4,5}) ms"), left.reason());
+    assertEquals(left.reason(), why);
+    assertEquals(new Admission(Role.WORKER, 0, 1), again);
+    assertEquals(1, membership.worker(0).orElseThrow().incarnation());
+  }
+
+  @Test
+  void shouldReplaceAFrozenServerUnderItsRankWhenAnotherOneKnocks() {
+    deploy();
+    FakeMember server = member(Role.SERVER);
+    FakeMember worker = member(Role.WORKER);
+    running(server, worker);
+    CountDownLatch over = new CountDownLatch(1);
+    server.freezeUntil(over);
+
+    Admission replacement = await(member(Role.SERVER).join());
+    Awaitility.await().until(() -> incarnationOfServer(worker) == 1);
+    over.countDown();
+
+    assertEquals(new Admission(Role.SERVER, 0, 1), replacement);
+    assertTrue(await(server.evicted.future()).startsWith("silent for "));
+  }
+
+  @Test
+  void shouldTellItsMembersWhenTheCoordinatorIsGone() {
+    job.getJsonObject("exchange").put("suspectMillis", 100).put("evictMillis", 200);
+    String deployment = deploy();
+    FakeMember server = member(Role.SERVER);
+    await(server.join());
+    await(vertx.undeploy(deployment));
+
+    assertEquals("the coordinator was undeployed", await(server.stopped.future()));
+  }
+
+  @Test
+  void shouldTellItsMemberWhenTheCoordinatorAnswersNoMore() {
+    job.getJsonObject("exchange").put("suspectMillis", 100).put("evictMillis", 200);
+    Admission admission = new Admission(Role.SERVER, 0, 0);
+    MessageConsumer<JsonObject> fake =
+        vertx.eventBus().consumer("vertigrad.coordination.coordinator");
+    fake.handler(m -> m.reply(new JsonObject().put("admitted", admission.toJson())));
+    FakeMember server = member(Role.SERVER);
+    await(server.join());
+    await(fake.unregister());
+
+    String why = await(server.stopped.future());
+
+    assertTrue(why.contains("has not answered on vertigrad.coordination.coordinator for "), why);
+  }
+
+  @Test
+  void shouldGiveItsPlaceBackWhenAMemberLeavesWhileItJoins() {
+    deploy();
+    FakeMember worker = member(Role.WORKER);
+    Future<Admission> joining = worker.join();
+
+    await(worker.client.leave("changed its mind"));
+
+    assertTrue(refusal(joining).startsWith("left while it joined"), joining::toString);
+    assertEquals(0, event(TrainingEvent.MemberLeft.class).rank());
+  }
+}

@@ -1,0 +1,180 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.job.Role;
+import io.vertigrad.job.StopConfig;
+import io.vertigrad.strategy.Membership;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A roster with a clock to turn by hand, and everything it decided. */
+final class CoordinatorStateFixture {
+
+  final List<Decision> decisions = new ArrayList<>();
+  final CoordinatorState roster;
+  private final List<Admission> silent = new ArrayList<>();
+  private final Map<Admission, JsonObject> statuses = new HashMap<>();
+  private final List<Admission> alive = new ArrayList<>();
+  private long now = 1_000_000;
+  private int tokens;
+
+  CoordinatorStateFixture(CoordinatorConfig config) {
+    roster = new CoordinatorState(config, () -> now, () -> 0, decisions::add);
+  }
+
+  static CoordinatorConfig config(int servers, int workers, boolean lockstep) {
+    return config(servers, workers, 4096, lockstep);
+  }
+
+  /** With room for so many workers. */
+  static CoordinatorConfig config(int servers, int workers, int places, boolean lockstep) {
+    return config(servers, workers, places, lockstep, 1, StopConfig.NONE);
+  }
+
+  /** One that may end early, after a multiple of so many versions. */
+  static CoordinatorConfig config(
+      int servers, int workers, int places, boolean lockstep, long endsEvery, StopConfig stop) {
+    return new CoordinatorConfig(
+        new JobTerms(new JsonObject()),
+        "sync",
+        lockstep,
+        lockstep,
+        endsEvery,
+        1_000,
+        1_000,
+        servers,
+        workers,
+        places,
+        2,
+        true,
+        0,
+        60_000,
+        5_000,
+        3_000,
+        10_000,
+        15_000,
+        stop,
+        60_000,
+        new EvaluationPlan(10, 1_000),
+        MemberNames.BY_ROLE);
+  }
+
+  /** The same with an evaluator, whom training waits for at versions 1, 11, 21 and so on. */
+  static CoordinatorConfig waitingForTests(CoordinatorConfig c) {
+    return new CoordinatorConfig(
+        c.terms(),
+        c.strategy(),
+        c.lockstep(),
+        c.stepsTogether(),
+        c.endsEvery(),
+        c.steps(),
+        c.lastVersion(),
+        c.servers(),
+        c.workers(),
+        c.places(),
+        1,
+        c.waitsForMore(),
+        1,
+        c.waitMillis(),
+        c.evaluatorWaitMillis(),
+        c.suspectMillis(),
+        c.evictMillis(),
+        c.stallMillis(),
+        c.stop(),
+        c.deadlineMillis(),
+        new EvaluationPlan(-9, 10, 1, c.lastVersion(), true, !c.lockstep()),
+        c.names());
+  }
+
+  Admission join(Role role) {
+    return join(role, FakeMember.LAYOUT, new JsonObject());
+  }
+
+  Admission join(Role role, ParameterLayout layout, JsonObject status) {
+    JobTerms terms = new JobTerms(new JsonObject());
+    JoinRequest request =
+        new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, status);
+    Admission admission = roster.join(request);
+    alive.add(admission);
+    return admission;
+  }
+
+  /** Joins and starts everyone, all servers agreeing. */
+  CoordinatorStateFixture started(int servers, int workers) {
+    for (int i = 0; i < servers; i++) {
+      join(Role.SERVER);
+    }
+    for (int i = 0; i < workers; i++) {
+      join(Role.WORKER);
+    }
+    acceptAll();
+    return this;
+  }
+
+  void acceptAll() {
+    Decision.Propose last = last(Decision.Propose.class);
+    last.next().servers().forEach(s -> roster.accepted(last.next().epoch(), s.rank()));
+  }
+
+  void silence(Admission member) {
+    silent.add(member);
+  }
+
+  /** Says this with every beat from now on. */
+  void repeats(Admission member, JsonObject status) {
+    statuses.put(member, status);
+  }
+
+  void says(Admission member, JsonObject status) {
+    roster.heartbeat(member, status);
+  }
+
+  /** Lets time pass in ticks of 100 ms; whoever was not silenced beats. */
+  void pass(long millis) {
+    for (long end = now + millis; now < end; ) {
+      now += 100;
+      alive.stream().filter(m -> !silent.contains(m)).forEach(this::beat);
+      roster.tick();
+    }
+  }
+
+  /** Lets time pass in which nobody, the coordinator included, ran. */
+  void freeze(long millis) {
+    now += millis;
+    roster.tick();
+  }
+
+  <D extends Decision> List<D> all(Class<D> type) {
+    return decisions.stream().filter(type::isInstance).map(type::cast).toList();
+  }
+
+  <D extends Decision> D last(Class<D> type) {
+    List<D> found = all(type);
+    return found.get(found.size() - 1);
+  }
+
+  <E extends TrainingEvent> List<E> events(Class<E> type) {
+    return all(Decision.Announce.class).stream()
+        .map(Decision.Announce::event)
+        .filter(type::isInstance)
+        .map(type::cast)
+        .toList();
+  }
+
+  Membership published() {
+    return last(Decision.Publish.class).membership();
+  }
+
+  String failure() {
+    return last(Decision.Complete.class).result().getString("failure");
+  }
+
+  private void beat(Admission member) {
+    roster.heartbeat(member, statuses.getOrDefault(member, new JsonObject()));
+  }
+}

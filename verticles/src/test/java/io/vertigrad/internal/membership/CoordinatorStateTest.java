@@ -1,0 +1,236 @@
+package io.vertigrad.internal.membership;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.verticles.JoinException;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+final class CoordinatorStateTest {
+
+  @Test
+  void shouldPublishTheFirstMembershipOnlyWhenEveryServerHasAgreed() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(2, 2, true));
+    stage.join(Role.WORKER);
+    stage.join(Role.SERVER);
+    stage.join(Role.SERVER);
+    assertTrue(stage.all(Decision.Propose.class).isEmpty());
+
+    stage.join(Role.WORKER);
+    stage.roster.accepted(1, 0);
+    assertTrue(stage.all(Decision.Publish.class).isEmpty());
+    stage.roster.accepted(1, 1);
+
+    List<Member> two = List.of(new Member(0, 0, 0), new Member(1, 0, 0));
+    assertEquals(new Membership(1, two, two), stage.published());
+    assertEquals(2, stage.events(JobStarted.class).get(0).workers());
+  }
+
+  @Test
+  void shouldNotStartWhileAServerIsStillStarting() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 1, true));
+    JsonObject starting = new JsonObject().put("starting", true);
+    Admission server = stage.join(Role.SERVER, FakeMember.LAYOUT, starting);
+    stage.join(Role.WORKER);
+    assertTrue(stage.all(Decision.Propose.class).isEmpty());
+
+    stage.says(server, new JsonObject());
+
+    assertEquals(1, stage.all(Decision.Propose.class).size());
+  }
+
+  @Test
+  void shouldWaitForTheEvaluatorOnlyBriefly() {
+    CoordinatorConfig one = CoordinatorStateFixture.config(1, 1, true);
+    CoordinatorStateFixture stage = new CoordinatorStateFixture(withEvaluator(one));
+    stage.join(Role.SERVER);
+    stage.join(Role.WORKER);
+
+    stage.pass(4_900);
+    assertTrue(stage.all(Decision.Propose.class).isEmpty());
+    stage.pass(200);
+
+    assertEquals(1, stage.all(Decision.Propose.class).size());
+  }
+
+  @Test
+  void shouldAdmitOnceWhenAJoinIsRepeated() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true));
+    JoinRequest request =
+        new JoinRequest(
+            Role.WORKER,
+            "same",
+            "nowhere",
+            new JobTerms(new JsonObject()),
+            FakeMember.LAYOUT,
+            new JsonObject());
+
+    Admission first = stage.roster.join(request);
+
+    assertEquals(first, stage.roster.join(request));
+  }
+
+  @Test
+  void shouldDoubleTheMarginUntilEveryServerIsBehindTheFirstRound() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(2, 2, true)).started(2, 2);
+    stage.join(Role.WORKER);
+    assertEquals(Optional.of(new Member(2, 0, 4)), proposed(stage).worker(2));
+
+    stage.roster.accepted(2, 0);
+    stage.roster.refused(2, 1, 100);
+    assertEquals(Optional.of(new Member(2, 0, 108)), proposed(stage).worker(2));
+    stage.roster.refused(3, 0, 110);
+    assertEquals(Optional.of(new Member(2, 0, 126)), proposed(stage).worker(2));
+    assertEquals(1, stage.published().epoch());
+    stage.acceptAll();
+
+    assertEquals(4, stage.published().epoch());
+    assertEquals(Optional.of(new Member(2, 0, 126)), stage.published().worker(2));
+    assertEquals(Optional.of(new Member(0, 0, 0)), stage.published().worker(0));
+  }
+
+  @Test
+  void shouldIgnoreAnswersToAnEarlierProposal() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
+    stage.join(Role.WORKER);
+    stage.roster.refused(2, 0, 50);
+
+    stage.roster.accepted(2, 0);
+    stage.roster.refused(2, 0, 70);
+
+    assertEquals(3, proposed(stage).epoch());
+    assertEquals(1, stage.published().epoch());
+  }
+
+  @Test
+  void shouldLetNewcomersStartAtOnceWhenWorkersDoNotMoveInRounds() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, false)).started(1, 2);
+    stage.says(new Admission(Role.WORKER, 0, 0), new JsonObject().put("version", 400));
+
+    stage.join(Role.WORKER);
+    stage.acceptAll();
+
+    assertEquals(Optional.of(new Member(2, 0, 0)), stage.published().worker(2));
+  }
+
+  @Test
+  void shouldConcludeWhenTheLastWorkerFinishedThoughAnotherDied() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
+    JsonObject last = new JsonObject().put("version", 1_000).put("samples", 5_000);
+
+    stage.roster.leave(new Admission(Role.WORKER, 0, 0), CoordinatorState.FINISHED, last);
+    assertTrue(stage.all(Decision.Conclude.class).isEmpty());
+    stage.silence(new Admission(Role.WORKER, 1, 0));
+    stage.pass(10_000);
+    stage.roster.concluded(List.of(), List.of(), Optional.empty());
+
+    assertEquals(1_000, stage.last(Decision.Conclude.class).version());
+    assertEquals(
+        new JsonObject().put("state", "finished").put("version", 1_000).put("samples", 5_000),
+        stage.last(Decision.Complete.class).result());
+  }
+
+  @Test
+  void shouldLetEverybodyGoWhenNobodyAsksAfterTheEnd() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 1, true)).started(1, 1);
+    stage.roster.leave(
+        new Admission(Role.WORKER, 0, 0), CoordinatorState.FINISHED, new JsonObject());
+    stage.roster.concluded(List.of(), List.of(), Optional.empty());
+
+    stage.pass(59_000);
+    assertTrue(stage.all(Decision.Stop.class).isEmpty());
+    stage.pass(1_200);
+
+    assertEquals(1, stage.all(Decision.Stop.class).size());
+    assertEquals(1, stage.all(Decision.Complete.class).size());
+  }
+
+  @Test
+  void shouldTurnNewcomersAwayWhenTheLastVersionIsReached() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
+    stage.says(new Admission(Role.SERVER, 0, 0), new JsonObject().put("version", 1_000));
+
+    JoinException refused = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
+
+    assertEquals("the job has reached its last version, 1000", refused.getMessage());
+    assertTrue(refused.late());
+  }
+
+  @Test
+  void shouldDismissANewcomerWhenTheJobEndsBeforeItsFirstRound() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
+    stage.join(Role.WORKER);
+
+    stage.roster.refused(2, 0, 1_000);
+
+    assertEquals(2, stage.events(MemberLeft.class).get(0).rank());
+    assertEquals(2, proposed(stage).workers().size());
+  }
+
+  @Test
+  void shouldRefuseAWorkerWithoutAShareUntilAPlaceIsLost() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, 2, true)).started(1, 2);
+
+    JoinException refused = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
+    stage.roster.leave(new Admission(Role.WORKER, 0, 0), "crashed", new JsonObject());
+
+    assertEquals(
+        "worker at nowhere is refused: the job has all 2 of its workers (worker 0 at nowhere,"
+            + " worker 1 at nowhere); it takes a place only when one is lost, because"
+            + " workers.sampler \"distributed\" cuts the data into workers.count shares; to let any"
+            + " number join, start the job with workers.sampler=none",
+        refused.getMessage());
+    assertTrue(refused.worthRetrying());
+    assertEquals(new Admission(Role.WORKER, 0, 1), stage.join(Role.WORKER));
+  }
+
+  private static Membership proposed(CoordinatorStateFixture stage) {
+    return stage.last(Decision.Propose.class).next();
+  }
+
+  private static CoordinatorConfig withEvaluator(CoordinatorConfig c) {
+    return new CoordinatorConfig(
+        c.terms(),
+        c.strategy(),
+        c.lockstep(),
+        c.stepsTogether(),
+        c.endsEvery(),
+        c.steps(),
+        c.lastVersion(),
+        c.servers(),
+        c.workers(),
+        c.places(),
+        1,
+        c.waitsForMore(),
+        1,
+        c.waitMillis(),
+        c.evaluatorWaitMillis(),
+        c.suspectMillis(),
+        c.evictMillis(),
+        c.stallMillis(),
+        c.stop(),
+        c.deadlineMillis(),
+        c.evaluations(),
+        c.names());
+  }
+}

@@ -1,0 +1,44 @@
+package io.vertigrad.internal.membership;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.junit.jupiter.api.Test;
+
+final class RoundTripsTest {
+
+  private static final long MILLI = 1_000_000;
+
+  private static final double PRECISION = 1e-3;
+
+  private final RoundTrips trips = new RoundTrips();
+
+  @Test
+  void shouldTellNothingBeforeTheFirst() {
+    assertEquals(0, trips.quantileMillis(0.5));
+  }
+
+  @Test
+  void shouldTellTheNearestRankToThreeDigits() {
+    for (int millis = 150; millis >= 1; millis--) {
+      trips.add(millis * MILLI);
+    }
+
+    assertEquals(75, trips.quantileMillis(0.5), 75 * PRECISION);
+    assertEquals(149, trips.quantileMillis(0.99), 149 * PRECISION);
+    assertEquals(150, trips.quantileMillis(1), 150 * PRECISION);
+    assertEquals(1, trips.quantileMillis(0.001), PRECISION);
+  }
+
+  @Test
+  void shouldForgetAllButTheLastHundredToTwoHundred() {
+    trips.add(60_000 * MILLI);
+    for (int i = 0; i < 199; i++) {
+      trips.add(MILLI / 4);
+    }
+    assertEquals(60_000, trips.quantileMillis(1), 60_000 * PRECISION);
+
+    trips.add(MILLI / 4);
+
+    assertEquals(0.25, trips.quantileMillis(1), 0.25 * PRECISION);
+  }
+}

@@ -1,0 +1,112 @@
+package io.vertigrad.internal.membership;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.events.TrainingEvent.StallFound;
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.StragglerReport;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Workers that make no step; the limit is 15 s. */
+final class StallFinderTest {
+
+  private static final Admission SERVER = new Admission(Role.SERVER, 0, 0);
+  private static final Admission FIRST = new Admission(Role.WORKER, 0, 0);
+  private static final Admission SECOND = new Admission(Role.WORKER, 1, 0);
+
+  private final CoordinatorStateFixture stage =
+      new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true));
+
+  @Test
+  void shouldNameWhomTheServersWaitForWhenAWorkerMakesNoStep() {
+    stage.started(1, 2);
+    stage.repeats(FIRST, at(17));
+    stage.repeats(SECOND, at(16));
+    StragglerReport wait = StragglerReport.of(3, 17, List.of(1));
+    stage.repeats(SERVER, new JsonObject().put("version", 17).put("waiting", wait.toJson()));
+
+    stage.pass(15_000);
+    assertTrue(stalls().isEmpty());
+    stage.pass(100);
+
+    StallFound stall = stalls().get(0);
+    assertEquals(15_000, stall.stillMillis());
+    assertEquals(17, stall.version());
+    assertEquals("worker 1", stall.missing());
+    assertEquals("shard 0, partition 3 waits for step 17 of worker 1", stall.waits());
+    assertTrue(stall.lastHeard().contains("worker 1, 0 ms ago: {\"step\":16"), stall.lastHeard());
+  }
+
+  @Test
+  void shouldTellOncePerLimitAndStopWhenTheStepsGoOn() {
+    stage.started(1, 2);
+    stage.repeats(FIRST, at(17));
+    stage.repeats(SECOND, at(17));
+    stage.pass(29_900);
+    assertEquals(1, stalls().size());
+    stage.pass(300);
+    assertEquals(2, stalls().size());
+    assertEquals(30_000, stalls().get(1).stillMillis());
+
+    stage.repeats(FIRST, at(18));
+    stage.repeats(SECOND, at(18));
+    stage.pass(14_000);
+
+    assertEquals(2, stalls().size());
+  }
+
+  @Test
+  void shouldNameTheSilentWhenNoServerKnowsWhoIsMissing() {
+    stage.started(1, 2);
+    stage.repeats(FIRST, at(5));
+    stage.repeats(SECOND, at(5));
+    stage.pass(9_000);
+    stage.silence(SECOND);
+
+    stage.pass(6_200);
+
+    assertEquals("worker 1", stalls().get(0).missing());
+    assertEquals("", stalls().get(0).waits());
+  }
+
+  @Test
+  void shouldNotCountTheWaitForTheStartNorSleepOfTheCoordinatorNorWorkersAtTheEnd() {
+    stage.repeats(stage.join(Role.WORKER), at(0));
+    stage.pass(20_000);
+    stage.repeats(stage.join(Role.WORKER), at(0).put("version", 1_000));
+    stage.join(Role.SERVER);
+    stage.acceptAll();
+
+    stage.pass(10_000);
+    stage.freeze(20_000);
+    stage.pass(14_000);
+
+    assertTrue(stalls().isEmpty(), () -> stalls().toString());
+  }
+
+  @Test
+  void shouldWaitPatientlyWhileStagesTestAndTellWhenTheTestHangs() {
+    stage.started(1, 2);
+    stage.repeats(FIRST, at(5));
+    for (long tested = 0; tested < 5; tested++) {
+      stage.repeats(SECOND, at(5).put("tested", tested));
+      stage.pass(14_000);
+    }
+    assertTrue(stalls().isEmpty(), () -> stalls().toString());
+
+    stage.pass(1_200);
+
+    assertEquals(1, stalls().size());
+  }
+
+  private static JsonObject at(long step) {
+    return new JsonObject().put("step", step).put("version", step).put("event", "trains");
+  }
+
+  private List<StallFound> stalls() {
+    return stage.events(StallFound.class);
+  }
+}

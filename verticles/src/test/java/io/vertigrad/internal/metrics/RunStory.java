@@ -1,0 +1,70 @@
+package io.vertigrad.internal.metrics;
+
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Map;
+
+/** Events as a run of two workers would have them. */
+public final class RunStory {
+
+  public static final long START = 1_000_000;
+
+  private RunStory() {}
+
+  public static JobConfig job() {
+    return JobConfig.read("story", new JsonObject().put("job", "story"));
+  }
+
+  static RunMetrics metrics() {
+    return new RunMetrics(RunDescription.of(job(), false));
+  }
+
+  public static List<TrainingEvent> beginning() {
+    return List.of(
+        new MemberJoined(START, "server", 0, 0, "a pid 1"),
+        new MemberJoined(START, "worker", 0, 0, "a pid 2"),
+        new MemberJoined(START, "worker", 1, 0, "<b>\"x'</b> pid 3"),
+        new JobStarted(START, "sync", 2, 1, 1_960, 200, 200));
+  }
+
+  /** What both workers and the server say after so many tenths of a second. */
+  public static List<TrainingEvent> after(int tenths) {
+    long now = START + 100L * tenths;
+    return List.of(
+        progress(now, 0, 0, tenths),
+        progress(now, 1, 0, tenths),
+        new ServerProgress(now, 0, 0, tenths, 256L * tenths, 2L * tenths, 1, 2, 3, 4),
+        new MemberVitals(now, "worker", 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0.5, 1.5),
+        new Evaluated(now, tenths, 500, 1.0 / tenths, 100 - 1.0 / tenths, false, "00"));
+  }
+
+  /** The same of a worker that joined again, its counters from 0 as after so many steps. */
+  static WorkerProgress progress(long now, int rank, int incarnation, int step) {
+    return new WorkerProgress(
+        now,
+        rank,
+        incarnation,
+        step,
+        step,
+        0,
+        128L * step,
+        2.0 / step,
+        0.06 * step,
+        0.03 * step,
+        0.01 * step,
+        1_000L * step,
+        500L * step,
+        2_000L * step,
+        Map.of(0, (long) step),
+        Map.of(0, 600L * step, 3, 300L * step, -1, 100L * step),
+        Map.of(0, 2_000L * step));
+  }
+}

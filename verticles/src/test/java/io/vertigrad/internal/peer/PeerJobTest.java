@@ -1,0 +1,156 @@
+package io.vertigrad.internal.peer;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.PeerExchange;
+import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.fixture.PointsJob;
+import io.vertigrad.fixture.PointsProvider;
+import io.vertigrad.verticles.WorkerVerticle;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.LongStream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Whole jobs without servers in one JVM: coordinator, workers and evaluator on a local bus. */
+class PeerJobTest extends PointsJob {
+
+  @ParameterizedTest
+  @CsvSource({
+    "allreduce, 1",
+    "allreduce, 2",
+    "allreduce, 3",
+    "dpsgd, 1",
+    "dpsgd, 2",
+    "dpsgd, 4",
+    "local, 3"
+  })
+  void shouldReachTheClosedFormWithoutAServer(String strategy, int count) {
+    train(strategy, count, 200);
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(200, result.getLong("version"));
+    assertEquals(count * samplesAfter(200, count), result.getLong("samples"));
+    assertEquals(coordinateAfter(200), lossOf(result), 1e-4);
+    ReplicasAveraged averaged = lastOfTheEnd();
+    assertEquals(count, averaged.workers());
+    assertEquals(0, averaged.consensusDistance(), 1e-6);
+    assertTrue(
+        happened(e -> e instanceof ReplicasAveraged own && own.localAccuracy() == 100),
+        "every sample of the points has the label 1");
+    assertTrue(happened(e -> e instanceof Evaluated tested && !tested.wholeTestSet()));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"dpsgd, 2", "dpsgd, 3", "allreduce, 2", "local, 2", "gossip, 2"})
+  void shouldTestTheMeanOfEveryVersionThatIsDueBeforeAnyWorkerGoesOn(String strategy, int count) {
+    job.put("evaluator", new JsonObject().put("everyEpochs", 1).put("blocking", true));
+    train(strategy, count, count == 3 ? 60 : 80);
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    // A share of 64 samples comes in batches of 4, the last one smaller where there are three.
+    long epoch = count == 3 ? 6 : 8;
+    List<Long> due = LongStream.rangeClosed(1, 10).mapToObj(n -> n * epoch).toList();
+    List<Evaluated> tests =
+        events.stream()
+            .filter(Evaluated.class::isInstance)
+            .map(Evaluated.class::cast)
+            .filter(test -> test.version() > 0 && !test.wholeTestSet())
+            .toList();
+    assertEquals(due, tests.stream().map(Evaluated::version).toList());
+    if (!strategy.equals("gossip")) {
+      tests.forEach(test -> assertEquals(coordinateAfter((int) test.version()), test.loss(), 1e-4));
+    }
+  }
+
+  @Test
+  void shouldConvergeWhenPairsMeetAtRandom() {
+    train("gossip", 3, 2_000);
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    // Whoever is done early still meets those who are behind, which keeps the mean of the two.
+    assertEquals(PointsProvider.COORDINATE, lossOf(result), 0.1 * PointsProvider.COORDINATE);
+    assertEquals(3, lastOfTheEnd().workers());
+  }
+
+  @Test
+  void shouldTellWhatTheExchangeCostWhenTraining() {
+    train("dpsgd", 2, 300);
+
+    await(coordinator.result());
+    await(coordinator.stop("the test is over"));
+
+    PeerExchange exchange = last(PeerExchange.class);
+    assertEquals(2 / 3.0, exchange.spectralGap(), 1e-9);
+    assertTrue(exchange.secondsExchanging() > 0, exchange.toString());
+    // Three coordinates of four bytes, to one neighbour each step.
+    WorkerProgress sent = last(WorkerProgress.class);
+    assertTrue(sent.bytesSent() >= 300 * 12);
+    assertEquals(Map.of(1 - sent.rank(), sent.bytesSent()), sent.sentTo());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"allreduce, 12000", "dpsgd, 12000", "local, 100000"})
+  void shouldGoOnWhenAWorkerLeavesAndAnotherComes(String strategy, long steps) {
+    train(strategy, 3, steps);
+    Awaitility.await().until(() -> stepsOf(1) > 50);
+
+    await(vertx.undeploy(workers.get(1)));
+    deploy(new WorkerVerticle());
+    Awaitility.await()
+        .until(() -> happened(e -> e instanceof MemberJoined j && j.incarnation() == 1));
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(steps, result.getLong("version"));
+    assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-3);
+    assertEquals(3, last(ReplicasAveraged.class).workers());
+  }
+
+  private void train(String strategy, int count, long steps) {
+    job.put("steps", steps)
+        .put("strategy", new JsonObject().put("name", strategy))
+        .put(
+            "workers", new JsonObject().put("batch", 4).put("waitSeconds", 10).put("count", count));
+    deploy(coordinator);
+    deployEvaluatorAndWorkers(count);
+  }
+
+  /** Of a worker whose share of 64 samples comes in batches of 4, the last one smaller. */
+  private static long samplesAfter(int steps, int workers) {
+    int share = (64 + workers - 1) / workers;
+    int batches = (share + 3) / 4;
+    return steps / batches * share + steps % batches * 4L;
+  }
+
+  private long stepsOf(int rank) {
+    return events.stream()
+        .filter(e -> e instanceof WorkerProgress w && w.rank() == rank)
+        .mapToLong(e -> ((WorkerProgress) e).step())
+        .max()
+        .orElse(0);
+  }
+
+  /** The end's own average, which alone carries the workers' own accuracy; it may arrive late. */
+  private ReplicasAveraged lastOfTheEnd() {
+    Awaitility.await()
+        .until(
+            () ->
+                happened(e -> e instanceof ReplicasAveraged a && !Double.isNaN(a.localAccuracy())));
+    return last(ReplicasAveraged.class);
+  }
+}

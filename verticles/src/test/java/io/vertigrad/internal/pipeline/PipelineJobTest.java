@@ -1,0 +1,247 @@
+package io.vertigrad.internal.pipeline;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.events.TrainingEvent.CheckpointWritten;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.fixture.FakeCoordinator;
+import io.vertigrad.verticles.EvaluatorVerticle;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Whole pipeline jobs in one JVM, with the real engine, beside the unsplit network. */
+@Tag("slow")
+@Timeout(180)
+class PipelineJobTest {
+
+  private static final int STEPS = 60;
+
+  /** The start, six parts and the whole are tested, by default each of all 1,000 samples. */
+  private static final long TESTED = 8_000;
+
+  private PipelineJob run;
+  private JsonObject job;
+
+  @TempDir Path folder;
+
+  @BeforeEach
+  void prepare() {
+    job =
+        new JsonObject()
+            .put("job", "pipe")
+            .put("steps", STEPS)
+            .put("seed", 3)
+            .put("optimizer", new JsonObject().put("learningRate", 0.1))
+            .put(
+                "data",
+                new JsonObject().put("name", "digits").put("train", 2_000).put("test", 1_000))
+            .put("workers", new JsonObject().put("batch", 96))
+            .put("exchange", new JsonObject().put("suspectMillis", 500).put("evictMillis", 2_000));
+    run = new PipelineJob(job);
+  }
+
+  @AfterEach
+  void close() {
+    run.close();
+  }
+
+  /** 2,000 samples are 20 batches of 96 and one of 80: the smaller one is met twice. */
+  @ParameterizedTest
+  @CsvSource({"convnet, sgd", "mlp, momentum", "mlp, adam"})
+  void shouldEndWithTheUnsplitBitsWhenThereIsOneMicroBatch(String model, String optimizer) {
+    job.put("model", new JsonObject().put("name", model));
+    if (optimizer.equals("adam")) {
+      job.put("optimizer", new JsonObject().put("name", "adam").put("learningRate", 0.001));
+    }
+    if (optimizer.equals("momentum")) {
+      job.getJsonObject("optimizer").put("momentum", 0.9).put("dampening", 0.5).put("l2", 1e-4);
+    }
+    JsonObject whole = run.trainUnsplit(1);
+
+    JsonObject split = run.trainSplit(new JsonObject().put("stages", 2).put("microBatches", 1));
+
+    assertEquals(PipelineJob.hash(whole), PipelineJob.hash(split));
+    assertEquals(whole.getLong("samples"), split.getLong("samples"));
+  }
+
+  /**
+   * Sums over parts of a batch are rounded differently; where a maximum of the ConvNet's pool is a
+   * close call, that decides which pixel is blamed, and 60 steps make more of it.
+   */
+  @ParameterizedTest
+  @CsvSource({"mlp, 1e-5", "convnet, 1e-3"})
+  void shouldReachTheUnsplitLossWhenBatchesAreCut(String model, double tolerance) {
+    job.put("model", new JsonObject().put("name", model));
+    JsonObject whole = run.trainUnsplit(1).getJsonObject("evaluation");
+    JsonObject pipeline = new JsonObject().put("stages", 2).put("microBatches", 5);
+
+    JsonObject turns = run.trainSplit(pipeline.copy());
+    JsonObject gpipe =
+        run.trainSplit(pipeline.copy().put("schedule", "gpipe").put("evaluation", "assembled"));
+
+    assertEquals(
+        PipelineJob.hash(turns),
+        PipelineJob.hash(gpipe),
+        "schedules add gradients up in the same order");
+    JsonObject split = turns.getJsonObject("evaluation");
+    assertEquals(whole.getDouble("loss"), split.getDouble("loss"), tolerance);
+    assertEquals(whole.getDouble("accuracy"), split.getDouble("accuracy"), 0.3);
+  }
+
+  /** The stages test all of the test set once more, at a version that nobody took for the last. */
+  @ParameterizedTest
+  @CsvSource({"1, allreduce, stages", "2, local, stages", "1, allreduce, assembled"})
+  void shouldEndInOrderWhenTheAccuracyIsReached(int replicas, String strategy, String evaluation) {
+    job.put("steps", 100_000)
+        .put("strategy", new JsonObject().put("name", strategy))
+        .put("evaluator", new JsonObject().put("samples", 200))
+        .put("stop", new JsonObject().put("accuracy", 40));
+
+    JsonObject result =
+        run.trainSplit(
+            new JsonObject()
+                .put("stages", 2)
+                .put("replicas", replicas)
+                .put("evaluation", evaluation));
+
+    JsonObject stopped = result.getJsonObject("stopped");
+    assertEquals("accuracy", stopped.getString("reason"), result::encode);
+    assertTrue(stopped.getDouble("value") >= 40, result::encode);
+    long version = result.getLong("version");
+    assertTrue(version >= stopped.getLong("version") && version < 1_000, result::encode);
+    assertEquals(0, strategy.equals("local") ? version % 10 : 0, "where replicas agree");
+    assertEquals(1_000, result.getJsonObject("evaluation").getInteger("samples"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"allreduce", "local"})
+  void shouldEndWithTheBitsOfDataParallelismWhenStagesHaveReplicas(String strategy) {
+    job.put("strategy", new JsonObject().put("name", strategy));
+    JsonObject whole = run.trainUnsplit(2);
+
+    JsonObject split =
+        run.trainSplit(new JsonObject().put("stages", 2).put("microBatches", 1).put("replicas", 2));
+
+    assertEquals(PipelineJob.hash(whole), PipelineJob.hash(split));
+    assertEquals(4, run.events().stream().filter(MemberJoined.class::isInstance).count());
+    assertEquals(
+        1, run.events().stream().filter(PipelineJob::isWhole).count(), "one replica tests");
+  }
+
+  @Test
+  void shouldReportWhatEachStageDidWhenItTrained() {
+    run.trainSplit(
+        new JsonObject().put("cuts", new JsonArray().add("pool1")).put("microBatches", 4));
+
+    WorkerProgress first = run.last(WorkerProgress.class, w -> w.rank() == 0);
+    WorkerProgress last = run.last(WorkerProgress.class, w -> w.rank() == 1);
+    assertEquals(0, first.samples(), "only the last stage knows the loss");
+    assertTrue(last.samples() >= 96L * (STEPS - 10), last.toString());
+    assertTrue(first.secondsComputing() > 0 && last.secondsComputing() > 0);
+    // Activations go one way, their gradients the other; those of tests go one way only.
+    long pooled = Float.BYTES * 3 * 8 * 8;
+    long training = first.bytesSent() - TESTED * pooled;
+    assertEquals(training, first.bytesReceived(), 0.05 * training);
+    assertEquals(first.bytesSent(), first.sentTo().get(1));
+  }
+
+  @Test
+  void shouldTestEverySoManyStepsWhenStagesTestThemselves() {
+    job.put("evaluator", new JsonObject().put("every", 25).put("samples", 300));
+
+    JsonObject split = run.trainSplit(new JsonObject().put("stages", 2).put("microBatches", 5));
+
+    List<String> tests =
+        run.events().stream()
+            .filter(Evaluated.class::isInstance)
+            .map(Evaluated.class::cast)
+            .map(e -> "%d: %d".formatted(e.version(), e.samples()))
+            .toList();
+    assertEquals(List.of("0: 300", "25: 300", "50: 300", "60: 300", "60: 1000"), tests);
+    assertEquals(0, split.getJsonObject("evaluation").getString("hashTold").length());
+  }
+
+  @Test
+  void shouldRefuseAnEvaluatorWhenStagesTestThemselves() {
+    job.put("pipeline", new JsonObject().put("stages", 2));
+
+    IllegalStateException refused =
+        assertThrows(IllegalStateException.class, () -> run.deploy(new EvaluatorVerticle()));
+
+    assertTrue(refused.getMessage().contains("pipeline.evaluation to \"assembled\""));
+  }
+
+  @Test
+  void shouldEndWithTheSameBitsWhenAStageIsReplacedAndThenEverythingPaused() {
+    job.put("steps", 400)
+        .put(
+            "servers",
+            new JsonObject()
+                .put("checkpointEvery", 25)
+                .put("checkpointDirectory", folder.resolve("a").toString()));
+    JsonObject pipeline = new JsonObject().put("stages", 2).put("microBatches", 3);
+    JsonObject undisturbed = run.trainSplit(pipeline);
+    job.getJsonObject("servers").put("checkpointDirectory", folder.resolve("b").toString());
+    run.deployStages(pipeline);
+    Awaitility.await()
+        .atMost(60, TimeUnit.SECONDS)
+        .until(() -> run.happened(e -> e instanceof CheckpointWritten c && c.version() == 50));
+
+    run.replace(1);
+    pauseAndResume();
+    JsonObject result = run.finishSplit();
+
+    assertTrue(run.happened(e -> e instanceof MemberJoined j && j.incarnation() == 1));
+    assertEquals(PipelineJob.hash(undisturbed), PipelineJob.hash(result));
+    assertEquals(undisturbed.getLong("samples"), result.getLong("samples"));
+  }
+
+  @Test
+  void shouldFailWithTheReasonWhenAStageIsLostAndNothingWasKept() {
+    job.put("steps", 100_000).getJsonObject("workers").put("waitSeconds", 30);
+    run.deployStages(new JsonObject().put("stages", 2));
+    Awaitility.await()
+        .atMost(60, TimeUnit.SECONDS)
+        .until(() -> run.happened(e -> e instanceof WorkerProgress w && w.step() > 5));
+
+    run.replace(1);
+    JsonObject result = PipelineJob.await(run.coordinator().result());
+
+    assertEquals("failed", result.getString("state"), result::encode);
+    assertTrue(
+        result.getString("failure").contains("no step from which every stage can go on"),
+        result::encode);
+  }
+
+  /** Once the new stage has made a step. */
+  private void pauseAndResume() {
+    FakeCoordinator desk = new FakeCoordinator(run.vertx(), "pipe");
+    Awaitility.await()
+        .atMost(60, TimeUnit.SECONDS)
+        .until(() -> run.happened(e -> e instanceof WorkerProgress w && w.incarnation() == 1));
+    assertEquals("paused", desk.ask("pause").getString("state"));
+    PipelineJob.await(run.vertx().timer(700, TimeUnit.MILLISECONDS));
+    long version = run.last(WorkerProgress.class, w -> true).version();
+    PipelineJob.await(run.vertx().timer(700, TimeUnit.MILLISECONDS));
+    assertEquals(version, run.last(WorkerProgress.class, w -> true).version());
+    assertTrue(version < 400, "paused in the middle");
+    assertEquals("running", desk.ask("resume").getString("state"));
+  }
+}

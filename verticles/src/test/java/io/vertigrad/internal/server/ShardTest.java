@@ -1,0 +1,244 @@
+package io.vertigrad.internal.server;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.Malformed;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
+import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+class ShardTest {
+
+  private final TestJob job = new TestJob("{\"name\": \"sync\"}", 8, 2, 5, 1);
+  private final Shard shard = job.shard();
+
+  @Test
+  void shouldAnswerAPullAtOnceWhenItsVersionIsThere() {
+    ParameterPartition answer =
+        assertInstanceOf(ParameterPartition.class, shard.handle(job.pull(-1, 0, 1, 0)).result());
+
+    assertEquals(Outcome.PULLED, answer.outcome());
+    assertEquals(4, answer.firstElement());
+    assertArrayEquals(new float[] {0.5f, 0.625f, 0.75f, 0.875f}, TestJob.values(answer));
+  }
+
+  @Test
+  void shouldHoldAPullUntilItsVersionIsThere() {
+    shard.membershipChanged(TestJob.workers(1));
+    Future<Frame> pull = shard.handle(job.pull(-1, 0, 1, 1));
+    Future<Frame> again = shard.handle(job.pull(-1, 0, 1, 1));
+    shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
+    assertFalse(pull.isComplete(), "another partition moved");
+
+    shard.handle(job.gradient(0, 0, 1, 0, 1, 1, 1, 1));
+
+    assertEquals(1, assertInstanceOf(ParameterPartition.class, pull.result()).version());
+    assertTrue(again.succeeded());
+  }
+
+  @Test
+  void shouldNameTheVersionReachedWhenAPullWaitsTooLong() {
+    Future<Frame> pull = shard.handle(job.pull(-1, 0, 1, 3));
+
+    job.clock.advanceMillis(TestJob.PULL_DEADLINE_MILLIS);
+    shard.tick(job.clock.getAsLong());
+
+    Refusal refusal = assertInstanceOf(Refusal.class, pull.result());
+    assertEquals(Reason.DEADLINE, refusal.reason());
+    assertEquals(
+        "partition 1: found version 0 after 20000 ms, expected 3; the workers make no progress",
+        refusal.message());
+  }
+
+  @Test
+  void shouldAnswerAPullBeyondTheEndWithTheLastVersion() {
+    shard.membershipChanged(TestJob.workers(1));
+    for (int step = 0; step < 5; step++) {
+      shard.handle(job.gradient(0, step, 0, step, 1, 1, 1, 1));
+    }
+
+    Future<Frame> pull = shard.handle(job.pull(-1, 0, 0, 6));
+
+    assertEquals(5, assertInstanceOf(ParameterPartition.class, pull.result()).version());
+  }
+
+  @Test
+  void shouldRefuseWhateverIsNoRequest() {
+    Frame answer = shard.handle(job.pull(-1, 0, 0, 0)).result();
+
+    assertEquals(Reason.PROTOCOL, refusal(shard.handle(answer)).reason());
+    Refusal malformed = refusal(shard.handle(new Malformed("magic", 0, "1", "2")));
+    assertTrue(malformed.message().contains("magic at offset 0"), malformed.message());
+  }
+
+  @Test
+  void shouldShareOneTensorBetweenAnswersOfOneVersion() {
+    ParameterPartition first = (ParameterPartition) shard.handle(job.pull(-1, 0, 0, 0)).result();
+    ParameterPartition second = (ParameterPartition) shard.handle(job.pull(-1, 1, 0, 0)).result();
+
+    assertSame(first.parameters(), second.parameters());
+  }
+
+  @Test
+  void shouldReportTheVersionEveryPartitionHasReached() {
+    shard.membershipChanged(TestJob.workers(1));
+    shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
+    assertEquals(0, shard.version());
+
+    shard.handle(job.gradient(0, 0, 1, 0, 1, 1, 1, 1));
+    shard.handle(job.gradient(0, 0, 2, 0, 1, 1));
+
+    assertEquals(new ShardCounters(1, 10, 3, 0, 0, 0, 0), shard.counters());
+  }
+
+  @Test
+  void shouldBeDoneFromTheStartWhenThereAreMoreShardsThanPartitions() {
+    TestJob small = new TestJob(new JsonObject("{\"name\": \"sync\"}"), 4, 0, 5, 1, 4, 2);
+    List<Shard> shards = List.of(small.shard(0, 0), small.shard(1, 0));
+
+    assertEquals(
+        List.of(5L, 0L),
+        shards.stream().map(Shard::version).sorted((a, b) -> b > a ? 1 : -1).toList());
+  }
+
+  @Test
+  void shouldIgnoreAMembershipWhenItIsOlder() {
+    shard.membershipChanged(TestJob.of(3, 0));
+    shard.membershipChanged(TestJob.of(2));
+
+    assertTrue(shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1)).succeeded());
+    assertEquals(1, shard.counters().applied());
+  }
+
+  @Test
+  void shouldPassOverRoundsThatNobodyTakesPartIn() {
+    shard.membershipChanged(TestJob.of(1, 0));
+    shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
+    Future<Frame> newcomer = shard.handle(job.pull(1, 0, 0, 4));
+
+    shard.membershipChanged(new Membership(2, List.of(new Member(1, 0, 4)), List.of()));
+
+    assertEquals(4, assertInstanceOf(ParameterPartition.class, newcomer.result()).version());
+    assertEquals(4, shard.version());
+  }
+
+  @Test
+  void shouldLetANewcomerBeginEarlierThanItAskedWhenTheServerFellBack() {
+    shard.membershipChanged(TestJob.of(1, 0));
+    Future<Frame> newcomer = shard.handle(job.pull(1, 0, 0, 4));
+    Member told = new Member(1, 0, 4);
+    shard.membershipChanged(new Membership(2, List.of(new Member(0, 0, 0), told), List.of()));
+    assertFalse(newcomer.isComplete());
+
+    Member now = new Member(1, 0, 0);
+    shard.membershipChanged(new Membership(3, List.of(new Member(0, 0, 0), now), List.of()));
+
+    assertEquals(0, assertInstanceOf(ParameterPartition.class, newcomer.result()).version());
+  }
+
+  @Test
+  void shouldMoveUpToWhatWorkersHaveSeenWhenRestored() {
+    TestJob two = new TestJob("{\"name\": \"sync\"}", 4, 0, 9, 2);
+    Shard restored = two.shard(0, 1);
+    restored.restore(two.shard().snapshot());
+    restored.membershipChanged(TestJob.workers(2));
+
+    Future<Frame> behind = restored.handle(two.gradient(0, 5, 0, 5, 1, 1, 1, 1));
+    Future<Frame> ahead = restored.handle(two.gradient(1, 6, 0, 6, 1, 1, 1, 1));
+    restored.handle(two.gradient(0, 6, 0, 6, 1, 1, 1, 1));
+
+    ParameterPartition late = assertInstanceOf(ParameterPartition.class, behind.result());
+    assertEquals(Outcome.LATE, late.outcome());
+    assertEquals(6, late.version());
+    assertEquals(7, assertInstanceOf(ParameterPartition.class, ahead.result()).version());
+  }
+
+  @Test
+  void shouldTakeAnyProposalWhenRestored() {
+    ShardSnapshot snapshot = trained(job, job.shard(), 0, 3).snapshot();
+    Shard restored = job.shard(0, 1);
+    restored.restore(snapshot);
+
+    OptionalLong refusal = restored.propose(TestJob.workers(1));
+
+    assertTrue(refusal.isEmpty());
+    assertTrue(restored.handle(job.gradient(0, 3, 0, 3, 1, 1, 1, 1)).succeeded());
+  }
+
+  @Test
+  void shouldContinueBitForBitWhenRestoredWithMomentum() {
+    TestJob momentum = new TestJob("{\"name\": \"sync\"}", 8, 2, 9, 1);
+    momentum.momentum = 0.9f;
+    Shard first = trained(momentum, momentum.shard(), 0, 3);
+    ShardSnapshot snapshot = first.snapshot();
+    trained(momentum, first, 3, 6);
+
+    Shard second = momentum.shard(0, 1);
+    second.restore(snapshot);
+    trained(momentum, second, 3, 6);
+
+    assertEquals(3, snapshot.version());
+    for (int part = 0; part < 3; part++) {
+      assertArrayEquals(momentum.parameters(first, part), momentum.parameters(second, part));
+    }
+    assertEquals(first.counters().samples(), second.counters().samples());
+  }
+
+  @Test
+  void shouldNameTheOptimizerStateWhenTheCheckpointIsOfAnother() {
+    ShardSnapshot plain = shard.snapshot();
+    TestJob momentum = new TestJob("{\"name\": \"sync\"}", 8, 2, 5, 1);
+    momentum.momentum = 0.9f;
+
+    Exception e =
+        assertThrows(IllegalArgumentException.class, () -> momentum.shard(0, 1).restore(plain));
+
+    assertEquals(
+        "checkpoint of partition 0: found optimizer state 0, expected 4; resume with the job file"
+            + " it was written under",
+        e.getMessage());
+  }
+
+  @Test
+  void shouldForgetStepsWhenANewRunStartsFromAnOldCheckpoint() {
+    shard.membershipChanged(TestJob.workers(1));
+    shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
+    Shard next = job.shard(0, 0);
+    next.restore(shard.snapshot());
+    next.membershipChanged(TestJob.workers(1));
+
+    Frame answer = next.handle(job.gradient(0, 0, 0, 1, 1, 1, 1, 1)).result();
+
+    assertEquals(Outcome.APPLIED, assertInstanceOf(ParameterPartition.class, answer).outcome());
+  }
+
+  private static Shard trained(TestJob job, Shard shard, int from, int to) {
+    shard.membershipChanged(TestJob.workers(1));
+    for (int step = from; step < to; step++) {
+      shard.handle(job.gradient(0, step, 0, step, step, 1, -step, 2));
+      shard.handle(job.gradient(0, step, 1, step, 0.1f, 0.2f, 0.3f, step));
+      shard.handle(job.gradient(0, step, 2, step, 0.1f, 0.2f));
+    }
+    return shard;
+  }
+
+  private static Refusal refusal(Future<Frame> answer) {
+    return assertInstanceOf(Refusal.class, answer.result());
+  }
+}

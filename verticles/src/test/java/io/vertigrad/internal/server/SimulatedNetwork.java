@@ -1,0 +1,56 @@
+package io.vertigrad.internal.server;
+
+import java.util.Comparator;
+import java.util.PriorityQueue;
+import java.util.Random;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+/** Events in the order of a fake clock; frames are dropped, repeated and delayed from a seed. */
+final class SimulatedNetwork {
+
+  private final FakeClock clock;
+  private final Weather weather;
+  private final Random random;
+  private final PriorityQueue<Event> events =
+      new PriorityQueue<>(Comparator.comparingLong(Event::millis).thenComparing(Event::order));
+  private long order;
+
+  private record Event(long millis, long order, Runnable action) {}
+
+  SimulatedNetwork(FakeClock clock, Weather weather, long seed) {
+    this.clock = clock;
+    this.weather = weather;
+    this.random = new Random(seed);
+  }
+
+  /** Delivers a frame never, once or twice, some time later. */
+  void send(Runnable delivery) {
+    if (random.nextDouble() >= weather.drop()) {
+      after(random.nextInt(weather.delayMillis()), delivery);
+    }
+    if (random.nextDouble() < weather.repeat()) {
+      after(random.nextInt(weather.delayMillis()), delivery);
+    }
+  }
+
+  void after(long millis, Runnable action) {
+    events.add(new Event(clock.millis() + millis, order++, action));
+  }
+
+  int random(int bound) {
+    return random.nextInt(bound);
+  }
+
+  /** Runs until something is true, or fails when that takes too long. */
+  void runUntil(BooleanSupplier done, long limitMillis, Supplier<String> state) {
+    while (!done.getAsBoolean()) {
+      Event next = events.remove();
+      clock.advanceMillis(next.millis() - clock.millis());
+      if (clock.millis() > limitMillis) {
+        throw new AssertionError("not done after " + limitMillis + " simulated ms: " + state.get());
+      }
+      next.action().run();
+    }
+  }
+}

@@ -1,0 +1,155 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.strategy.Membership.Member;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A worker that pulls, then exchanges step after step, and sends again until it is answered. */
+final class SimulatedWorker {
+
+  private static final int RETRY_MILLIS = 400;
+
+  private final NetworkSimulator world;
+  private final Member self;
+  private final int partitions;
+  private final Map<Integer, Frame> unanswered = new HashMap<>();
+  private final long[] versions;
+  private final float[][] parameters;
+  private final Frame[] offered;
+  private final List<Refusal> surprises = new ArrayList<>();
+  private long step = -1;
+  private boolean dead;
+
+  SimulatedWorker(NetworkSimulator world, Member self) {
+    this.world = world;
+    this.self = self;
+    this.partitions = world.job().plan.partitions().size();
+    this.versions = new long[partitions];
+    this.parameters = new float[partitions][];
+    this.offered = new Frame[partitions];
+  }
+
+  Member self() {
+    return self;
+  }
+
+  /** Pulls the parameters of its first round. */
+  void start() {
+    for (int part = 0; part < partitions; part++) {
+      offer(new PullRequest(id(0, part), world.job().layout().hash(), self.activeFrom()));
+    }
+  }
+
+  /**
+   * Offers this step's gradients again to a server that fell back: it may have lost them, and
+   * others wait for them there.
+   */
+  void serverRestarted(int shard) {
+    for (int part = 0; part < partitions && step >= 0 && !dead; part++) {
+      if (world.job().plan.partitions().get(part).shard() == shard && !finished()) {
+        offer(offered[part]);
+      }
+    }
+  }
+
+  void kill() {
+    dead = true;
+  }
+
+  boolean finished() {
+    long least = Long.MAX_VALUE;
+    for (long version : versions) {
+      least = Math.min(least, version);
+    }
+    return !dead && unanswered.isEmpty() && least >= world.job().lastVersion();
+  }
+
+  /** Refusals that a correct run does not have. */
+  List<Refusal> surprises() {
+    return surprises;
+  }
+
+  @Override
+  public String toString() {
+    return "worker %s%s at step %d, versions %s, waits for partitions %s"
+        .formatted(
+            self, dead ? " (dead)" : "", step, Arrays.toString(versions), unanswered.keySet());
+  }
+
+  private void nextStep() {
+    step++;
+    for (int part = 0; part < partitions; part++) {
+      ExchangeId id = id(step, part);
+      float[] gradient = world.slots().gradient(id, versions[part], parameters[part]);
+      offered[part] = world.job().gradient(id, versions[part], 10, gradient);
+      offer(offered[part]);
+    }
+  }
+
+  private void offer(Frame frame) {
+    ExchangeId id = idOf(frame);
+    unanswered.put(id.partition(), frame);
+    sendUntilAnswered(id.partition(), frame);
+  }
+
+  private void sendUntilAnswered(int part, Frame frame) {
+    if (dead || unanswered.get(part) != frame) {
+      return;
+    }
+    world.toShard(part, frame, answer -> receive(part, frame, answer));
+    world.network().after(RETRY_MILLIS, () -> sendUntilAnswered(part, frame));
+  }
+
+  private void receive(int part, Frame asked, Frame answer) {
+    if (dead || unanswered.get(part) != asked) {
+      return;
+    }
+    if (answer instanceof ParameterPartition found) {
+      accept(part, found);
+    } else if (answer instanceof Refusal refusal) {
+      endure(refusal);
+    }
+  }
+
+  private void accept(int part, ParameterPartition found) {
+    unanswered.remove(part);
+    versions[part] = found.version();
+    parameters[part] = TestJob.values(found);
+    if (found.outcome() != Outcome.PULLED) {
+      world.answered(found);
+    }
+    if (finished()) {
+      world.finished(self);
+    } else if (unanswered.isEmpty()) {
+      nextStep();
+    }
+  }
+
+  private void endure(Refusal refusal) {
+    if (refusal.reason() == Reason.STALE_INCARNATION) {
+      kill();
+    } else if (refusal.reason() != Reason.UNAVAILABLE) {
+      surprises.add(refusal);
+    }
+  }
+
+  private ExchangeId id(long number, int part) {
+    return new ExchangeId(
+        TestJob.JOB, self.rank(), self.incarnation(), world.epoch(), number, part);
+  }
+
+  private static ExchangeId idOf(Frame frame) {
+    return frame instanceof PullRequest pull ? pull.id() : ((GradientPartition) frame).id();
+  }
+}

@@ -1,0 +1,204 @@
+package io.vertigrad.internal.strategy;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.compute.optimizer.LearningRateSchedule;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.internal.collective.InitialSync;
+import io.vertigrad.internal.collective.SimulatedTraining;
+import io.vertigrad.internal.collective.Weather;
+import io.vertigrad.strategy.Topology;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DecentralizedSgdTest {
+
+  private static final double RATE = 0.1;
+  private static final double CLOSE = 1e-4;
+
+  @ParameterizedTest
+  @CsvSource({
+    "ring, 2",
+    "ring, 3",
+    "ring, 5",
+    "ring-deduplicated, 2",
+    "complete, 4",
+    "star, 4",
+    "torus, 6",
+    "exponential, 5",
+    "ring, 1"
+  })
+  void shouldFollowMatrixIterationWhateverTheTopology(String topology, int workers) {
+    SimulatedTraining training = training(topology, "", Weather.FAIR, 1).run(workers);
+
+    assertFollows(expected(Topology.named(topology, workers), 0, 0, training), training);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+  void shouldFollowMatrixIterationWhenMessagesAreLostDoubledAndReordered(long seed) {
+    SimulatedTraining training = training("ring", "", Weather.ROUGH, seed).run(4);
+
+    assertFollows(expected(Topology.named("ring", 4), 0, 0, training), training);
+  }
+
+  @Test
+  void shouldAddDecayOnceAtTheGradientsPointWhenClean() {
+    SimulatedTraining training = training("ring", ",\"conformance\":\"clean\"", Weather.FAIR, 1);
+    training.optimizer = OptimizerConfig.sgd(RATE).withL2(0.3);
+
+    training.run(4);
+
+    assertFollows(expected(Topology.named("ring", 4), 0.3, 0, training), training);
+  }
+
+  @Test
+  void shouldAddDecayAgainAtTheAverageWhenPublished() {
+    SimulatedTraining training =
+        training("ring", ",\"conformance\":\"published\"", Weather.FAIR, 1);
+    training.optimizer = OptimizerConfig.sgd(RATE).withL2(0.3);
+
+    training.run(4);
+
+    assertFollows(expected(Topology.named("ring", 4), 0.3, 0.3, training), training);
+  }
+
+  @Test
+  void shouldAverageMomentumWhenAsked() {
+    double[] local = lastVelocities("local");
+    double[] averaged = lastVelocities("averaged");
+
+    // With a complete graph and one step, the second velocity is mu * mean(v) + g against mu v + g.
+    assertEquals(0.5, averaged[0] - local[0], CLOSE);
+  }
+
+  @Test
+  void shouldShrinkConsensusDistanceByTheSecondEigenvalueWithoutGradients() {
+    SimulatedTraining training = training("ring", "", Weather.FAIR, 1);
+    training.gradient = (rank, step, x) -> step == 0 ? filled(rank) : new float[x.length];
+    training.steps = 6;
+
+    training.run(8);
+
+    // One wave around the ring, an eigenvector of the circulant matrix, was put there at step 0.
+    double start = distance(i -> -RATE * wave(i, 8), 8);
+    double now = distance(i -> training.parameters(i)[0] - 1, 8);
+    assertEquals(Math.pow(0.8047378541, 5), now / start, 1e-3);
+  }
+
+  @Test
+  void shouldKeepStatisticsLocalWhileTraining() {
+    SimulatedTraining training = training("ring", "", Weather.FAIR, 1).run(3);
+
+    float initial = training.initial(0)[6];
+    assertEquals(initial - 10 * 0.25f * 1, training.parameters(0)[6], CLOSE);
+    assertEquals(initial - 10 * 0.25f * 3, training.parameters(2)[6], CLOSE);
+  }
+
+  @Test
+  void shouldStayCloseWhenParametersTravelAsBfloat16() {
+    SimulatedTraining training = training("ring", "", Weather.FAIR, 1);
+    training.type = DataType.BFLOAT16;
+
+    training.run(4);
+
+    double[][] exact = expected(Topology.named("ring", 4), 0, 0, training);
+    for (int i = 0; i < 4; i++) {
+      assertEquals(exact[i][0], training.parameters(i)[0], 0.05);
+    }
+  }
+
+  private static double[] lastVelocities(String momentum) {
+    SimulatedTraining training =
+        training("complete", ",\"momentum\":\"" + momentum + "\"", Weather.FAIR, 1);
+    training.optimizer =
+        new OptimizerConfig(
+            "sgd", 1, 0.5, 0, false, 0, 0, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
+    training.steps = 2;
+    training.gradient =
+        (rank, step, x) -> {
+          float[] g = new float[x.length];
+          g[0] = step == 0 ? 2 * rank : 0;
+          return g;
+        };
+    training.run(2);
+    // After step 0: x = 1, -1; v = 0, 2. After step 1 rank 0 holds mean(x) - mu v.
+    double expectedMean = 0;
+    return new double[] {expectedMean - training.parameters(0)[0]};
+  }
+
+  private static SimulatedTraining training(
+      String topology, String more, Weather weather, long seed) {
+    String settings = "{\"topology\":\"%s\"%s}".formatted(topology, more);
+    return new SimulatedTraining(new DecentralizedSgdProvider(), settings, weather, seed);
+  }
+
+  /** The iteration by hand, in double precision; trainable elements only. */
+  private static double[][] expected(
+      Topology topology, double decayBefore, double decayAfter, SimulatedTraining training) {
+    int workers = topology.size();
+    double[][] x = new double[workers][training.trainable];
+    for (int i = 0; i < workers; i++) {
+      for (int e = 0; e < training.trainable; e++) {
+        x[i][e] = 1 + e;
+      }
+    }
+    for (int step = 0; step < training.steps; step++) {
+      double[][] next = new double[workers][training.trainable];
+      for (int i = 0; i < workers; i++) {
+        for (int e = 0; e < training.trainable; e++) {
+          double mixed = 0;
+          for (int j = 0; j < workers; j++) {
+            mixed += topology.at(InitialSync.ROUNDS + step).weight(i, j) * x[j][e];
+          }
+          double gradient = x[i][e] - target(i, e) + decayBefore * x[i][e] + decayAfter * mixed;
+          next[i][e] = mixed - RATE * gradient;
+        }
+      }
+      x = next;
+    }
+    return x;
+  }
+
+  private static void assertFollows(double[][] expected, SimulatedTraining training) {
+    for (int i = 0; i < expected.length; i++) {
+      float[] head = java.util.Arrays.copyOf(training.parameters(i), training.trainable);
+      double[] found = new double[head.length];
+      for (int e = 0; e < head.length; e++) {
+        found[e] = head[e];
+      }
+      assertArrayEquals(expected[i], found, CLOSE, "worker " + i);
+      assertEquals(training.steps, training.replicas.get(i).updates());
+    }
+  }
+
+  private static float[] filled(int rank) {
+    float[] values = new float[7];
+    java.util.Arrays.fill(values, (float) wave(rank, 8));
+    return values;
+  }
+
+  private static double wave(int i, int workers) {
+    return Math.cos(2 * Math.PI * i / workers);
+  }
+
+  private static double distance(java.util.function.IntToDoubleFunction x, int workers) {
+    double mean = 0;
+    for (int i = 0; i < workers; i++) {
+      mean += x.applyAsDouble(i) / workers;
+    }
+    double sum = 0;
+    for (int i = 0; i < workers; i++) {
+      sum += Math.pow(x.applyAsDouble(i) - mean, 2);
+    }
+    return Math.sqrt(sum);
+  }
+
+  private static double target(int rank, int element) {
+    return SimulatedTraining.target(rank, element);
+  }
+}

@@ -1,0 +1,250 @@
+package io.vertigrad.internal.worker;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.job.Role;
+import io.vertigrad.verticles.CoordinatorVerticle;
+import io.vertigrad.verticles.EvaluatorVerticle;
+import io.vertigrad.verticles.ParameterServerVerticle;
+import io.vertigrad.verticles.WorkerVerticle;
+import io.vertx.core.Deployable;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Every role in one JVM, with the real engine, on generated digits. */
+@Tag("slow")
+@Timeout(120)
+class EmbeddedTrainingTest {
+
+  private static final int STEPS = 100;
+  private static final int BATCH = 128;
+
+  private final List<TrainingEvent> events = new CopyOnWriteArrayList<>();
+  private final JsonObject job =
+      new JsonObject()
+          .put("job", "embedded")
+          .put("steps", STEPS)
+          .put("optimizer", new JsonObject().put("learningRate", 0.1))
+          .put(
+              "data", new JsonObject().put("name", "digits").put("train", 4_000).put("test", 1_000))
+          .put("workers", new JsonObject().put("count", 2).put("batch", BATCH));
+  private Vertx vertx;
+  private CoordinatorVerticle coordinator;
+  private String coordinatorId;
+
+  @BeforeEach
+  void startVertx() {
+    vertx = Vertx.vertx();
+    vertx
+        .eventBus()
+        .<JsonObject>consumer(
+            "vertigrad.embedded.events", m -> events.add(TrainingEvent.fromJson(m.body())));
+  }
+
+  @AfterEach
+  void closeVertx() throws Exception {
+    if (coordinator != null) {
+      get(coordinator.stop("the test is over"));
+    }
+    get(vertx.close());
+  }
+
+  @Test
+  void shouldReachEightyPercentWhenWorkersMoveInRounds() throws Exception {
+    JsonObject result = train();
+
+    assertEquals("finished", result.getString("state"));
+    assertEquals(STEPS, result.getLong("version"));
+    JsonObject end = result.getJsonObject("evaluation");
+    assertEquals(1_000, end.getInteger("samples"));
+    assertTrue(end.getDouble("accuracy") > 80, end.encode());
+    List<Long> tested =
+        of(Evaluated.class).stream()
+            .filter(e -> !e.wholeTestSet())
+            .map(Evaluated::version)
+            .toList();
+    assertEquals(STEPS, tested.get(tested.size() - 1));
+    assertTrue(tested.size() > 1, tested.toString());
+  }
+
+  @Test
+  void shouldEndWithTheSameBitsWhenTheSeedIsTheSame() throws Exception {
+    job.put("steps", 20);
+    String first = train().getJsonObject("evaluation").getString("parametersHash");
+    get(coordinator.stop("once more"));
+    get(vertx.undeploy(coordinatorId));
+
+    String second = train().getJsonObject("evaluation").getString("parametersHash");
+
+    assertEquals(first, second);
+  }
+
+  @Test
+  void shouldApplyEveryUpdateOnceWhenWorkersDoNotWait() throws Exception {
+    job.put("strategy", new JsonObject().put("name", "async"));
+
+    JsonObject result = train();
+
+    assertEquals(2L * STEPS, result.getLong("version"));
+    long samples =
+        List.of(0, 1).stream()
+            .map(rank -> last(WorkerProgress.class, progress -> progress.rank() == rank))
+            .mapToLong(WorkerProgress::samples)
+            .sum();
+    assertEquals(result.getLong("samples"), samples);
+    long applied =
+        List.of(0, 1).stream()
+            .map(rank -> last(WorkerProgress.class, progress -> progress.rank() == rank))
+            .flatMap(progress -> progress.staleness().values().stream())
+            .mapToLong(Long::longValue)
+            .sum();
+    assertEquals(2L * STEPS, applied);
+    assertTrue(result.getJsonObject("evaluation").getDouble("accuracy") > 60, result.encode());
+  }
+
+  @Test
+  void shouldFinishWhenAWorkerIsReplacedInTheMiddle() throws Exception {
+    job.put("steps", 400);
+    List<String> deployed = start();
+    String firstWorker = deployed.get(1);
+    awaitStep(20);
+
+    get(vertx.undeploy(firstWorker));
+    get(deploy(new WorkerVerticle()));
+    JsonObject result = get(coordinator.result());
+
+    assertEquals("finished", result.getString("state"));
+    assertEquals(400, result.getLong("version"));
+    List<String> reasons = of(MemberLeft.class).stream().map(MemberLeft::reason).toList();
+    assertTrue(reasons.contains("stopped"), reasons.toString());
+    assertTrue(result.getJsonObject("evaluation").getDouble("accuracy") > 80, result.encode());
+  }
+
+  @Test
+  void shouldJoinAgainWhenTheCoordinatorStruckItOff() throws Exception {
+    job.put("steps", 400);
+    start();
+    awaitStep(20);
+
+    JsonObject strikeOff =
+        new Admission(Role.WORKER, 1, 0)
+            .toJson()
+            .put("request", "leave")
+            .put("reason", "taken for dead")
+            .put("status", new JsonObject());
+    vertx.eventBus().send("vertigrad.embedded.coordinator", strikeOff);
+    JsonObject result = get(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    WorkerProgress rejoined = last(WorkerProgress.class, progress -> progress.rank() == 1);
+    assertEquals(1, rejoined.incarnation());
+    assertEquals(400, rejoined.version());
+  }
+
+  @Test
+  void shouldFinishWhenTheServerIsReplacedInTheMiddle(@TempDir Path checkpoints) throws Exception {
+    job.put("steps", 400);
+    job.put(
+        "servers",
+        new JsonObject()
+            .put("checkpointEvery", 50)
+            .put("checkpointDirectory", checkpoints.toString()));
+    String server = start().get(0);
+    awaitStep(20);
+
+    get(vertx.undeploy(server));
+    get(deploy(new ParameterServerVerticle()));
+    JsonObject result = get(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    assertEquals(400, result.getLong("version"));
+    assertTrue(result.getJsonObject("evaluation").getDouble("accuracy") > 80, result.encode());
+  }
+
+  @Test
+  void shouldFailItsDeploymentWhenDataIsMissing() throws Exception {
+    job.put("data", new JsonObject().put("name", "mnist").put("directory", "/nowhere/mnist"));
+
+    ExecutionException failure =
+        assertThrows(ExecutionException.class, () -> get(deploy(new WorkerVerticle())));
+
+    assertInstanceOf(DataException.class, failure.getCause());
+    assertTrue(failure.getCause().getMessage().contains("/nowhere/mnist"));
+  }
+
+  @Test
+  void shouldFailItsDeploymentWhenTheModelIsUnknown() {
+    job.put("model", new JsonObject().put("name", "lenet-99"));
+
+    ExecutionException failure =
+        assertThrows(ExecutionException.class, () -> get(deploy(new EvaluatorVerticle())));
+
+    assertTrue(failure.getCause().getMessage().contains("lenet-99"), failure.toString());
+  }
+
+  private JsonObject train() throws Exception {
+    start();
+    return get(coordinator.result());
+  }
+
+  /** Deploys all roles; the ids of server, workers and evaluator. */
+  private List<String> start() throws Exception {
+    coordinator = new CoordinatorVerticle();
+    coordinatorId = get(deploy(coordinator));
+    List<Future<String>> members = new ArrayList<>();
+    members.add(deploy(new ParameterServerVerticle()));
+    members.add(deploy(new WorkerVerticle()));
+    members.add(deploy(new WorkerVerticle()));
+    members.add(deploy(new EvaluatorVerticle()));
+    return get(Future.all(members)).list();
+  }
+
+  private void awaitStep(long step) {
+    Awaitility.await()
+        .atMost(30, TimeUnit.SECONDS)
+        .until(
+            () -> of(WorkerProgress.class).stream().anyMatch(progress -> progress.step() > step));
+  }
+
+  private Future<String> deploy(Deployable verticle) {
+    return vertx.deployVerticle(verticle, new DeploymentOptions().setConfig(job));
+  }
+
+  private <T extends TrainingEvent> List<T> of(Class<T> type) {
+    return events.stream().filter(type::isInstance).map(type::cast).toList();
+  }
+
+  private <T extends TrainingEvent> T last(Class<T> type, Predicate<T> wanted) {
+    List<T> found = of(type).stream().filter(wanted).toList();
+    return found.get(found.size() - 1);
+  }
+
+  private static <T> T get(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(60, TimeUnit.SECONDS);
+  }
+}

@@ -1,0 +1,184 @@
+package io.vertigrad.internal.worker;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.codecs.Compression;
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.fixture.QuadraticModel;
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.WindowedExchange;
+import io.vertigrad.internal.server.Shard;
+import io.vertigrad.internal.server.TestJob;
+import io.vertigrad.job.ExchangeConfig;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.Message;
+import io.vertx.junit5.VertxExtension;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Two workers in lockstep and a real shard of three partitions; batches break the second. */
+@ExtendWith(VertxExtension.class)
+@Timeout(20)
+class NotFiniteGradientTest {
+
+  private static final int TRAINABLE = 8;
+  private static final int STATISTICS = 2;
+  private static final int STEPS = 6;
+  private static final float BROKEN = Float.NaN;
+
+  private final TestJob job = new TestJob("{\"name\": \"sync\"}", TRAINABLE, STATISTICS, STEPS, 2);
+  private final Addresses addresses = new Addresses("test");
+  private final Queue<Frame> offered = new ConcurrentLinkedQueue<>();
+  private final ExecutorService threads = Executors.newFixedThreadPool(2);
+  private Vertx vertx;
+  private int runs;
+
+  @BeforeEach
+  void setUp(Vertx vertx) {
+    this.vertx = vertx;
+    FrameCodecs.register(vertx.eventBus());
+  }
+
+  @AfterEach
+  void stopThreads() {
+    threads.shutdownNow();
+  }
+
+  @Test
+  void shouldEqualTheRunWithoutTheBatchWhenItBreaksOnePartition() throws Exception {
+    List<Float> other = List.of(10f, 20f, 30f, 40f, 50f, 60f);
+
+    Shard shard = train(List.of(1f, 2f, BROKEN, 3f, 4f, 5f, 6f), other);
+
+    assertEquals(STEPS, shard.version());
+    assertEquals(1, shard.counters().refused());
+    assertEquals(2 * STEPS * 3, shard.counters().applied());
+    assertEquals(List.of(1), partitionsOffered(0, 2));
+    assertTrue(offered.stream().allMatch(this::isInLine));
+    Shard control = train(List.of(1f, 2f, 3f, 4f, 5f, 6f), other);
+    for (int part = 0; part < 3; part++) {
+      assertArrayEquals(job.parameters(control, part), job.parameters(shard, part));
+    }
+  }
+
+  @Test
+  void shouldFailAndApplyNothingWhenTwentyBatchesInARowBreakIt() {
+    List<Float> broken = Collections.nCopies(30, BROKEN);
+
+    ExecutionException failure =
+        assertThrows(ExecutionException.class, () -> train(broken, broken));
+
+    ExchangeException why = (ExchangeException) failure.getCause();
+    assertTrue(
+        why.getMessage()
+            .startsWith(
+                "worker 0: training diverged: 20 gradients in a row were refused, the last"),
+        why.getMessage());
+    assertTrue(why.getMessage().contains("partition 1: the gradient of worker 0, step 19 holds"));
+    assertTrue(offered.stream().allMatch(frame -> ((GradientPartition) frame).version() == 0));
+  }
+
+  /** Trains to the end, each worker with these batches. */
+  private Shard train(List<Float> ofFirst, List<Float> ofSecond) throws Exception {
+    int server = runs++;
+    Shard shard = job.shard(0, server);
+    Membership members =
+        new Membership(
+            1,
+            List.of(new Member(0, 0, 0), new Member(1, 0, 0)),
+            List.of(new Member(0, server, 0)));
+    shard.membershipChanged(members);
+    vertx.eventBus().<Frame>consumer(addresses.shard(0, server), message -> answer(shard, message));
+    List<Future<Boolean>> ends = new ArrayList<>();
+    for (Member member : members.workers()) {
+      TrainingLoop loop = loop(member, members, member.rank() == 0 ? ofFirst : ofSecond);
+      ends.add(threads.submit(loop::run));
+    }
+    for (Future<Boolean> end : ends) {
+      assertTrue(end.get(10, TimeUnit.SECONDS));
+    }
+    return shard;
+  }
+
+  private void answer(Shard shard, Message<Frame> message) {
+    if (message.body() instanceof GradientPartition) {
+      offered.add(message.body());
+    }
+    shard.handle(message.body()).onSuccess(message::reply);
+  }
+
+  private TrainingLoop loop(Member self, Membership members, List<Float> values) {
+    WindowedExchange exchange =
+        new WindowedExchange(
+            vertx.eventBus(),
+            addresses,
+            new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 1_000, 5_000, 3_000, 10_000));
+    exchange.membershipChanged(members);
+    return new TrainingLoop(
+        new QuadraticModel(TRAINABLE, STATISTICS),
+        new TrainingPlan(TestJob.JOB, job.plan, DataType.FLOAT32, Compression.NONE, 0, STEPS, true),
+        exchange,
+        () -> Optional.of(self),
+        rank -> new ListedBatches(values.iterator()),
+        System::nanoTime);
+  }
+
+  private List<Integer> partitionsOffered(int worker, long step) {
+    return offered.stream()
+        .map(frame -> ((GradientPartition) frame).id())
+        .filter(id -> id.worker() == worker && id.step() == step)
+        .map(id -> id.partition())
+        .toList();
+  }
+
+  /** A worker's step is its round, one later once its batch 2 was held back. */
+  private boolean isInLine(Frame frame) {
+    GradientPartition gradient = (GradientPartition) frame;
+    long step = gradient.id().step();
+    boolean heldBackBefore = gradient.id().worker() == 0 && step > 2;
+    return gradient.version() == (heldBackBefore ? step - 1 : step);
+  }
+
+  /** One sample per batch, whose features are all one value, or 100 and one NaN. */
+  private record ListedBatches(Iterator<Float> values) implements BatchSource {
+
+    @Override
+    public Batch next() {
+      float value = values.next();
+      float[] features = new float[TRAINABLE];
+      Arrays.fill(features, Float.isNaN(value) ? 100 : value);
+      features[5] = value;
+      return new Batch(features, new int[1], List.of(TRAINABLE), 0);
+    }
+
+    @Override
+    public void close() {}
+  }
+}

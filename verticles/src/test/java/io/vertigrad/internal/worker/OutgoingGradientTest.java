@@ -1,0 +1,173 @@
+package io.vertigrad.internal.worker;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Compression;
+import io.vertigrad.codecs.Compression.Kind;
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Encoding;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.compute.Batch;
+import io.vertigrad.fixture.QuadraticModel;
+import io.vertigrad.internal.exchange.ModelPartitions;
+import io.vertigrad.job.Partition;
+import io.vertigrad.job.PartitionPlan;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Partitions of elements 0 to 3 and 4 to 5; gradient element 4 is chosen, the others are 1. */
+class OutgoingGradientTest {
+
+  private static final int TRAINABLE = 6;
+
+  private final QuadraticModel model = new QuadraticModel(TRAINABLE, 0);
+  private Compression compression = Compression.NONE;
+  private final PartitionPlan plan = PartitionPlan.of(model.layout(), 4, 1);
+
+  @ParameterizedTest
+  @CsvSource({
+    "FLOAT32, NaN",
+    "FLOAT32, Infinity",
+    "FLOAT32, -Infinity",
+    "FLOAT16, NaN",
+    "FLOAT16, 65520",
+    "FLOAT16, -65520",
+    "BFLOAT16, 3.4e38"
+  })
+  void shouldNameThePartitionWhenAnElementWouldNotTravelFinite(DataType type, float element) {
+    Optional<Partition> broken = gradient(type, 0, element).computed();
+
+    assertEquals(Optional.of(plan.partitions().get(1)), broken);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "FLOAT32, 3.4028235e38",
+    "FLOAT32, 1e-45",
+    "FLOAT16, 65519",
+    "FLOAT16, -65519",
+    "BFLOAT16, 3.38e38"
+  })
+  void shouldFindNothingWhenAllElementsTravelFinite(DataType type, float element) {
+    OutgoingGradient gradient = gradient(type, 0, element);
+
+    assertTrue(gradient.computed().isEmpty());
+    assertTrue(plan.partitions().stream().allMatch(p -> gradient.partition(p).isFinite()));
+  }
+
+  @Test
+  void shouldLookAtWhatIsClippedWhenTheNormIsTooLong() {
+    assertTrue(gradient(DataType.FLOAT16, 10, 1e30f).computed().isEmpty());
+  }
+
+  @Test
+  void shouldNotHideANaNWhenGradientsAreClipped() {
+    assertEquals(
+        Optional.of(plan.partitions().get(1)),
+        gradient(DataType.FLOAT32, 10, Float.NaN).computed());
+  }
+
+  @Test
+  void shouldOweWhatWasNotDeliveredYetWhenGradientsAreCompressed() {
+    compression = new Compression(Kind.TOPK, 0.25);
+    Partition first = plan.partitions().get(0);
+    OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 3);
+
+    gradient.computed();
+    Tensor sent = gradient.partition(first);
+    Tensor again = gradient.partition(first);
+    gradient.computed();
+    Tensor instead = gradient.partition(first);
+    gradient.delivered(first);
+    gradient.computed();
+    Tensor next = gradient.partition(first);
+
+    // The gradient is 1 everywhere in this partition; one of four elements is sent at a time.
+    assertSame(sent, again);
+    assertArrayEquals(new float[] {1, 0, 0, 0}, elements(sent));
+    assertArrayEquals(new float[] {1, 0, 0, 0}, elements(instead));
+    assertArrayEquals(new float[] {0, 2, 0, 0}, elements(next));
+  }
+
+  @Test
+  void shouldFindTheLastElementOfManyWhenItIsNotFinite() {
+    float[] features = new float[20_000];
+    features[features.length - 1] = Float.NaN;
+    QuadraticModel large = new QuadraticModel(features.length, 0);
+    large.gradient(new Batch(features, new int[1], List.of(features.length), 0));
+    PartitionPlan one = PartitionPlan.of(large.layout(), features.length, 1);
+    TrainingPlan training = new TrainingPlan(1, one, DataType.FLOAT32, compression, 0, 1, false);
+
+    assertEquals(
+        Optional.of(one.partitions().get(0)),
+        new OutgoingGradient(large, new ModelPartitions(large, DataType.FLOAT32), training)
+            .computed());
+  }
+
+  @Test
+  void shouldWriteAPartitionsMemoryAgainOnlyWhenItWasTakenBack() {
+    OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 1);
+    Partition first = plan.partitions().get(0);
+    Tensor sent = gradient.partition(first);
+    model.gradient(new Batch(new float[] {-5, -5, -5, -5, -5, -5}, new int[1], List.of(6), 0));
+
+    Tensor next = gradient.partition(first);
+    assertArrayEquals(new float[] {1, 1, 1, 1}, elements(sent));
+    gradient.takeBack(sent);
+    gradient.partition(first);
+
+    assertArrayEquals(new float[] {5, 5, 5, 5}, elements(next));
+    assertArrayEquals(new float[] {5, 5, 5, 5}, elements(sent), "the third took its memory");
+  }
+
+  @Test
+  void shouldLeaveStatisticsAloneWhenGradientsAreCompressed() {
+    compression = new Compression(Kind.TOPK, 0.25);
+    QuadraticModel normed = new QuadraticModel(4, 4);
+    normed.gradient(new Batch(new float[] {-1, -2, -3, -4}, new int[1], List.of(4), 0));
+    PartitionPlan both = PartitionPlan.of(normed.layout(), 4, 1);
+    TrainingPlan training = new TrainingPlan(1, both, DataType.BFLOAT16, compression, 0, 1, false);
+    OutgoingGradient gradient =
+        new OutgoingGradient(normed, new ModelPartitions(normed, DataType.BFLOAT16), training);
+    gradient.computed();
+
+    Tensor trainable = gradient.partition(both.partitions().get(0));
+    Tensor statistics = gradient.partition(both.partitions().get(1));
+
+    assertEquals(Encoding.TOP_K, trainable.encoding());
+    assertEquals(DataType.BFLOAT16, statistics.type());
+    assertEquals(Encoding.DENSE, statistics.encoding());
+  }
+
+  @Test
+  void shouldOfferTheBrokenPartitionAsItIsWhenGradientsAreCompressed() {
+    compression = new Compression(Kind.INT8, 0.25);
+    OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, Float.NaN);
+
+    Partition broken = gradient.computed().orElseThrow();
+
+    assertFalse(gradient.partition(broken).isFinite());
+    assertEquals(Encoding.DENSE, gradient.partition(broken).encoding());
+  }
+
+  private static float[] elements(Tensor tensor) {
+    float[] elements = new float[tensor.length()];
+    tensor.copyTo(elements, 0);
+    return elements;
+  }
+
+  /** The model's gradient is {@code w - x}, and w is 0. */
+  private OutgoingGradient gradient(DataType type, double clipNorm, float element) {
+    float[] features = {-1, -1, -1, -1, -element, -1};
+    model.gradient(new Batch(features, new int[1], List.of(TRAINABLE), 0));
+    TrainingPlan training = new TrainingPlan(1, plan, type, compression, clipNorm, 1, false);
+    return new OutgoingGradient(model, new ModelPartitions(model, type), training);
+  }
+}

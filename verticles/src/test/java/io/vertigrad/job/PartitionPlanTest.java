@@ -1,0 +1,39 @@
+package io.vertigrad.job;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertigrad.fixture.QuadraticModel;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class PartitionPlanTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    "2000, 114432, 1",
+    "28608, 114432, 1",
+    "28609, 114432, 2",
+    "270000, 114432, 8",
+    "270000, 20000, 14",
+    "915456, 114432, 8",
+    "2500000, 114432, 22"
+  })
+  void shouldCutIntoEightAtLeastUnlessTheyWouldBeSmall(int elements, int most, int expected) {
+    List<Partition> cut =
+        PartitionPlan.of(QuadraticModel.layout(elements, 0), most, 1).partitions();
+
+    assertEquals(expected, cut.size());
+    assertEquals(elements, cut.stream().mapToInt(Partition::length).sum());
+  }
+
+  @Test
+  void shouldCutStatisticsApart() {
+    List<Partition> cut =
+        PartitionPlan.of(QuadraticModel.layout(300_000, 9), 114_432, 1).partitions();
+
+    assertEquals(9, cut.get(cut.size() - 1).length());
+    assertEquals(300_000, cut.get(cut.size() - 1).first());
+  }
+}

@@ -1,0 +1,67 @@
+package io.vertigrad.strategy;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.vertigrad.codecs.Compression;
+import io.vertigrad.codecs.Compression.Kind;
+import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.json.JsonObject;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class CompressionChoiceTest {
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "async", "ssp", "allreduce"})
+  void shouldCompressWhereGradientsTravel(String strategy) {
+    JobConfig job = job(strategy, "int8");
+
+    StrategyProviders.configure(job, getClass().getClassLoader());
+
+    assertEquals(new Compression(Kind.INT8, 0.01), job.exchange().compression());
+    assertEquals("int8", job.exchange().encoding());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"dpsgd, topk", "dpsgd, int8", "local, topk", "gossip, int8"})
+  void shouldNameTheKeyWhereParametersAreSwapped(String strategy, String compression) {
+    JobConfig job = job(strategy, compression);
+
+    SettingsException refused =
+        assertThrows(
+            SettingsException.class,
+            () -> StrategyProviders.configure(job, getClass().getClassLoader()));
+
+    assertEquals(
+        ("job.json: exchange.compression is \"%s\", expected \"none\" with strategy %s: its workers"
+                + " swap parameters, and only gradients are compressed; set exchange.type to"
+                + " float16 or bfloat16")
+            .formatted(compression, strategy),
+        refused.getMessage());
+  }
+
+  @Test
+  void shouldNameTheKeyWhenTheShareSavesNothing() {
+    SettingsException refused =
+        assertThrows(
+            SettingsException.class,
+            () ->
+                JobConfig.read(
+                    "job.json",
+                    new JsonObject().put("exchange", new JsonObject().put("topShare", 0.6))));
+
+    assertEquals(true, refused.getMessage().contains("exchange.topShare"), refused.getMessage());
+  }
+
+  private static JobConfig job(String strategy, String compression) {
+    return JobConfig.read(
+        "job.json",
+        new JsonObject()
+            .put("strategy", new JsonObject().put("name", strategy))
+            .put("exchange", new JsonObject().put("compression", compression)));
+  }
+}

@@ -1,0 +1,158 @@
+package io.vertigrad.strategy;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.internal.server.Shard;
+import io.vertigrad.internal.server.TestJob;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Nobody waits for ever: every exchange ends, whoever is silent, dead or closing. */
+abstract class LivenessContract {
+
+  static final int STEPS = 12;
+  private static final long LIMIT_MILLIS = 61_000;
+
+  /** The strategy section of a job file, as JSON. */
+  protected abstract String settings();
+
+  @Test
+  void shouldAnswerEveryExchangeByTheDeadlineWhenAWorkerIsSilent() {
+    TestJob job = job(2);
+    Shard shard = started(job, 2);
+
+    List<Future<Frame>> answers = runAhead(job, shard);
+    passTime(job, shard);
+
+    assertTrue(answers.stream().allMatch(Future::succeeded));
+    answers.stream()
+        .map(Future::result)
+        .filter(Refusal.class::isInstance)
+        .map(Refusal.class::cast)
+        .forEach(
+            refusal -> {
+              assertEquals(Reason.DEADLINE, refusal.reason());
+              assertTrue(refusal.message().contains("worker 1"), refusal.message());
+              assertTrue(refusal.message().contains("partition 0"), refusal.message());
+            });
+  }
+
+  @Test
+  void shouldAnswerEveryoneLeftWhenAWorkerDies() {
+    TestJob job = job(2);
+    Shard shard = started(job, 2);
+    List<Future<Frame>> answers = runAhead(job, shard);
+
+    shard.membershipChanged(TestJob.of(2, 0));
+
+    assertTrue(answers.stream().allMatch(Future::succeeded));
+    answers.forEach(answer -> assertInstanceOf(ParameterPartition.class, answer.result()));
+  }
+
+  @Test
+  void shouldRefuseTheDeadAndItsLatecomersWhenItWasEvicted() {
+    TestJob job = job(2);
+    Shard shard = started(job, 2);
+    List<Future<Frame>> answers = new ArrayList<>(runAhead(job, shard));
+
+    shard.membershipChanged(TestJob.of(2, 1));
+    answers.add(shard.handle(job.gradient(0, STEPS, 0, 0, 1, 1, 1, 1)));
+
+    assertTrue(answers.stream().allMatch(Future::succeeded));
+    Refusal last = (Refusal) answers.get(answers.size() - 1).result();
+    assertEquals(Reason.STALE_INCARNATION, last.reason());
+    assertTrue(last.message().contains("join again"), last.message());
+  }
+
+  @Test
+  void shouldNotWaitForAnyoneWhenAllLeft() {
+    TestJob job = job(2);
+    Shard shard = started(job, 2);
+    List<Future<Frame>> answers = runAhead(job, shard);
+
+    shard.membershipChanged(new Membership(2, List.of(), List.of()));
+    shard.tick(job.clock.getAsLong());
+
+    assertTrue(answers.stream().allMatch(Future::succeeded));
+  }
+
+  @Test
+  void shouldAnswerEveryoneWhenItCloses() {
+    TestJob job = job(2);
+    Shard shard = started(job, 2);
+    List<Future<Frame>> answers = new ArrayList<>(runAhead(job, shard));
+    answers.add(shard.handle(job.pull(-1, 0, 0, job.lastVersion())));
+
+    shard.close("the server stops");
+    answers.add(shard.handle(job.gradient(1, 0, 0, 0, 1, 1, 1, 1)));
+
+    assertTrue(answers.stream().allMatch(Future::succeeded));
+    Refusal last = (Refusal) answers.get(answers.size() - 1).result();
+    assertEquals(Reason.UNAVAILABLE, last.reason());
+    assertEquals("the server stops", last.message());
+  }
+
+  @Test
+  void shouldGiveARepeatTheSameAnswerWhenTheFirstStillWaits() {
+    TestJob job = job(2);
+    Shard shard = started(job, 2);
+    List<Future<Frame>> answers = runAhead(job, shard);
+    int last = answers.size() - 1;
+    float[] before = job.parameters(shard, 0);
+
+    Future<Frame> again = shard.handle(ahead(job, shard, last));
+    assertArrayEquals(before, job.parameters(shard, 0));
+    shard.membershipChanged(TestJob.of(2, 0));
+
+    assertTrue(again.succeeded());
+    assertInstanceOf(ParameterPartition.class, again.result());
+    assertEquals(last + 1, shard.counters().applied());
+  }
+
+  /** A job of one trainable partition of 4 elements and one of 2 statistics. */
+  protected final TestJob job(int workers) {
+    return new TestJob(settings(), 4, 2, STEPS, workers);
+  }
+
+  protected static Shard started(TestJob job, int workers) {
+    Shard shard = job.shard();
+    shard.membershipChanged(TestJob.workers(workers));
+    return shard;
+  }
+
+  /** Worker 0 goes as far as it can while worker 1 is silent. */
+  private static List<Future<Frame>> runAhead(TestJob job, Shard shard) {
+    List<Future<Frame>> answers = new ArrayList<>();
+    for (int step = 0; step < STEPS; step++) {
+      answers.add(shard.handle(ahead(job, shard, step)));
+      if (!answers.get(step).isComplete()) {
+        return answers;
+      }
+    }
+    return answers;
+  }
+
+  private static GradientPartition ahead(TestJob job, Shard shard, long step) {
+    ExchangeId id = new ExchangeId(TestJob.JOB, 0, 0, 1, step, 0);
+    ParameterPartition now = (ParameterPartition) shard.handle(job.pull(-1, step, 0, 0)).result();
+    return job.gradient(id, now.version(), 10, 1, 1, 1, 1);
+  }
+
+  private static void passTime(TestJob job, Shard shard) {
+    for (long passed = 0; passed < LIMIT_MILLIS; passed += 100) {
+      job.clock.advanceMillis(100);
+      shard.tick(job.clock.getAsLong());
+    }
+  }
+}

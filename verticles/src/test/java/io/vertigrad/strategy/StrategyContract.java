@@ -1,0 +1,151 @@
+package io.vertigrad.strategy;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.internal.server.Shard;
+import io.vertigrad.internal.server.TestJob;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** What every server-seat strategy must do; a strategy's test gives its settings. */
+public abstract class StrategyContract extends LivenessContract {
+
+  @Test
+  void shouldEqualPlainSgdWhenThereIsOneWorker() {
+    TestJob job = job(1);
+    Shard shard = started(job, 1);
+    float[] expected = {0, 0.125f, 0.25f, 0.375f};
+    Random random = new Random(7);
+
+    for (int step = 0; step < STEPS; step++) {
+      float[] gradient = random(random);
+      ParameterPartition answer = parameters(shard, job.gradient(0, step, 0, step, gradient));
+      for (int i = 0; i < expected.length; i++) {
+        expected[i] -= TestJob.LEARNING_RATE * gradient[i];
+      }
+      assertEquals(Outcome.APPLIED, answer.outcome());
+      assertEquals(step + 1, answer.version());
+      assertArrayEquals(expected, TestJob.values(answer), "exactly, at step " + step);
+    }
+  }
+
+  @Test
+  void shouldSubtractStatisticsAsTheyAreWhenThereIsOneWorker() {
+    TestJob job = job(1);
+    Shard shard = started(job, 1);
+
+    ParameterPartition answer = parameters(shard, job.gradient(0, 0, 1, 0, 0.25f, -0.5f));
+
+    assertArrayEquals(new float[] {0.5f - 0.25f, 0.625f + 0.5f}, TestJob.values(answer));
+  }
+
+  @Test
+  void shouldAnswerAgainAndChangeNothingWhenAnUpdateIsRepeated() {
+    TestJob job = job(1);
+    Shard shard = started(job, 1);
+    parameters(shard, job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
+    GradientPartition second = job.gradient(0, 1, 0, 1, 2, 2, 2, 2);
+    float[] after = TestJob.values(parameters(shard, second));
+
+    ParameterPartition again = parameters(shard, second);
+    ParameterPartition older = parameters(shard, job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
+
+    assertEquals(List.of(Outcome.DUPLICATE, Outcome.DUPLICATE), outcomes(again, older));
+    assertArrayEquals(after, TestJob.values(again));
+    assertArrayEquals(after, TestJob.values(older));
+    assertEquals(2, shard.counters().duplicate());
+  }
+
+  @Test
+  void shouldKeepTheParametersWhenAGradientIsNotFinite() {
+    TestJob job = job(1);
+    Shard shard = started(job, 1);
+
+    Refusal refusal = refusal(shard, job.gradient(0, 0, 0, 0, 1, Float.NaN, 1, 1));
+
+    assertEquals(Reason.NOT_FINITE, refusal.reason());
+    assertArrayEquals(new float[] {0, 0.125f, 0.25f, 0.375f}, job.parameters(shard, 0));
+    assertEquals(1, shard.counters().refused());
+    assertEquals(
+        Outcome.APPLIED, parameters(shard, job.gradient(0, 0, 0, 0, 1, 1, 1, 1)).outcome());
+  }
+
+  @Test
+  void shouldNotApplyWhenTheLastVersionWasReached() {
+    TestJob job = job(1);
+    Shard shard = started(job, 1);
+    for (int step = 0; step < job.lastVersion(); step++) {
+      parameters(shard, job.gradient(0, step, 0, step, 1, 1, 1, 1));
+    }
+    float[] last = job.parameters(shard, 0);
+
+    ParameterPartition answer =
+        parameters(shard, job.gradient(0, job.lastVersion(), 0, job.lastVersion(), 9, 9, 9, 9));
+
+    assertEquals(Outcome.FINISHED, answer.outcome());
+    assertEquals(job.lastVersion(), answer.version());
+    assertArrayEquals(last, TestJob.values(answer));
+  }
+
+  @Test
+  void shouldRefuseAVersionFromTheFutureWhenAServerFellBack() {
+    TestJob job = job(1);
+    Shard shard = started(job, 1);
+
+    Refusal refusal = refusal(shard, job.gradient(0, 9, 0, 9, 1, 1, 1, 1));
+
+    assertEquals(Reason.PROTOCOL, refusal.reason());
+    assertTrue(refusal.message().contains("version 9"), refusal.message());
+    assertArrayEquals(new float[] {0, 0.125f, 0.25f, 0.375f}, job.parameters(shard, 0));
+  }
+
+  @Test
+  void shouldTakeUpTheRunWhenRestoredFromASnapshot() {
+    TestJob job = job(1);
+    Shard first = started(job, 1);
+    parameters(first, job.gradient(0, 0, 0, 0, 1, 2, 3, 4));
+    Shard second = job.shard(0, 1);
+
+    second.restore(first.snapshot());
+    second.membershipChanged(TestJob.workers(1));
+    ParameterPartition again = parameters(second, job.gradient(0, 0, 0, 0, 1, 2, 3, 4));
+
+    assertEquals(Outcome.DUPLICATE, again.outcome());
+    assertEquals(1, again.server());
+    assertNotEquals(0, again.version());
+    assertArrayEquals(job.parameters(first, 0), TestJob.values(again));
+  }
+
+  protected static ParameterPartition parameters(Shard shard, GradientPartition update) {
+    Frame answer = shard.handle(update).result();
+    return assertInstanceOf(ParameterPartition.class, answer, () -> String.valueOf(answer));
+  }
+
+  protected static Refusal refusal(Shard shard, GradientPartition update) {
+    return assertInstanceOf(Refusal.class, shard.handle(update).result());
+  }
+
+  private static float[] random(Random random) {
+    float[] values = new float[4];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = random.nextFloat() - 0.5f;
+    }
+    return values;
+  }
+
+  private static List<Outcome> outcomes(ParameterPartition... answers) {
+    return Arrays.stream(answers).map(ParameterPartition::outcome).toList();
+  }
+}
