@@ -15,7 +15,6 @@ import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.verticles.MetricsVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;

@@ -1,12 +1,12 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.dashboard.ReplayVerticle;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
-import io.vertigrad.verticles.ReplayVerticle;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -23,7 +24,6 @@ import io.vertigrad.launcher.run.Versions;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
 import io.vertigrad.verticles.CoordinatorVerticle;
-import io.vertigrad.verticles.MetricsVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;

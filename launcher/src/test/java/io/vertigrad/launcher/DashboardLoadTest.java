@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.verticles.CoordinatorVerticle;
-import io.vertigrad.verticles.MetricsVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.WebSocket;

@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.dashboard.MetricsVerticle;
+import io.vertigrad.dashboard.ReplayVerticle;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.PortProbe;
-import io.vertigrad.verticles.MetricsVerticle;
-import io.vertigrad.verticles.ReplayVerticle;
 import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;

@@ -3,8 +3,8 @@ package io.vertigrad.launcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
+import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.verticles.MetricsVerticle;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;

@@ -4,8 +4,6 @@ import io.reactivex.rxjava3.core.BackpressureStrategy;
 import io.reactivex.rxjava3.core.Flowable;
 import io.reactivex.rxjava3.core.Scheduler;
 import io.vertigrad.codecs.Addresses;
-import io.vertigrad.internal.metrics.Throughput;
-import io.vertigrad.internal.metrics.ThroughputBook;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;

@@ -10,8 +10,6 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
-import io.vertigrad.internal.metrics.Throughput;
-import io.vertigrad.internal.metrics.ThroughputBook;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.List;

@@ -7,13 +7,13 @@ import io.vertigrad.internal.server.ParameterStore;
 import io.vertigrad.internal.server.Shard;
 import io.vertigrad.internal.server.ShardConfig;
 import io.vertigrad.internal.server.StoreConfig;
+import io.vertigrad.internal.transport.EndpointVerticle;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyObserver;
 import io.vertigrad.strategy.StrategyProviders;
-import io.vertigrad.verticles.StrategyVerticle;
 import io.vertx.core.Future;
 import java.nio.FloatBuffer;
 
@@ -29,10 +29,10 @@ public final class ShardServer implements FrameEndpoint {
   }
 
   /** A verticle that serves the whole job from the first membership on. */
-  static StrategyVerticle verticle(ExchangeCase exchange, Membership membership) {
+  static EndpointVerticle verticle(ExchangeCase exchange, Membership membership) {
     Shard shard = shard(exchange);
     shard.membershipChanged(membership);
-    return new StrategyVerticle(exchange.job().addresses().shard(0, 0), new ShardServer(shard));
+    return new EndpointVerticle(exchange.job().addresses().shard(0, 0), new ShardServer(shard));
   }
 
   /** The shard by itself, with nobody taking part yet. */

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.dashboard.DashboardVerticle;
+import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.verticles.MetricsVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;

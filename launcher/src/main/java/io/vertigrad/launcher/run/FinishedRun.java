@@ -1,7 +1,7 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.dashboard.RunCurves;
 import io.vertigrad.events.EventFile;
-import io.vertigrad.events.RunCurves;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.launcher.job.InputException;
 import io.vertx.core.json.DecodeException;

@@ -34,8 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class PageFiguresTest {
 
   private static final Path FUNCTIONS =
-      Path.of(
-          "../dashboard/src/main/resources/io/vertigrad/dashboard/page/modules/format.js");
+      Path.of("../dashboard/src/main/resources/io/vertigrad/dashboard/page/modules/format.js");
   private static final JobConfig JOB = JobConfig.read("test", new JsonObject());
 
   /** Halves, what is stored a little below or above a half, and both sides of every limit. */

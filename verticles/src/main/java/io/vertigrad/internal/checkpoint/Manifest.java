@@ -1,6 +1,6 @@
 package io.vertigrad.internal.checkpoint;
 
-import io.vertigrad.internal.server.DuplicateWindow;
+import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;

@@ -1,8 +1,8 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
-import io.vertigrad.verticles.JoinException;
 import java.util.stream.Collectors;
 
 /** Whether a newcomer fits a job: still open, the same settings and model, a place to take. */

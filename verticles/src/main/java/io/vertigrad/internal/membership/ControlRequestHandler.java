@@ -1,6 +1,6 @@
 package io.vertigrad.internal.membership;
 
-import io.vertigrad.verticles.JoinException;
+import io.vertigrad.job.JoinException;
 import io.vertx.core.json.JsonObject;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

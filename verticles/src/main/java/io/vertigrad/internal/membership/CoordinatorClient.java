@@ -2,9 +2,9 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
-import io.vertigrad.verticles.JoinException;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;

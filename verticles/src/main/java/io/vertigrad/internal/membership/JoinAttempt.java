@@ -1,7 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.verticles.JoinException;
+import io.vertigrad.job.JoinException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;

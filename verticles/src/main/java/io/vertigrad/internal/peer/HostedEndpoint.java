@@ -1,7 +1,7 @@
 package io.vertigrad.internal.peer;
 
+import io.vertigrad.internal.transport.EndpointVerticle;
 import io.vertigrad.internal.transport.FrameEndpoint;
-import io.vertigrad.verticles.StrategyVerticle;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -15,11 +15,11 @@ import java.util.concurrent.Callable;
 public final class HostedEndpoint {
 
   private final Context context;
-  private final StrategyVerticle verticle;
+  private final EndpointVerticle verticle;
 
   public HostedEndpoint(Vertx vertx, String address, FrameEndpoint seat) {
     this.context = vertx.getOrCreateContext();
-    this.verticle = new StrategyVerticle(address, seat);
+    this.verticle = new EndpointVerticle(address, seat);
   }
 
   /** Begins to take frames. */

@@ -9,6 +9,7 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.strategy.Answers;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;

@@ -2,9 +2,9 @@ package io.vertigrad.internal.server;
 
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.transport.EndpointVerticle;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
-import io.vertigrad.verticles.StrategyVerticle;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
@@ -21,7 +21,7 @@ final class ShardService {
   private final Shard shard;
   private final boolean owns;
   private final CheckpointSchedule checkpoints;
-  private final StrategyVerticle strategy;
+  private final EndpointVerticle strategy;
   private boolean informed;
   private Future<Void> closed;
 
@@ -43,7 +43,7 @@ final class ShardService {
     this.owns = owns;
     this.checkpoints = checkpoints;
     String address = job.addresses().shard(admission.rank(), admission.incarnation());
-    strategy = new StrategyVerticle(address, seat);
+    strategy = new EndpointVerticle(address, seat);
   }
 
   /** Begins to take frames. */

@@ -1,10 +1,9 @@
 package io.vertigrad.internal.transport;
 
 import io.vertigrad.codecs.Frame;
-import io.vertigrad.verticles.StrategyVerticle;
 import io.vertx.core.Future;
 
-/** What a {@link StrategyVerticle} hosts: frames in, frames out, all from one thread. */
+/** What a {@link EndpointVerticle} hosts: frames in, frames out, all from one thread. */
 public interface FrameEndpoint {
 
   /**

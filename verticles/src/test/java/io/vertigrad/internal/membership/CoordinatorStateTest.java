@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
-import io.vertigrad.verticles.JoinException;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;

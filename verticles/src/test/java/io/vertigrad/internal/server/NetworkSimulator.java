@@ -8,6 +8,7 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;

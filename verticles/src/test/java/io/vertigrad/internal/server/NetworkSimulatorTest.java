@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.internal.exchange.DuplicateWindow;
 import java.util.List;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;

@@ -12,6 +12,7 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.fixture.QuadraticEngine;
+import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.job.Partition;
 import io.vertigrad.job.PartitionPlan;
 import io.vertigrad.strategy.Membership;

@@ -1,4 +1,4 @@
-package io.vertigrad.internal.metrics;
+package io.vertigrad.dashboard;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

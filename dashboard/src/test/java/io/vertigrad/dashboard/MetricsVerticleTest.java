@@ -1,4 +1,4 @@
-package io.vertigrad.verticles;
+package io.vertigrad.dashboard;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -6,8 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobFinished;
-import io.vertigrad.internal.metrics.RunMetrics;
-import io.vertigrad.internal.metrics.RunStory;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;

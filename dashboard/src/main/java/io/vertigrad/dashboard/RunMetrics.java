@@ -1,5 +1,7 @@
-package io.vertigrad.internal.metrics;
+package io.vertigrad.dashboard;
 
+import io.vertigrad.events.Throughput.WorkerRate;
+import io.vertigrad.events.ThroughputBook;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.Evaluated;
@@ -12,7 +14,6 @@ import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
-import io.vertigrad.internal.metrics.Throughput.WorkerRate;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;

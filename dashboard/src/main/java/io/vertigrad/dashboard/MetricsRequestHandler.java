@@ -1,4 +1,4 @@
-package io.vertigrad.internal.metrics;
+package io.vertigrad.dashboard;
 
 import io.vertigrad.codecs.Addresses;
 import io.vertx.core.Future;

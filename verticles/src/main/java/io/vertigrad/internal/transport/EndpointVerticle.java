@@ -1,7 +1,5 @@
-package io.vertigrad.verticles;
+package io.vertigrad.internal.transport;
 
-import io.vertigrad.internal.transport.FrameEndpoint;
-import io.vertigrad.internal.transport.Transport;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 
@@ -11,7 +9,7 @@ import io.vertx.core.VerticleBase;
  * <p>Frames arrive and answers leave on this verticle's event loop, with nothing in between. A
  * message is kept until it is answered; the senders' windows bound how many there are.
  */
-public final class StrategyVerticle extends VerticleBase {
+public final class EndpointVerticle extends VerticleBase {
 
   private static final long TICK_MILLIS = 100;
 
@@ -25,7 +23,7 @@ public final class StrategyVerticle extends VerticleBase {
    *
    * @param address where its frames arrive; nobody else may listen there
    */
-  public StrategyVerticle(String address, FrameEndpoint seat) {
+  public EndpointVerticle(String address, FrameEndpoint seat) {
     this.address = address;
     this.seat = seat;
   }

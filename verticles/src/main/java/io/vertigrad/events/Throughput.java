@@ -1,4 +1,4 @@
-package io.vertigrad.internal.metrics;
+package io.vertigrad.events;
 
 import java.util.List;
 import java.util.Map;

@@ -1,8 +1,5 @@
-package io.vertigrad.verticles;
+package io.vertigrad.dashboard;
 
-import io.vertigrad.internal.metrics.MetricsRequestHandler;
-import io.vertigrad.internal.metrics.RunDescription;
-import io.vertigrad.internal.metrics.RunRecording;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;

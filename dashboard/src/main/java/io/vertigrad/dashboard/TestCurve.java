@@ -1,4 +1,4 @@
-package io.vertigrad.internal.metrics;
+package io.vertigrad.dashboard;
 
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertx.core.json.JsonArray;

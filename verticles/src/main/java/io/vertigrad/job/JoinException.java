@@ -1,4 +1,4 @@
-package io.vertigrad.verticles;
+package io.vertigrad.job;
 
 /** A join that came to nothing: refused, or no coordinator found; the message is for the user. */
 public final class JoinException extends RuntimeException {

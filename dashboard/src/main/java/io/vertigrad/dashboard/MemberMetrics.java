@@ -1,9 +1,9 @@
-package io.vertigrad.internal.metrics;
+package io.vertigrad.dashboard;
 
+import io.vertigrad.events.Throughput.WorkerRate;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
-import io.vertigrad.internal.metrics.Throughput.WorkerRate;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,7 @@
-package io.vertigrad.internal.metrics;
+package io.vertigrad.events;
 
+import io.vertigrad.events.Throughput.WorkerRate;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
-import io.vertigrad.internal.metrics.Throughput.WorkerRate;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -32,7 +32,7 @@ public final class ThroughputBook {
   }
 
   /** Workers go on after a pause, which is no time of theirs. */
-  void resumed(long timeMillis) {
+  public void resumed(long timeMillis) {
     resumedMillis = timeMillis;
   }
 

@@ -1,12 +1,8 @@
-package io.vertigrad.verticles;
+package io.vertigrad.dashboard;
 
 import io.reactivex.rxjava3.disposables.Disposable;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvents;
-import io.vertigrad.internal.metrics.JobControl;
-import io.vertigrad.internal.metrics.MetricsRequestHandler;
-import io.vertigrad.internal.metrics.RunDescription;
-import io.vertigrad.internal.metrics.RunMetrics;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;

@@ -1,13 +1,12 @@
-package io.vertigrad.events;
+package io.vertigrad.dashboard;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobPaused;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
-import io.vertigrad.internal.metrics.Curve;
-import io.vertigrad.internal.metrics.RunStory;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

@@ -1,12 +1,12 @@
-package io.vertigrad.events;
+package io.vertigrad.dashboard;
 
+import io.vertigrad.events.EventFile;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
-import io.vertigrad.internal.metrics.Curve;
-import io.vertigrad.internal.metrics.TestCurve;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

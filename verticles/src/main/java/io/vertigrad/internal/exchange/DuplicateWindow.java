@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.exchange;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
