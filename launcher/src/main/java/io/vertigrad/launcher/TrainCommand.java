@@ -13,6 +13,7 @@ import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.training.PipelinePlan;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
@@ -107,7 +108,7 @@ final class TrainCommand implements Callable<Integer> {
         runDirectory == null
             ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
             : RunDirectory.at(runDirectory);
-    PipelineStart start = PipelineStart.of(directory.keepCheckpoints(asked));
+    PipelinePlan start = PipelinePlan.of(directory.keepCheckpoints(asked));
     JobConfig kept = start.job();
     Display display = Display.of(Display.Style.chosen(json, quiet), System.out, kept);
     boolean joins = !kept.cluster().members().isEmpty();

@@ -2,11 +2,11 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.compute.settings.SettingsException;
-import io.vertigrad.internal.transport.Streams;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.training.ClusterStreams;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.eventbus.EventBusOptions;
@@ -82,7 +82,7 @@ public final class VertigradApplication extends VertxApplication implements Vert
   public void afterVertxStarted(HookContext context) {
     FrameCodecs.register(context.vertx().eventBus());
     if (context.vertx().isClustered()) {
-      Streams.open(context.vertx(), busOptions);
+      ClusterStreams.open(context.vertx(), busOptions);
     }
   }
 

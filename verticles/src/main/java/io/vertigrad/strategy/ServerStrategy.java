@@ -2,17 +2,16 @@ package io.vertigrad.strategy;
 
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
-import io.vertigrad.internal.server.UpdateFilter;
 import io.vertx.core.Future;
 import java.util.Optional;
 
 /**
  * A rule for combining workers' updates of one partition.
  *
- * <p>Called from one thread at a time, behind a {@link UpdateFilter}: it sees each update once and
- * at most one unanswered update per worker. Stale incarnations, duplicates, wrong layouts,
- * non-finite gradients, versions from the future and whatever comes after the last version are
- * turned away before they get here.
+ * <p>Called from one thread at a time, behind a filter for stale and repeated updates: it sees each
+ * update once and at most one unanswered update per worker. Stale incarnations, duplicates, wrong
+ * layouts, non-finite gradients, versions from the future and whatever comes after the last version
+ * are turned away before they get here.
  *
  * <p>Completing an answer may call straight back into {@link #exchange}: finish with the state
  * first.

@@ -2,11 +2,10 @@ package io.vertigrad.strategy;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
-import io.vertigrad.internal.server.UpdateFilter;
 
 /**
- * Is told by the {@link UpdateFilter} what became of every update; called on the strategy's thread,
- * must not block.
+ * Is told by the filter for stale and repeated updates what became of every update; called on the
+ * strategy's thread, must not block.
  */
 public interface StrategyObserver {
 

@@ -14,7 +14,7 @@ import io.vertigrad.job.JobConfig;
 public final class StageVerticle extends WorkerVerticle {
 
   @Override
-  protected WorkerThread thread(JobConfig job, WorkerMember admitted) {
+  WorkerThread thread(JobConfig job, WorkerMember admitted) {
     if (job.pipeline().isEmpty()) {
       throw new IllegalArgumentException(
           job.origin() + ": has no pipeline.stages and no pipeline.cuts, so there are no stages");

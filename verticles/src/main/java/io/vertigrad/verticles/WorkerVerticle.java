@@ -49,7 +49,7 @@ public class WorkerVerticle extends VerticleBase {
   }
 
   /** The thread that does the work. */
-  protected WorkerThread thread(JobConfig job, WorkerMember admitted) {
+  WorkerThread thread(JobConfig job, WorkerMember admitted) {
     return new WorkerThread(vertx, job, admitted);
   }
 

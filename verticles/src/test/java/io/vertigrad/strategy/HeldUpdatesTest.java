@@ -12,7 +12,6 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
-import io.vertigrad.internal.job.EvaluationPlan;
 import io.vertigrad.internal.server.Shard;
 import io.vertigrad.internal.server.TestJob;
 import io.vertx.core.Future;

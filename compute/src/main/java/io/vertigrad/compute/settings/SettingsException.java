@@ -8,4 +8,8 @@ public final class SettingsException extends RuntimeException {
   public SettingsException(String message) {
     super(message);
   }
+
+  public SettingsException(String message, Throwable cause) {
+    super(message, cause);
+  }
 }

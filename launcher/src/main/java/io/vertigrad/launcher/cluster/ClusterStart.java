@@ -2,10 +2,10 @@ package io.vertigrad.launcher.cluster;
 
 import com.hazelcast.core.HazelcastInstance;
 import io.vertigrad.dashboard.BusTraffic;
-import io.vertigrad.internal.transport.Streams;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.training.ClusterStreams;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
@@ -78,7 +78,7 @@ public final class ClusterStart {
         .buildClustered()
         .recover(error -> Future.failedFuture(refused(error)))
         .compose(this::withOthers)
-        .onSuccess(vertx -> Streams.open(vertx, options.getEventBusOptions()));
+        .onSuccess(vertx -> ClusterStreams.open(vertx, options.getEventBusOptions()));
   }
 
   /** Sets the event bus's address and its TLS, for whoever builds Vert.x himself. */

@@ -6,7 +6,7 @@ import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.ParameterSnapshot;
 import io.vertigrad.internal.exchange.SnapshotSource;
 import io.vertigrad.internal.exchange.UnansweredException;
-import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonObject;

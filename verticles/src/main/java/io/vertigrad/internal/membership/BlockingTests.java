@@ -1,7 +1,7 @@
 package io.vertigrad.internal.membership;
 
-import io.vertigrad.internal.job.EvaluationPlan;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import org.slf4j.Logger;

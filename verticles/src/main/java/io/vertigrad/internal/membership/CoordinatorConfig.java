@@ -1,9 +1,9 @@
 package io.vertigrad.internal.membership;
 
-import io.vertigrad.internal.job.EvaluationPlan;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
 

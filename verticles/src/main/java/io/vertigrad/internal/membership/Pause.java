@@ -1,6 +1,6 @@
 package io.vertigrad.internal.membership;
 
-import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.json.JsonObject;
 
 /**

@@ -1,8 +1,8 @@
 package io.vertigrad.internal.pipeline;
 
-import io.vertigrad.internal.job.EvaluationPlan;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength.Unit;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 

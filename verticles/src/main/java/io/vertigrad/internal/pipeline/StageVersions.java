@@ -1,10 +1,10 @@
 package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.internal.exchange.SenderIdentity;
-import io.vertigrad.internal.job.EvaluationPlan;
 import io.vertigrad.internal.peer.HostedEndpoint;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.Optional;

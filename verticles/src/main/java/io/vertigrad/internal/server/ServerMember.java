@@ -1,7 +1,6 @@
 package io.vertigrad.internal.server;
 
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
-import io.vertigrad.internal.job.EvaluationPlan;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
 import io.vertigrad.internal.membership.MemberHandler;
@@ -9,6 +8,7 @@ import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Context;

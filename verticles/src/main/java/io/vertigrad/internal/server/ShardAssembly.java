@@ -2,10 +2,10 @@ package io.vertigrad.internal.server;
 
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
-import io.vertigrad.internal.job.EvaluationPlan;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;

@@ -8,7 +8,7 @@ import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.internal.exchange.DuplicateWindow;
-import io.vertigrad.internal.job.EvaluationPlan;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;

@@ -1,8 +1,8 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.internal.exchange.WakeSignal;
-import io.vertigrad.internal.job.EvaluationPlan;
 import io.vertigrad.internal.membership.Pause;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.json.JsonObject;
 import java.util.function.BooleanSupplier;
 

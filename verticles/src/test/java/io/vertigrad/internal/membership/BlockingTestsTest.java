@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.events.TrainingEvent.StallFound;
-import io.vertigrad.internal.job.EvaluationPlan;
 import io.vertigrad.internal.membership.Decision.Hold;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.Test;
 

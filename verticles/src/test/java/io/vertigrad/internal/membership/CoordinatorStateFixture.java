@@ -2,9 +2,9 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.events.TrainingEvent;
-import io.vertigrad.internal.job.EvaluationPlan;
 import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;

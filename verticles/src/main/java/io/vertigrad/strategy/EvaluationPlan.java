@@ -1,7 +1,6 @@
-package io.vertigrad.internal.job;
+package io.vertigrad.strategy;
 
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.StrategyFactory;
 
 /**
  * At which versions a job's model is tested, and whether training waits for that.

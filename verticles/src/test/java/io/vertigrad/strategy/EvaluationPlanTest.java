@@ -1,4 +1,4 @@
-package io.vertigrad.internal.job;
+package io.vertigrad.strategy;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.vertigrad.launcher.run;
+package io.vertigrad.training;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Engine;

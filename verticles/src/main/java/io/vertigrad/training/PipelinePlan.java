@@ -1,16 +1,16 @@
-package io.vertigrad.launcher;
+package io.vertigrad.training;
 
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.pipeline.SplitModel;
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.internal.pipeline.ReplicaRule;
 import io.vertigrad.internal.pipeline.Schedule;
 import io.vertigrad.internal.pipeline.ScheduleCost;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.PipelineConfig;
-import io.vertigrad.launcher.job.InputException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -23,16 +23,18 @@ import java.util.Locale;
  * @param job with {@code pipeline.cuts}, if it has a pipeline
  * @param plan what is said about it; empty without a pipeline
  */
-record PipelineStart(JobConfig job, List<String> plan) {
+public record PipelinePlan(JobConfig job, List<String> plan) {
 
   /**
    * Decides the cuts, by measuring where the job wants that.
    *
-   * @throws InputException with the reason when the model cannot be cut so
+   * @param asked the job as its file says it
+   * @return the job with the layers to cut at, and one line of text for each stage and the schedule
+   * @throws SettingsException when the model cannot be cut so; the message names the job file
    */
-  static PipelineStart of(JobConfig asked) {
+  public static PipelinePlan of(JobConfig asked) {
     if (asked.pipeline().isEmpty()) {
-      return new PipelineStart(asked, List.of());
+      return new PipelinePlan(asked, List.of());
     }
     PipelineConfig pipeline = asked.pipeline().get();
     SplitModel split = split(asked, pipeline);
@@ -41,12 +43,12 @@ record PipelineStart(JobConfig job, List<String> plan) {
     List<String> plan = new ArrayList<>();
     split.stages().forEach(stage -> plan.add(stage.toString()));
     plan.add(schedule(pipeline));
-    return new PipelineStart(JobConfig.read(asked.origin(), json), plan);
+    return new PipelinePlan(JobConfig.read(asked.origin(), json), plan);
   }
 
   private static SplitModel split(JobConfig job, PipelineConfig pipeline) {
     Dataset data =
-        DatasetProvider.open(job.data(), Split.TEST, PipelineStart.class.getClassLoader());
+        DatasetProvider.open(job.data(), Split.TEST, PipelinePlan.class.getClassLoader());
     try {
       ReplicaRule.of(job);
       return Engine.named(job.engine())
@@ -54,7 +56,7 @@ record PipelineStart(JobConfig job, List<String> plan) {
     } catch (IllegalArgumentException e) {
       String origin = job.origin() + ": ";
       String message = e.getMessage();
-      throw new InputException(message.startsWith(origin) ? message : origin + message, e);
+      throw new SettingsException(message.startsWith(origin) ? message : origin + message, e);
     }
   }
 

@@ -1,0 +1,245 @@
+package io.vertigrad.launcher;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.tngtech.archunit.core.domain.Dependency;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Holds the packages to the table in {@code docs/architecture.md}: no class uses a package that its
+ * row does not name, and every package that a row names is used.
+ */
+class PackagesTest {
+
+  private static final Path PAGE = Path.of("../docs/architecture.md");
+  private static final String ROOT = "io.vertigrad.";
+
+  private static JavaClasses classes;
+
+  @BeforeAll
+  static void read() {
+    classes =
+        new ClassFileImporter()
+            .withImportOption(new ImportOption.DoNotIncludeTests())
+            .importPackages("io.vertigrad");
+  }
+
+  @Test
+  void shouldUseThePackagesOfTheTableWhenClassesAreCompiled() throws IOException {
+    assertEquals(text(table()), text(arrows()));
+  }
+
+  @Test
+  void shouldHaveNoCyclesWhenPackagesUseEachOther() {
+    ArchRule rule = slices().assignedFrom(new PackageSlices()).should().beFreeOfCycles();
+
+    rule.check(classes);
+  }
+
+  @Test
+  void shouldKeepInternalPackagesToTheirModuleWhenOtherModulesAreCompiled() {
+    ArchRule rule =
+        noClasses()
+            .that()
+            .resideInAnyPackage("io.vertigrad.dashboard..", "io.vertigrad.launcher..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.vertigrad.internal..");
+
+    rule.check(classes);
+  }
+
+  @Test
+  void shouldExposeNoInternalTypeWhenMembersOfTheApiArePublic() {
+    SortedSet<String> exposed = new TreeSet<>();
+    for (JavaClass type : classes) {
+      if (isApi(type)) {
+        exposures(type).forEach(other -> exposed.add(type.getName() + " exposes " + other));
+      }
+    }
+
+    assertTrue(exposed.isEmpty(), () -> String.join("\n", exposed));
+  }
+
+  @Test
+  void shouldKeepTheBusOutOfComputeWhenModelsAreTrained() {
+    ArchRule rule =
+        noClasses()
+            .that()
+            .resideInAnyPackage("io.vertigrad.compute..", "io.vertigrad.engine..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.vertx.core.eventbus..");
+
+    rule.check(classes);
+  }
+
+  @Test
+  void shouldKeepDl4jInsideItsEngineWhenOthersCompute() {
+    ArchRule rule =
+        noClasses()
+            .that()
+            .resideInAPackage("io.vertigrad..")
+            .and()
+            .resideOutsideOfPackage("io.vertigrad.engine.dl4j..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("org.nd4j..", "org.deeplearning4j..", "org.bytedeco..");
+
+    rule.check(classes);
+  }
+
+  @Test
+  void shouldKeepHazelcastInsideTheClusterStartWhenNodesJoin() {
+    ArchRule rule =
+        noClasses()
+            .that()
+            .resideOutsideOfPackage("io.vertigrad.launcher.cluster..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("com.hazelcast..", "io.vertx.spi.cluster..");
+
+    rule.check(classes);
+  }
+
+  @Test
+  void shouldKeepTheBusOutOfStrategiesWhenTheyCombineUpdates() {
+    ArchRule rule =
+        noClasses()
+            .that()
+            .resideInAnyPackage(
+                "io.vertigrad.strategy..",
+                "io.vertigrad.internal.strategy..",
+                "io.vertigrad.internal.collective..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.vertx.core.eventbus..");
+
+    rule.check(classes);
+  }
+
+  /** Every package is a slice; an engine and what it builds name each other and are one. */
+  private static final class PackageSlices implements SliceAssignment {
+
+    private static final Set<String> COMPUTE =
+        Set.of("compute", "compute.optimizer", "compute.pipeline");
+
+    @Override
+    public SliceIdentifier getIdentifierOf(JavaClass type) {
+      if (!type.getPackageName().startsWith(ROOT)) {
+        return SliceIdentifier.ignore();
+      }
+      return SliceIdentifier.of(COMPUTE.contains(name(type)) ? "compute" : name(type));
+    }
+
+    @Override
+    public String getDescription() {
+      return "packages";
+    }
+  }
+
+  /** Public types that stand in no internal package are what other modules and users may use. */
+  private static boolean isApi(JavaClass type) {
+    return type.getModifiers().contains(JavaModifier.PUBLIC)
+        && !type.getPackageName().startsWith(ROOT + "internal")
+        && !type.getPackageName().startsWith(ROOT + "launcher");
+  }
+
+  /** The internal types in signatures of a class's public and protected members. */
+  private static Set<String> exposures(JavaClass type) {
+    Set<JavaClass> seen = new HashSet<>();
+    type.getMethods().stream()
+        .filter(method -> visible(method.getModifiers()))
+        .forEach(
+            method -> {
+              seen.addAll(method.getReturnType().getAllInvolvedRawTypes());
+              method
+                  .getParameterTypes()
+                  .forEach(parameter -> seen.addAll(parameter.getAllInvolvedRawTypes()));
+            });
+    type.getConstructors().stream()
+        .filter(constructor -> visible(constructor.getModifiers()))
+        .forEach(
+            constructor ->
+                constructor
+                    .getParameterTypes()
+                    .forEach(parameter -> seen.addAll(parameter.getAllInvolvedRawTypes())));
+    type.getFields().stream()
+        .filter(field -> visible(field.getModifiers()))
+        .forEach(field -> seen.addAll(field.getType().getAllInvolvedRawTypes()));
+    return seen.stream()
+        .map(JavaClass::getName)
+        .filter(name -> name.startsWith(ROOT + "internal"))
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private static boolean visible(Set<JavaModifier> modifiers) {
+    return modifiers.contains(JavaModifier.PUBLIC) || modifiers.contains(JavaModifier.PROTECTED);
+  }
+
+  /** Rows {@code | `package` | what for | `other`, `other` |} of the page, by package. */
+  private static SortedMap<String, SortedSet<String>> table() throws IOException {
+    SortedMap<String, SortedSet<String>> rows = new TreeMap<>();
+    String page = Files.readString(PAGE);
+    String section = page.substring(page.indexOf("## Packages"), page.indexOf("## Seams"));
+    for (String line : section.split("\n")) {
+      String[] cells = line.split("\\|");
+      if (line.startsWith("| `") && cells.length == 4) {
+        SortedSet<String> uses =
+            Arrays.stream(cells[3].split("[`, ]+"))
+                .filter(name -> !name.isBlank() && !name.equals("-"))
+                .collect(Collectors.toCollection(TreeSet::new));
+        rows.put(cells[1].replace("`", "").strip(), uses);
+      }
+    }
+    return rows;
+  }
+
+  private static SortedMap<String, SortedSet<String>> arrows() {
+    SortedMap<String, SortedSet<String>> arrows = new TreeMap<>();
+    for (JavaClass type : classes) {
+      String from = name(type);
+      SortedSet<String> uses = arrows.computeIfAbsent(from, any -> new TreeSet<>());
+      for (Dependency dependency : type.getDirectDependenciesFromSelf()) {
+        JavaClass target = dependency.getTargetClass().getBaseComponentType();
+        if (target.getPackageName().startsWith(ROOT) && !name(target).equals(from)) {
+          uses.add(name(target));
+        }
+      }
+    }
+    return arrows;
+  }
+
+  private static String name(JavaClass type) {
+    return type.getPackageName().substring(ROOT.length());
+  }
+
+  private static String text(SortedMap<String, SortedSet<String>> arrows) {
+    return arrows.entrySet().stream()
+        .map(row -> row.getKey() + " -> " + String.join(", ", row.getValue()))
+        .collect(Collectors.joining("\n"));
+  }
+}
