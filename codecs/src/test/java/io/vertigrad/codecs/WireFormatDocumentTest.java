@@ -123,9 +123,9 @@ class WireFormatDocumentTest {
       byte[] line = Arrays.copyOfRange(bytes, at, Math.min(at + 16, bytes.length));
       dump.add("%03x  %s".formatted(at, HexFormat.ofDelimiter(" ").formatHex(line)));
     }
-    int fence = document.indexOf("```");
+    int filter = document.indexOf("```");
 
-    assertEquals(dump, document.subList(fence + 1, fence + 1 + dump.size()));
+    assertEquals(dump, document.subList(filter + 1, filter + 1 + dump.size()));
   }
 
   private static String faultWhenSet(Frame frame, HeaderField field) {

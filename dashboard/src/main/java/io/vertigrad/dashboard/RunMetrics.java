@@ -53,7 +53,7 @@ public final class RunMetrics {
   private final RunState state = new RunState();
   private final Map<String, MemberMetrics> members = new LinkedHashMap<>();
   private final TestCurve tests = new TestCurve();
-  private final RecentEvents chronicle = new RecentEvents();
+  private final RecentEvents recent = new RecentEvents();
   private final ThroughputBook book = new ThroughputBook();
   private long number;
 
@@ -91,7 +91,7 @@ public final class RunMetrics {
         .put("members", changed)
         .put("history", points)
         .put("tests", tests.takeFresh())
-        .put("events", chronicle.takeFresh());
+        .put("events", recent.takeFresh());
   }
 
   /** The run is over, and this is its {@code summary.json}; the next delta tells. */
@@ -115,7 +115,7 @@ public final class RunMetrics {
         .put("members", all)
         .put("history", history)
         .put("tests", tests.toJson())
-        .put("events", chronicle.toJson());
+        .put("events", recent.toJson());
   }
 
   private JsonObject message(String kind, long timeMillis) {
@@ -142,8 +142,8 @@ public final class RunMetrics {
       heard("worker", peer.rank(), peer.incarnation(), event, List.of());
     } else if (event instanceof ServerProgress server) {
       heard("server", server.shard(), server.incarnation(), event, SERVER_COUNTERS);
-    } else if (event instanceof MemberVitals vitals) {
-      heard(vitals.role(), vitals.rank(), vitals.incarnation(), event, List.of());
+    } else if (event instanceof MemberVitals health) {
+      heard(health.role(), health.rank(), health.incarnation(), event, List.of());
     } else if (event instanceof Evaluated tested) {
       tests.add(tested);
     } else if (!(event instanceof ReplicasAveraged || event instanceof EpochTrained)) {
@@ -152,7 +152,7 @@ public final class RunMetrics {
   }
 
   private void tell(TrainingEvent event) {
-    chronicle.add(event);
+    recent.add(event);
     if (event instanceof MemberJoined joined) {
       member(joined.role(), joined.rank()).joined(joined);
       if (joined.role().equals("evaluator") && joined.incarnation() > 0) {

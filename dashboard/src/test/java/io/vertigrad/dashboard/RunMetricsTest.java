@@ -145,14 +145,14 @@ final class RunMetricsTest {
   void shouldTellNothingOfTheProcessOfAMemberThatIsGone() {
     advance(RunStory.beginning());
     assertTrue(member(advance(RunStory.after(10)), "worker", 0).containsKey("cores"));
-    MemberVitals vitals =
+    MemberVitals health =
         new MemberVitals(9, "worker", 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0.5, 1.5);
 
     JsonObject gone =
         advance(
             List.of(
                 new MemberLeft(9, "worker", 0, 0, "its process ended"),
-                vitals,
+                health,
                 RunStory.progress(RunStory.START + 2_000, 0, 0, 20)));
 
     JsonObject worker = member(gone, "worker", 0);

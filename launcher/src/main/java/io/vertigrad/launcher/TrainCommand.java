@@ -101,9 +101,9 @@ final class TrainCommand implements Callable<Integer> {
   public Integer call() {
     RunLog.leaveConsole();
     JobConfig asked = read().counted(LOADER);
-    LocalRoles crew = crew(asked);
+    LocalRoles roles = roles(asked);
     ClusterStart.check(asked.cluster());
-    checkData(asked, crew);
+    checkData(asked, roles);
     RunDirectory directory =
         runDirectory == null
             ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
@@ -120,7 +120,7 @@ final class TrainCommand implements Callable<Integer> {
             .lastVersion(kept.steps(), kept.workers().count());
     ScheduleCheck.warnings(kept, updates).forEach(warning -> notes.add("warning: " + warning));
     NextCommand next = new NextCommand(arguments(), directory, open);
-    return new TrainingRun(kept, directory, display, notes, next).call(crew, processes, open);
+    return new TrainingRun(kept, directory, display, notes, next).call(roles, processes, open);
   }
 
   /** As they were typed, from {@code train} on. */
@@ -129,14 +129,14 @@ final class TrainCommand implements Callable<Integer> {
   }
 
   /** Finds what is missing before a folder is made or a process started. */
-  private static void checkData(JobConfig asked, LocalRoles crew) {
-    if (crew.servers() + crew.workers() > 0) {
+  private static void checkData(JobConfig asked, LocalRoles roles) {
+    if (roles.servers() + roles.workers() > 0) {
       DatasetProvider.check(asked.data(), Split.TRAIN, LOADER);
     }
     DatasetProvider.check(asked.data(), Split.TEST, LOADER);
   }
 
-  private LocalRoles crew(JobConfig asked) {
+  private LocalRoles roles(JobConfig asked) {
     LocalRoles all = LocalRoles.of(asked);
     if (workersHere == null) {
       return all;

@@ -88,22 +88,22 @@ final class TrainingRun {
   /**
    * Trains in this JVM, or in processes; opens the cluster's port when asked to, or needed.
    *
-   * @param crew whom to start here
+   * @param roles whom to start here
    */
-  int call(LocalRoles crew, boolean processes, boolean listen) {
+  int call(LocalRoles roles, boolean processes, boolean listen) {
     directory.write(directory.job(), LocalSettings.removedFrom(job.json()));
     RunLog.appendTo(directory.log());
     try (TerminationSignals watched = new TerminationSignals(this::signalled)) {
       signals = watched;
-      return run(crew, processes, listen);
+      return run(roles, processes, listen);
     } finally {
       stop("the run is over");
     }
   }
 
-  private int run(LocalRoles crew, boolean processes, boolean listen) {
+  private int run(LocalRoles roles, boolean processes, boolean listen) {
     try {
-      start(crew, processes, listen);
+      start(roles, processes, listen);
       finish(await(ended(), FOREVER_SECONDS, "the job"));
       return Optional.ofNullable(signals.first().result()).orElse(ExitStatus.OK);
     } catch (TerminationSignals.Received signal) {
@@ -131,32 +131,32 @@ final class TrainingRun {
     conclude();
   }
 
-  private void start(LocalRoles crew, boolean processes, boolean listen) {
+  private void start(LocalRoles roles, boolean processes, boolean listen) {
     open(processes || listen);
     FrameCodecs.register(vertx.eventBus());
     if (job.dashboard().enabled()) {
       showDashboard();
     }
     if (joinAddress != null) {
-      offerJoining(crew);
+      offerJoining(roles);
     }
     monitor.say(ResultText.opening(job, directory));
     notes.forEach(monitor::say);
     await(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
     await(timeline.listen(vertx, job), START_SECONDS, "the event bus");
-    if (crew.workers() < job.workers().count()) {
+    if (roles.workers() < job.workers().count()) {
       StartProgress waiting = new StartProgress(vertx, job, monitor::say);
       await(waiting.open(), START_SECONDS, "the event bus");
     }
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
     await(vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
     coordinating = true;
-    deployment = processes ? processes(crew) : new EmbeddedDeployment(vertx, job, crew);
+    deployment = processes ? processes(roles) : new EmbeddedDeployment(vertx, job, roles);
     await(deployment.start(), START_SECONDS, "starting the members");
   }
 
-  private void offerJoining(LocalRoles crew) {
-    boolean full = crew.workers() >= job.workers().places();
+  private void offerJoining(LocalRoles roles) {
+    boolean full = roles.workers() >= job.workers().places();
     String label = full ? "a node may take the place of one that is lost" : "nodes may join";
     monitor.offer(label, launch().byHand(Role.WORKER));
     monitor.say(
@@ -178,8 +178,8 @@ final class TrainingRun {
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
 
-  private Deployment processes(LocalRoles crew) {
-    return new ProcessDeployment(vertx, crew, launch(), coordinator, monitor::say, monitor::offer);
+  private Deployment processes(LocalRoles roles) {
+    return new ProcessDeployment(vertx, roles, launch(), coordinator, monitor::say, monitor::offer);
   }
 
   private void open(boolean clustered) {

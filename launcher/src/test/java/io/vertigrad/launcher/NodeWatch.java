@@ -40,7 +40,7 @@ record NodeWatch(int exit, List<String> lines) {
     }
   }
 
-  /** Tests run in the room's folder, or in the one above. */
+  /** Tests run in the package's folder, or in the one above. */
   private static Path program() {
     return Stream.of(Path.of(PROGRAM), Path.of("..", PROGRAM))
         .filter(Files::exists)

@@ -93,10 +93,10 @@ final class RunStory {
       if (second <= 40 || second >= 60) {
         int step = second <= 40 ? second : second - 19;
         events.add(report(now, 0, 0, step, step));
-        events.add(vitals(now, 0, 0));
+        events.add(health(now, 0, 0));
         if (second <= 70) {
           events.add(report(now, 1, 0, step, step));
-          events.add(vitals(now, 1, 0));
+          events.add(health(now, 1, 0));
         } else if (second >= 90) {
           events.add(report(now, 1, 1, second - 89, step));
         }
@@ -129,7 +129,7 @@ final class RunStory {
         Map.of(0, 2_000L * step));
   }
 
-  private static MemberVitals vitals(long now, int rank, int incarnation) {
+  private static MemberVitals health(long now, int rank, int incarnation) {
     String node = "a pid " + (2 + rank);
     return new MemberVitals(
         now, "worker", rank, incarnation, node, 1.5, 2, 10, 20, 30, 40, 0.5, 1.5);

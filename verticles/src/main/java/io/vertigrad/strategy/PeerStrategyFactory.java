@@ -1,6 +1,6 @@
 package io.vertigrad.strategy;
 
-/** A configured strategy whose seat is beside each worker; such a job has no servers. */
+/** A configured strategy whose endpoint is beside each worker; such a job has no servers. */
 public interface PeerStrategyFactory extends StrategyFactory {
 
   /** The rule of one worker. */

@@ -29,8 +29,8 @@ import org.slf4j.LoggerFactory;
  * Starts, watches and ends one job; deployed once per job, with the job file as its configuration.
  *
  * <p>A thin host: requests reach its {@link CoordinatorState} through a {@link
- * ControlRequestHandler}, and a {@link DecisionExecutor} carries out what the roster decides.
- * {@code docs/control-protocol.md} has the messages.
+ * ControlRequestHandler}, and a {@link DecisionExecutor} carries out what the coordinator's state
+ * decides. {@code docs/control-protocol.md} has the messages.
  */
 public final class CoordinatorVerticle extends VerticleBase {
 
@@ -41,8 +41,8 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   private final Promise<JsonObject> result = Promise.promise();
   private JobConfig job;
-  private CoordinatorState roster;
-  private DecisionExecutor courier;
+  private CoordinatorState coordinatorState;
+  private DecisionExecutor executor;
 
   /**
    * How the job ended: {@code state} ({@code finished}, {@code failed} or {@code stopped}), {@code
@@ -65,7 +65,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(STOP_MILLIS);
     context.runOnContext(
         go -> {
-          roster.stop(reason);
+          coordinatorState.stop(reason);
           completeWhenDeserted(stopped, deadline);
         });
     return stopped.future();
@@ -83,7 +83,12 @@ public final class CoordinatorVerticle extends VerticleBase {
     Promise<JsonObject> saved = Promise.promise();
     context.runOnContext(
         go ->
-            new OrderlyStop(vertx, roster, courier, MemberNames.of(job), job.pipeline().isPresent())
+            new OrderlyStop(
+                    vertx,
+                    coordinatorState,
+                    executor,
+                    MemberNames.of(job),
+                    job.pipeline().isPresent())
                 .begin()
                 .onComplete(saved));
     return saved.future();
@@ -94,7 +99,7 @@ public final class CoordinatorVerticle extends VerticleBase {
    * any thread, once deployed.
    */
   public void processEnded(long pid, String how) {
-    context.runOnContext(go -> roster.lost(NodeName.of(job, pid), how));
+    context.runOnContext(go -> coordinatorState.lost(NodeName.of(job, pid), how));
   }
 
   @Override
@@ -104,8 +109,8 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   @Override
   public Future<?> stop() {
-    if (roster != null) {
-      roster.stop("the coordinator was undeployed");
+    if (coordinatorState != null) {
+      coordinatorState.stop("the coordinator was undeployed");
     }
     return Future.succeededFuture();
   }
@@ -116,20 +121,20 @@ public final class CoordinatorVerticle extends VerticleBase {
         StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
     CoordinatorConfig config = CoordinatorConfig.of(job, strategy);
     ScheduleCheck.warnings(job, config.lastVersion()).forEach(LOG::warn);
-    courier = new DecisionExecutor(vertx, job.addresses(), result);
-    roster =
+    executor = new DecisionExecutor(vertx, job.addresses(), result);
+    coordinatorState =
         new CoordinatorState(
             config,
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
             System::currentTimeMillis,
-            courier);
-    courier.answerTo(roster);
+            executor);
+    executor.answerTo(coordinatorState);
     String address = job.addresses().coordinator();
     long interval = Math.min(TICK_MILLIS, job.exchange().suspectMillis() / 4);
     return refuseRival(address)
         .compose(alone -> hearTests())
         .compose(listening -> serve(address))
-        .onSuccess(served -> vertx.setPeriodic(interval, id -> roster.tick()));
+        .onSuccess(served -> vertx.setPeriodic(interval, id -> coordinatorState.tick()));
   }
 
   /** Only where a test may end the job. */
@@ -144,12 +149,12 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   private void hear(JsonObject event) {
     if (TrainingEvent.fromJson(event) instanceof Evaluated test) {
-      roster.tested(test);
+      coordinatorState.tested(test);
     }
   }
 
   private Future<Void> serve(String address) {
-    ControlRequestHandler desk = new ControlRequestHandler(roster);
+    ControlRequestHandler desk = new ControlRequestHandler(coordinatorState);
     MessageConsumer<JsonObject> consumer =
         vertx
             .eventBus()
@@ -180,7 +185,7 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   private void completeWhenDeserted(Promise<Void> stopped, long deadline) {
-    if (roster.deserted() || System.nanoTime() > deadline) {
+    if (coordinatorState.deserted() || System.nanoTime() > deadline) {
       stopped.complete();
     } else {
       vertx.setTimer(10, id -> completeWhenDeserted(stopped, deadline));

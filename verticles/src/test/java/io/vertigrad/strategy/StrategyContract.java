@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** What every server-seat strategy must do; a strategy's test gives its settings. */
+/** What every server-endpoint strategy must do; a strategy's test gives its settings. */
 public abstract class StrategyContract extends LivenessContract {
 
   @Test

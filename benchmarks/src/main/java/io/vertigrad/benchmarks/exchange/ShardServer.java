@@ -17,7 +17,7 @@ import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import java.nio.FloatBuffer;
 
-/** The product's only shard of a synthetic model, in the seat of a strategy verticle. */
+/** The product's only shard of a synthetic model, in the endpoint of a strategy verticle. */
 public final class ShardServer implements FrameEndpoint {
 
   private static final long TRAINING_SAMPLES = 60_000;

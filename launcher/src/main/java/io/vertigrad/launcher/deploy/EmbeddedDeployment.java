@@ -13,7 +13,7 @@ public final class EmbeddedDeployment implements Deployment {
 
   private final Vertx vertx;
   private final JobConfig job;
-  private final LocalRoles crew;
+  private final LocalRoles roles;
 
   /** Everyone the job asks for. */
   public EmbeddedDeployment(Vertx vertx, JobConfig job) {
@@ -21,17 +21,17 @@ public final class EmbeddedDeployment implements Deployment {
   }
 
   /** These members only. */
-  public EmbeddedDeployment(Vertx vertx, JobConfig job, LocalRoles crew) {
+  public EmbeddedDeployment(Vertx vertx, JobConfig job, LocalRoles roles) {
     this.vertx = vertx;
     this.job = job;
-    this.crew = crew;
+    this.roles = roles;
   }
 
   @Override
   public Future<Void> start() {
     List<Future<String>> deployed = new ArrayList<>();
     for (Role role : Role.values()) {
-      for (int i = 0; i < crew.count(role); i++) {
+      for (int i = 0; i < roles.count(role); i++) {
         deployed.add(RoleVerticles.deploy(vertx, RoleVerticles.className(job, role), job));
       }
     }

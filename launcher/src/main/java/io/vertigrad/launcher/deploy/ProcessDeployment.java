@@ -36,7 +36,7 @@ public final class ProcessDeployment implements Deployment {
   private static final Set<Integer> IN_GOOD_ORDER = Set.of(ExitStatus.OK, ExitStatus.INTERRUPTED);
 
   private final Vertx vertx;
-  private final LocalRoles crew;
+  private final LocalRoles roles;
   private final NodeLaunch launch;
   private final CoordinatorVerticle coordinator;
   private final Consumer<String> report;
@@ -50,7 +50,7 @@ public final class ProcessDeployment implements Deployment {
   /**
    * Prepares the processes.
    *
-   * @param crew whom to start
+   * @param roles whom to start
    * @param launch how
    * @param coordinator is told who died, and knows when the job is over
    * @param report takes a line about a member that died and is not started again
@@ -58,13 +58,13 @@ public final class ProcessDeployment implements Deployment {
    */
   public ProcessDeployment(
       Vertx vertx,
-      LocalRoles crew,
+      LocalRoles roles,
       NodeLaunch launch,
       CoordinatorVerticle coordinator,
       Consumer<String> report,
       BiConsumer<String, ShellCommand> offer) {
     this.vertx = vertx;
-    this.crew = crew;
+    this.roles = roles;
     this.launch = launch;
     this.coordinator = coordinator;
     this.report = report;
@@ -77,7 +77,7 @@ public final class ProcessDeployment implements Deployment {
   public Future<Void> start() {
     try {
       for (Role role : Role.values()) {
-        for (int i = 0; i < crew.count(role); i++) {
+        for (int i = 0; i < roles.count(role); i++) {
           launch(role, RoleVerticles.name(launch.job(), role) + "-" + i);
         }
       }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Asks every room for its keys, with one that none knows: the refusal lists those it does. */
+/** Asks every package for its keys, with one that none knows: the refusal lists those it does. */
 class KnownKeysTest {
 
   private static final Path CONF = Path.of("../conf");

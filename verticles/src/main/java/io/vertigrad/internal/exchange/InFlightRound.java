@@ -58,7 +58,7 @@ final class InFlightRound {
       if (pending.isEmpty()) {
         return Ending.COMPLETE;
       }
-      WindowedExchange.Reply reply = exchange.mailbox().poll(patienceNanos());
+      WindowedExchange.Reply reply = exchange.answerQueue().poll(patienceNanos());
       if (reply != null && !reply.request().settled()) {
         take(reply);
       }

@@ -30,7 +30,7 @@ public final class WindowedExchange implements PartitionExchange {
   private final Addresses addresses;
   private final ExchangeConfig config;
   private final LongSupplier patience;
-  private final AnswerQueue<Reply> mailbox = new AnswerQueue<>();
+  private final AnswerQueue<Reply> answerQueue = new AnswerQueue<>();
   private final TensorMemory answers = new TensorMemory();
   private final Map<Integer, Integer> served = new HashMap<>();
   private volatile Membership membership = Membership.NONE;
@@ -72,25 +72,25 @@ public final class WindowedExchange implements PartitionExchange {
     return new WindowedExchange(Transport.of(vertx, limits), addresses, limits, patience);
   }
 
-  /** Tells where the shards are from now on; requests in flight follow a server that moved. */
+  /** Tells where the shards are from now on; requests in inFlight follow a server that moved. */
   public void membershipChanged(Membership now) {
     membership = now;
-    mailbox.wake();
+    answerQueue.wake();
   }
 
   @Override
   public Ending run(PartitionRound round) {
-    InFlightRound flight = new InFlightRound(this, config, round);
+    InFlightRound inFlight = new InFlightRound(this, config, round);
     try {
-      return flight.run();
+      return inFlight.run();
     } finally {
-      flight.settleAll();
+      inFlight.settleAll();
     }
   }
 
   @Override
   public void wake() {
-    mailbox.wake();
+    answerQueue.wake();
   }
 
   @Override
@@ -111,8 +111,8 @@ public final class WindowedExchange implements PartitionExchange {
     return patience;
   }
 
-  AnswerQueue<Reply> mailbox() {
-    return mailbox;
+  AnswerQueue<Reply> answerQueue() {
+    return answerQueue;
   }
 
   /** The incarnation of the server that owns this shard now. */
@@ -149,7 +149,7 @@ public final class WindowedExchange implements PartitionExchange {
         limitMillis() + 1_000,
         (frame, failure) -> {
           if (!request.settled()) {
-            mailbox.put(new Reply(request, borrowed(frame), failure));
+            answerQueue.put(new Reply(request, borrowed(frame), failure));
           }
         });
   }

@@ -9,20 +9,20 @@ import java.util.stream.Collectors;
 final class AdmissionPolicy {
 
   private final CoordinatorConfig config;
-  private final MemberRegistry attendance;
+  private final MemberRegistry registry;
   private final JobProgress progress;
-  private final JobLifecycle course;
+  private final JobLifecycle lifecycle;
   private ParameterLayout layout;
 
   AdmissionPolicy(
       CoordinatorConfig config,
-      MemberRegistry attendance,
+      MemberRegistry registry,
       JobProgress progress,
-      JobLifecycle course) {
+      JobLifecycle lifecycle) {
     this.config = config;
-    this.attendance = attendance;
+    this.registry = registry;
     this.progress = progress;
-    this.course = course;
+    this.lifecycle = lifecycle;
   }
 
   /**
@@ -60,13 +60,13 @@ final class AdmissionPolicy {
   }
 
   private void checkOpen(Role role) {
-    if (course.state().over()) {
-      String over = "the job is over: " + course.reason();
-      throw course.reason().equals(CoordinatorState.FINISHED)
+    if (lifecycle.state().over()) {
+      String over = "the job is over: " + lifecycle.reason();
+      throw lifecycle.reason().equals(CoordinatorState.FINISHED)
           ? JoinException.late(over)
           : new JoinException(over);
     }
-    if (role == Role.WORKER && course.ending()) {
+    if (role == Role.WORKER && lifecycle.ending()) {
       throw JoinException.late("the job is about to end early");
     }
     if (role == Role.WORKER && progress.ended(config.lastVersion())) {
@@ -76,11 +76,11 @@ final class AdmissionPolicy {
 
   private void checkCapacity(JoinRequest request, String who) {
     int capacity = config.capacity(request.role());
-    if (attendance.count(request.role()) < capacity) {
+    if (registry.count(request.role()) < capacity) {
       return;
     }
     String holders =
-        attendance.of(request.role()).stream()
+        registry.of(request.role()).stream()
             .limit(4)
             .map(MemberRecord::describe)
             .collect(Collectors.joining(", "));

@@ -23,7 +23,7 @@ final class BlockingTests {
 
   private final EvaluationPlan plan;
   private final long limitMillis;
-  private final MemberRegistry attendance;
+  private final MemberRegistry registry;
   private final JobProgress progress;
   private final Pauses pauses;
   private final CoordinatorEvents news;
@@ -36,13 +36,13 @@ final class BlockingTests {
 
   BlockingTests(
       CoordinatorConfig config,
-      MemberRegistry attendance,
+      MemberRegistry registry,
       JobProgress progress,
       Pauses pauses,
       CoordinatorEvents news) {
     plan = config.evaluations();
     limitMillis = config.deadlineMillis();
-    this.attendance = attendance;
+    this.registry = registry;
     this.progress = progress;
     this.pauses = pauses;
     this.news = news;
@@ -91,7 +91,7 @@ final class BlockingTests {
       movement = -1;
       return;
     }
-    Optional<MemberRecord> evaluator = attendance.of(Role.EVALUATOR).stream().findFirst();
+    Optional<MemberRecord> evaluator = registry.of(Role.EVALUATOR).stream().findFirst();
     if (evaluator.isEmpty()) {
       giveUp("no evaluator takes part");
       return;
@@ -113,7 +113,7 @@ final class BlockingTests {
   /** Grows with every step of anybody and every sample of a test. */
   private long movement(MemberRecord evaluator) {
     long steps =
-        attendance.of(Role.WORKER).stream().mapToLong(worker -> worker.step().orElse(0)).sum();
+        registry.of(Role.WORKER).stream().mapToLong(worker -> worker.step().orElse(0)).sum();
     return steps + evaluator.tested() + tested;
   }
 

@@ -5,7 +5,7 @@ import io.vertx.core.json.JsonObject;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reads control requests, hands them to the roster, and writes the answers. */
+/** Reads control requests, hands them to the coordinator's state, and writes the answers. */
 public final class ControlRequestHandler {
 
   private static final Logger LOG = LoggerFactory.getLogger(ControlRequestHandler.class);
@@ -16,10 +16,10 @@ public final class ControlRequestHandler {
   private static final String REQUESTS =
       "join, heartbeat, leave, state, checkpoint, pause, resume, stop";
 
-  private final CoordinatorState roster;
+  private final CoordinatorState coordinator;
 
-  public ControlRequestHandler(CoordinatorState roster) {
-    this.roster = roster;
+  public ControlRequestHandler(CoordinatorState coordinator) {
+    this.coordinator = coordinator;
   }
 
   /** The answer to one request; a request that makes no sense is refused, never thrown at. */
@@ -44,7 +44,7 @@ public final class ControlRequestHandler {
 
   private JsonObject join(JsonObject request) {
     try {
-      Admission admission = roster.join(JoinRequest.fromJson(request));
+      Admission admission = coordinator.join(JoinRequest.fromJson(request));
       return state(LATEST).put("admitted", admission.toJson());
     } catch (JoinException e) {
       return refused(e.getMessage()).put("retry", e.worthRetrying()).put("late", e.late());
@@ -53,49 +53,50 @@ public final class ControlRequestHandler {
 
   private JsonObject heartbeat(JsonObject request) {
     Admission from = Admission.fromJson(request);
-    if (roster.state().released()) {
-      return state(LATEST).put("stop", roster.verdict());
+    if (coordinator.state().released()) {
+      return state(LATEST).put("stop", coordinator.verdict());
     }
-    if (!roster.heartbeat(from, request.getJsonObject("status"))) {
-      return state(LATEST).put("unknown", roster.farewell(from));
+    if (!coordinator.heartbeat(from, request.getJsonObject("status"))) {
+      return state(LATEST).put("unknown", coordinator.farewell(from));
     }
     if (request.containsKey("vitals")) {
-      roster.vitals(from, request.getJsonObject("vitals"));
+      coordinator.health(from, request.getJsonObject("vitals"));
     }
     return withPause(request, state(request.getInteger("epoch")));
   }
 
   private JsonObject leave(JsonObject request) {
     Admission from = Admission.fromJson(request);
-    roster.leave(from, request.getString("reason"), request.getJsonObject("status"));
+    coordinator.leave(from, request.getString("reason"), request.getJsonObject("status"));
     return state(LATEST);
   }
 
   private JsonObject checkpoint() {
-    if (roster.state() != JobPhase.RUNNING && roster.state() != JobPhase.PAUSED) {
-      return refused("the job is %s, there is nothing to save".formatted(roster.state().lower()));
+    if (coordinator.state() != JobPhase.RUNNING && coordinator.state() != JobPhase.PAUSED) {
+      return refused(
+          "the job is %s, there is nothing to save".formatted(coordinator.state().lower()));
     }
-    roster.save();
+    coordinator.save();
     return state(LATEST);
   }
 
   private JsonObject pause() {
-    return roster.pauses().begin()
+    return coordinator.pauses().begin()
         ? state(LATEST)
-        : refused("the job is %s, it cannot be paused".formatted(roster.state().lower()));
+        : refused("the job is %s, it cannot be paused".formatted(coordinator.state().lower()));
   }
 
   private JsonObject resume() {
-    return roster.pauses().end()
+    return coordinator.pauses().end()
         ? state(LATEST)
-        : refused("the job is %s, not paused".formatted(roster.state().lower()));
+        : refused("the job is %s, not paused".formatted(coordinator.state().lower()));
   }
 
   private JsonObject stop() {
-    if (roster.state().over()) {
-      return refused("the job is over: " + roster.verdict());
+    if (coordinator.state().over()) {
+      return refused("the job is over: " + coordinator.verdict());
     }
-    roster.stop("asked for on the dashboard");
+    coordinator.stop("asked for on the dashboard");
     return state(LATEST);
   }
 
@@ -103,18 +104,18 @@ public final class ControlRequestHandler {
   private JsonObject withPause(JsonObject heartbeat, JsonObject answer) {
     JsonObject known = heartbeat.getJsonObject("pause", new JsonObject());
     long number = known.getLong("number", 0L);
-    roster.pauses().heard(Admission.fromJson(heartbeat), number, known.getLong("begun", 0L));
-    Pause newest = roster.pauses().newest();
+    coordinator.pauses().heard(Admission.fromJson(heartbeat), number, known.getLong("begun", 0L));
+    Pause newest = coordinator.pauses().newest();
     return number == newest.number() ? answer : answer.put("pause", newest.toJson());
   }
 
   private JsonObject state(int knownEpoch) {
     JsonObject state =
         new JsonObject()
-            .put("state", roster.state().lower())
-            .put("epoch", roster.membership().epoch());
-    if (roster.membership().epoch() > knownEpoch) {
-      state.put("membership", roster.membership().toJson());
+            .put("state", coordinator.state().lower())
+            .put("epoch", coordinator.membership().epoch());
+    if (coordinator.membership().epoch() > knownEpoch) {
+      state.put("membership", coordinator.membership().toJson());
     }
     return state;
   }

@@ -31,14 +31,14 @@ public final class CoordinatorClient {
   private final JobConfig job;
   private final Role role;
   private final MemberHandler handler;
-  private final ProcessHealth vitals;
+  private final ProcessHealth health;
   private final CoordinatorRequests line;
   private final PauseListener pauses;
   private MessageConsumer<JsonObject> control;
   private MemberRequestHandler own;
   private Admission admission;
   private volatile Promise<Membership> started = Promise.promise();
-  private HeartbeatSender pulse;
+  private HeartbeatSender heartbeats;
   private String over = "";
   private int attempt;
   private volatile Membership membership = Membership.NONE;
@@ -49,7 +49,7 @@ public final class CoordinatorClient {
     this.job = job;
     this.role = role;
     this.handler = handler;
-    vitals = new ProcessHealth(job.engine());
+    health = new ProcessHealth(job.engine());
     line = new CoordinatorRequests(vertx, job.addresses());
     pauses = new PauseListener(handler);
     context = vertx.getOrCreateContext();
@@ -72,7 +72,7 @@ public final class CoordinatorClient {
             started = Promise.promise();
           }
           return listen()
-              .compose(listening -> knock(layout, mine))
+              .compose(listening -> joinAttempt(layout, mine))
               .compose(answer -> admitted(answer, mine));
         });
   }
@@ -108,8 +108,8 @@ public final class CoordinatorClient {
     if (ready || ended) {
       context.runOnContext(
           go -> {
-            if (pulse != null) {
-              pulse.beat();
+            if (heartbeats != null) {
+              heartbeats.beat();
             }
           });
     }
@@ -120,8 +120,8 @@ public final class CoordinatorClient {
     status = newStatus.copy();
     context.runOnContext(
         go -> {
-          if (pulse != null) {
-            pulse.beat();
+          if (heartbeats != null) {
+            heartbeats.beat();
           }
         });
   }
@@ -144,7 +144,7 @@ public final class CoordinatorClient {
     return control.completion();
   }
 
-  private Future<JsonObject> knock(ParameterLayout layout, int mine) {
+  private Future<JsonObject> joinAttempt(ParameterLayout layout, int mine) {
     JoinRequest request =
         new JoinRequest(
             role,
@@ -167,7 +167,7 @@ public final class CoordinatorClient {
         .map(
             listening -> {
               admission = admitted;
-              pulse = new HeartbeatSender(vertx, job.exchange(), this::beat, this::lost);
+              heartbeats = new HeartbeatSender(vertx, job.exchange(), this::beat, this::lost);
               return admitted;
             });
   }
@@ -175,13 +175,13 @@ public final class CoordinatorClient {
   private Future<Void> beat(long limitMillis) {
     Admission beating = admission;
     JsonObject request = beating.toJson().put("request", "heartbeat").put("status", status);
-    request.put("epoch", membership.epoch()).put("vitals", vitals.measure());
+    request.put("epoch", membership.epoch()).put("vitals", health.measure());
     pauses.speak(request);
     long sentNanos = System.nanoTime();
     return line.request(request, limitMillis)
         .onSuccess(
             answer -> {
-              vitals.answered(System.nanoTime() - sentNanos);
+              health.answered(System.nanoTime() - sentNanos);
               if (beating.equals(admission)) {
                 hear(answer);
               }
@@ -200,8 +200,8 @@ public final class CoordinatorClient {
       if (message.containsKey("membership")) {
         hear(Membership.fromJson(message.getJsonObject("membership")));
       }
-      if (pulse != null && pauses.hear(message)) {
-        pulse.beat();
+      if (heartbeats != null && pauses.hear(message)) {
+        heartbeats.beat();
       }
     }
   }
@@ -246,9 +246,9 @@ public final class CoordinatorClient {
 
   /** Lets go of rank and address; control messages are still heard. */
   private void drop() {
-    if (pulse != null) {
-      pulse.stop();
-      pulse = null;
+    if (heartbeats != null) {
+      heartbeats.stop();
+      heartbeats = null;
     }
     if (own != null) {
       own.close();

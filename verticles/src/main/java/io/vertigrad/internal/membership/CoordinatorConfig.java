@@ -8,7 +8,7 @@ import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
 
 /**
- * What a roster decides by; all limits in milliseconds.
+ * What a coordinator's state decides by; all limits in milliseconds.
  *
  * @param terms what every member must agree on
  * @param strategy its name, for the start event

@@ -19,7 +19,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
-/** What the world is told about a roster. */
+/** What the world is told about a coordinator's state. */
 final class CoordinatorEvents {
 
   private final Consumer<Decision> decisions;
@@ -60,12 +60,12 @@ final class CoordinatorEvents {
             new MemberLeft(now(), who.role().lower(), who.rank(), who.incarnation(), why)));
   }
 
-  void vitals(MemberRecord who, JsonObject vitals) {
+  void health(MemberRecord who, JsonObject health) {
     Admission is = who.admission();
     decisions.accept(
         new Announce(
             ProcessHealth.event(
-                now(), is.role().lower(), is.rank(), is.incarnation(), who.node(), vitals)));
+                now(), is.role().lower(), is.rank(), is.incarnation(), who.node(), health)));
   }
 
   void started(CoordinatorConfig config, Membership first, long parameters) {

@@ -28,7 +28,7 @@ public final class CoordinatorState {
   private final CoordinatorConfig config;
   private final LongSupplier clockMillis;
   private final Consumer<Decision> decisions;
-  private final MemberRegistry attendance;
+  private final MemberRegistry registry;
   private final JobProgress progress = new JobProgress();
   private final AdmissionPolicy gate;
   private final MembershipChanges changes;
@@ -36,18 +36,18 @@ public final class CoordinatorState {
   private final FailureDetector watch;
   private final StallFinder stalls;
   private final CoordinatorEvents news;
-  private final JobLifecycle course;
+  private final JobLifecycle lifecycle;
   private final Pauses pauses;
-  private final MinimumWorkersGuard shortage;
+  private final MinimumWorkersGuard minimumWorkers;
   private final EarlyStop earlyStop;
   private final BlockingTests tests;
 
   /**
-   * A roster with nobody on it.
+   * A coordinator's state with nobody on it.
    *
    * @param clockMillis monotonic milliseconds; decides everything
    * @param wallMillis milliseconds since 1970, for events only
-   * @param decisions called on the roster's thread
+   * @param decisions called on the coordinator's state's thread
    */
   public CoordinatorState(
       CoordinatorConfig config,
@@ -55,25 +55,25 @@ public final class CoordinatorState {
       LongSupplier wallMillis,
       Consumer<Decision> decisions) {
     this.config = config;
-    attendance = new MemberRegistry(config.names());
+    registry = new MemberRegistry(config.names());
     this.clockMillis = clockMillis;
     this.decisions = decisions;
-    MembershipProposal agreement = new MembershipProposal(config.lockstep(), config.lastVersion());
-    changes = new MembershipChanges(agreement, attendance, progress, decisions);
-    patience = new JobTimeouts(config, attendance, agreement);
+    MembershipProposal proposal = new MembershipProposal(config.lockstep(), config.lastVersion());
+    changes = new MembershipChanges(proposal, registry, progress, decisions);
+    patience = new JobTimeouts(config, registry, proposal);
     news = new CoordinatorEvents(decisions, wallMillis);
-    course = new JobLifecycle(decisions, news, progress);
-    gate = new AdmissionPolicy(config, attendance, progress, course);
-    watch = new FailureDetector(config, attendance, news, clockMillis.getAsLong());
-    pauses = new Pauses(config, attendance, course, changes, news, clockMillis, decisions);
-    shortage = new MinimumWorkersGuard(config, attendance, progress, course, pauses, news);
-    tests = new BlockingTests(config, attendance, progress, pauses, news);
-    stalls = new StallFinder(config, attendance, progress, tests, news);
+    lifecycle = new JobLifecycle(decisions, news, progress);
+    gate = new AdmissionPolicy(config, registry, progress, lifecycle);
+    watch = new FailureDetector(config, registry, news, clockMillis.getAsLong());
+    pauses = new Pauses(config, registry, lifecycle, changes, news, clockMillis, decisions);
+    minimumWorkers = new MinimumWorkersGuard(config, registry, progress, lifecycle, pauses, news);
+    tests = new BlockingTests(config, registry, progress, pauses, news);
+    stalls = new StallFinder(config, registry, progress, tests, news);
     earlyStop = new EarlyStop(config.stop(), clockMillis.getAsLong());
   }
 
   JobPhase state() {
-    return course.state();
+    return lifecycle.state();
   }
 
   /** As published last. */
@@ -83,12 +83,12 @@ public final class CoordinatorState {
 
   /** Why a member that is not here any more is not. */
   String farewell(Admission admission) {
-    return attendance.departures().farewell(admission);
+    return registry.departures().farewell(admission);
   }
 
   /** Why the job is over, once it is. */
   String verdict() {
-    return course.reason();
+    return lifecycle.reason();
   }
 
   /**
@@ -97,12 +97,12 @@ public final class CoordinatorState {
    * @throws JoinException with the reason for the user
    */
   Admission join(JoinRequest request) {
-    Optional<MemberRecord> again = attendance.withToken(request.token());
+    Optional<MemberRecord> again = registry.withToken(request.token());
     if (again.isPresent()) {
       return again.get().admission();
     }
     gate.check(request);
-    MemberRecord newcomer = attendance.admit(request, clockMillis.getAsLong());
+    MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
     news.joined(newcomer);
     changes.want();
     settle();
@@ -111,17 +111,17 @@ public final class CoordinatorState {
 
   /** Takes a sign of life; false when this member is not, or no longer, part of the job. */
   boolean heartbeat(Admission from, JsonObject status) {
-    Optional<MemberRecord> attendee = attendance.find(from);
-    if (attendee.isEmpty()) {
+    Optional<MemberRecord> record = registry.find(from);
+    if (record.isEmpty()) {
       return false;
     }
-    boolean wasReady = attendee.get().ready();
-    attendee.get().heard(status, clockMillis.getAsLong());
+    boolean wasReady = record.get().ready();
+    record.get().heard(status, clockMillis.getAsLong());
     progress.heard(status);
     if (from.role() == Role.EVALUATOR) {
       tests.heard(status);
     }
-    if (attendee.get().ready() != wasReady) {
+    if (record.get().ready() != wasReady) {
       changes.want();
       settle();
     }
@@ -134,20 +134,20 @@ public final class CoordinatorState {
   }
 
   /** Passes on how a member says it is. */
-  void vitals(Admission from, JsonObject vitals) {
-    attendance.find(from).ifPresent(attendee -> news.vitals(attendee, vitals));
+  void health(Admission from, JsonObject health) {
+    registry.find(from).ifPresent(record -> news.health(record, health));
   }
 
   /** Lets a member go in good order. */
   void leave(Admission from, String reason, JsonObject status) {
     progress.heard(status);
-    attendance.find(from).ifPresent(attendee -> remove(attendee, reason));
+    registry.find(from).ifPresent(record -> remove(record, reason));
     settle();
   }
 
   /** Lets everybody go who lived in a process that has ended. */
   public void lost(String node, String how) {
-    attendance.all().filter(a -> a.node().equals(node)).forEach(gone -> remove(gone, how));
+    registry.all().filter(a -> a.node().equals(node)).forEach(gone -> remove(gone, how));
     settle();
   }
 
@@ -169,7 +169,7 @@ public final class CoordinatorState {
     }
     progress.reached(version);
     if (progress.ended(config.lastVersion())) {
-      attendance
+      registry
           .newWorkers()
           .forEach(worker -> remove(worker, "the job ended before its first round"));
     }
@@ -188,27 +188,27 @@ public final class CoordinatorState {
     if (state() == JobPhase.FINISHING) {
       statuses.forEach(progress::heard);
       statuses.forEach(news::counted);
-      course.finished(evaluation, silent.stream().map(config.names()::of).toList());
+      lifecycle.finished(evaluation, silent.stream().map(config.names()::of).toList());
     }
   }
 
   /** Has every server write a checkpoint now. */
   void save() {
     decisions.accept(
-        new Save(attendance.readyServers().stream().map(MemberRecord::admission).toList()));
+        new Save(registry.readyServers().stream().map(MemberRecord::admission).toList()));
   }
 
   /** Lets no worker begin another step, for good; false when the job does not run. */
   boolean halt() {
-    if (course.running()) {
+    if (lifecycle.running()) {
       pauses.halt();
     }
-    return course.running();
+    return lifecycle.running();
   }
 
   /** Who takes part in this role. */
   List<Admission> members(Role role) {
-    return attendance.of(role).stream()
+    return registry.of(role).stream()
         .filter(MemberRecord::published)
         .map(MemberRecord::admission)
         .toList();
@@ -229,7 +229,7 @@ public final class CoordinatorState {
 
   /** Ends the job from outside, or lets the members of an ended one go. */
   public void stop(String reason) {
-    course.stopped(reason);
+    lifecycle.stopped(reason);
   }
 
   /**
@@ -244,10 +244,10 @@ public final class CoordinatorState {
         .passed(now, state() == JobPhase.RUNNING, progress.version())
         .ifPresent(this::endEarly);
     settle();
-    boolean trains = course.running() && !course.paused() && !shortage.lasts();
-    tests.look(trains || course.ending(), now);
+    boolean trains = lifecycle.running() && !lifecycle.paused() && !minimumWorkers.lasts();
+    tests.look(trains || lifecycle.ending(), now);
     stalls.look(trains, now);
-    patience.exhausted(state(), progress.anyFinished(), now).ifPresent(course::failed);
+    patience.exhausted(state(), progress.anyFinished(), now).ifPresent(lifecycle::failed);
     if (patience.letGo(state(), now)) {
       stop("nobody asked for more after the end");
     }
@@ -255,12 +255,12 @@ public final class CoordinatorState {
 
   /** True when everybody who was part of the job has left. */
   public boolean deserted() {
-    return attendance.all().findAny().isEmpty();
+    return registry.all().findAny().isEmpty();
   }
 
-  private void remove(MemberRecord attendee, String why) {
-    Admission who = attendee.admission();
-    attendance.remove(attendee, why);
+  private void remove(MemberRecord record, String why) {
+    Admission who = record.admission();
+    registry.remove(record, why);
     news.left(who, why);
     if (who.role() == Role.WORKER && why.equals(FINISHED)) {
       progress.workerFinished();
@@ -272,11 +272,11 @@ public final class CoordinatorState {
 
   /** Whoever takes no part yet never will. */
   private void endEarly(EarlyEnd why) {
-    if (!course.end(why)) {
+    if (!lifecycle.end(why)) {
       return;
     }
     news.ending(why);
-    attendance.newWorkers().forEach(worker -> remove(worker, ENDING));
+    registry.newWorkers().forEach(worker -> remove(worker, ENDING));
     tests.end();
     pauses.conclude();
     settle();
@@ -289,37 +289,37 @@ public final class CoordinatorState {
         .endsAt()
         .ifPresent(
             end ->
-                attendance.of(Role.WORKER).stream()
+                registry.of(Role.WORKER).stream()
                     .filter(worker -> worker.activeFrom() > end)
                     .toList()
                     .forEach(worker -> remove(worker, ENDING)));
   }
 
   private void settle() {
-    if (course.ending()) {
+    if (lifecycle.ending()) {
       endSettled();
     }
     if (state() == JobPhase.WAITING && patience.quorate(clockMillis.getAsLong())) {
-      course.start();
+      lifecycle.start();
       changes.want();
     }
-    if (course.running() && progress.complete(config, attendance)) {
-      course.conclude(attendance);
+    if (lifecycle.running() && progress.complete(config, registry)) {
+      lifecycle.conclude(registry);
     }
-    if (course.running() && changes.due()) {
-      patience.hopeless(progress.version()).ifPresentOrElse(course::failed, this::propose);
+    if (lifecycle.running() && changes.due()) {
+      patience.hopeless(progress.version()).ifPresentOrElse(lifecycle::failed, this::propose);
     }
-    shortage.look();
+    minimumWorkers.look();
   }
 
   private void propose() {
-    changes.propose(!course.paused() || membership().epoch() == 0);
+    changes.propose(!lifecycle.paused() || membership().epoch() == 0);
     publishWhenAgreed();
   }
 
   private void publishWhenAgreed() {
     boolean first = membership().epoch() == 0;
-    Optional<Membership> agreed = course.running() ? changes.agreed() : Optional.empty();
+    Optional<Membership> agreed = lifecycle.running() ? changes.agreed() : Optional.empty();
     if (first) {
       agreed.ifPresent(membership -> news.started(config, membership, gate.parameters()));
     }

@@ -6,7 +6,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
 
-/** What a roster wants done; it knows no bus and does nothing itself. */
+/** What a coordinator's state wants done; it knows no bus and does nothing itself. */
 sealed interface Decision {
 
   /** Tell the world. */

@@ -24,7 +24,10 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Carries out a roster's decisions on the event bus, and brings the answers back to it. */
+/**
+ * Carries out a coordinator's state's decisions on the event bus, and brings the answers back to
+ * it.
+ */
 public final class DecisionExecutor implements Consumer<Decision> {
 
   private static final Logger LOG = LoggerFactory.getLogger(DecisionExecutor.class);
@@ -37,7 +40,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private final Addresses addresses;
   private final Promise<JsonObject> result;
   private final EventPublisher events;
-  private CoordinatorState roster;
+  private CoordinatorState coordinator;
 
   public DecisionExecutor(Vertx vertx, Addresses addresses, Promise<JsonObject> result) {
     this.vertx = vertx;
@@ -48,7 +51,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
 
   /** Whom answers go to; before the first decision. */
   public void answerTo(CoordinatorState someRoster) {
-    roster = someRoster;
+    coordinator = someRoster;
   }
 
   @Override
@@ -81,23 +84,23 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   private void control(JsonObject message) {
-    message.put("state", roster.state().lower());
+    message.put("state", coordinator.state().lower());
     vertx.eventBus().publish(addresses.control(), message);
   }
 
   private void propose(Propose propose) {
     int epoch = propose.next().epoch();
     int server = propose.server().rank();
-    if (!roster.awaits(epoch, server)) {
+    if (!coordinator.awaits(epoch, server)) {
       return;
     }
     request(propose.server(), new JsonObject().put("propose", propose.next().toJson()))
         .onSuccess(
             answer -> {
               if (answer.containsKey("version")) {
-                roster.refused(epoch, server, answer.getLong("version"));
+                coordinator.refused(epoch, server, answer.getLong("version"));
               } else {
-                roster.accepted(epoch, server);
+                coordinator.accepted(epoch, server);
               }
             })
         .onFailure(
@@ -125,7 +128,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
     Future.all(Future.all(statuses), evaluation)
         .onSuccess(
             done ->
-                roster.concluded(
+                coordinator.concluded(
                     statuses.stream().map(Future::result).toList(), silent, evaluation.result()));
   }
 

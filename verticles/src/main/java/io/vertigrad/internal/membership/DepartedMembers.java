@@ -19,15 +19,15 @@ final class DepartedMembers {
   private final Deque<String> recent = new ArrayDeque<>();
   private String firstFailure;
 
-  void add(MemberRecord attendee, String why) {
-    Admission who = attendee.admission();
+  void add(MemberRecord record, String why) {
+    Admission who = record.admission();
     farewells.put(rank(who), why);
     if (recent.size() == RECENT) {
       recent.removeFirst();
     }
-    recent.addLast(attendee.describe() + ": " + why);
+    recent.addLast(record.describe() + ": " + why);
     if (firstFailure == null && who.role() == Role.WORKER && why.startsWith(FAILED)) {
-      firstFailure = attendee.describe() + ": " + why.substring(FAILED.length());
+      firstFailure = record.describe() + ": " + why.substring(FAILED.length());
     }
   }
 

@@ -6,14 +6,14 @@ import java.util.List;
 final class FailureDetector {
 
   private final CoordinatorConfig config;
-  private final MemberRegistry attendance;
+  private final MemberRegistry registry;
   private final CoordinatorEvents news;
   private long lookedMillis;
 
   FailureDetector(
-      CoordinatorConfig config, MemberRegistry attendance, CoordinatorEvents news, long nowMillis) {
+      CoordinatorConfig config, MemberRegistry registry, CoordinatorEvents news, long nowMillis) {
     this.config = config;
-    this.attendance = attendance;
+    this.registry = registry;
     this.news = news;
     lookedMillis = nowMillis;
   }
@@ -21,16 +21,16 @@ final class FailureDetector {
   /** Tells of new suspects, and gives back whoever has been silent for the eviction limit. */
   List<MemberRecord> overdue(long nowMillis) {
     if (nowMillis - lookedMillis >= config.suspectMillis()) {
-      attendance.all().forEach(attendee -> attendee.forgive(nowMillis));
+      registry.all().forEach(record -> record.forgive(nowMillis));
     }
     lookedMillis = nowMillis;
-    attendance
+    registry
         .all()
-        .filter(attendee -> attendee.becomesSuspect(config.suspectMillis(), nowMillis))
+        .filter(record -> record.becomesSuspect(config.suspectMillis(), nowMillis))
         .forEach(suspect -> news.suspected(suspect.admission(), suspect.silentMillis(nowMillis)));
-    return attendance
+    return registry
         .all()
-        .filter(attendee -> attendee.silentMillis(nowMillis) >= config.evictMillis())
+        .filter(record -> record.silentMillis(nowMillis) >= config.evictMillis())
         .toList();
   }
 }

@@ -75,12 +75,12 @@ final class JobLifecycle {
   }
 
   /** The last version is reached: asks those who know for the result. */
-  void conclude(MemberRegistry attendance) {
+  void conclude(MemberRegistry registry) {
     state = JobPhase.FINISHING;
     decisions.accept(
         new Conclude(
-            attendance.of(Role.SERVER).stream().map(MemberRecord::admission).toList(),
-            attendance.of(Role.EVALUATOR).stream().map(MemberRecord::admission).findFirst(),
+            registry.of(Role.SERVER).stream().map(MemberRecord::admission).toList(),
+            registry.of(Role.EVALUATOR).stream().map(MemberRecord::admission).findFirst(),
             progress.version()));
   }
 

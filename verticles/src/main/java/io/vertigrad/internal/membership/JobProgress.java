@@ -46,8 +46,8 @@ final class JobProgress {
   }
 
   /** True when all steps are made; without servers the workers hold the model, so they stay. */
-  boolean complete(CoordinatorConfig config, MemberRegistry attendance) {
-    Collection<MemberRecord> workers = attendance.of(Role.WORKER);
+  boolean complete(CoordinatorConfig config, MemberRegistry registry) {
+    Collection<MemberRecord> workers = registry.of(Role.WORKER);
     return config.servers() > 0
         ? anyFinished && workers.isEmpty()
         : !workers.isEmpty()

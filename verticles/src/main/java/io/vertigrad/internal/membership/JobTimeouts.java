@@ -13,8 +13,8 @@ final class JobTimeouts {
   private static final long RELEASE_MILLIS = 60_000;
 
   private final CoordinatorConfig config;
-  private final MemberRegistry attendance;
-  private final MembershipProposal agreement;
+  private final MemberRegistry registry;
+  private final MembershipProposal proposal;
   private final ConditionTimer start;
   private final ConditionTimer evaluator;
   private final ConditionTimer shards;
@@ -25,10 +25,10 @@ final class JobTimeouts {
   private int proposedEpoch;
   private long unendedWork;
 
-  JobTimeouts(CoordinatorConfig config, MemberRegistry attendance, MembershipProposal agreement) {
+  JobTimeouts(CoordinatorConfig config, MemberRegistry registry, MembershipProposal proposal) {
     this.config = config;
-    this.attendance = attendance;
-    this.agreement = agreement;
+    this.registry = registry;
+    this.proposal = proposal;
     start = new ConditionTimer(config.waitMillis());
     evaluator = new ConditionTimer(config.evaluatorWaitMillis());
     shards = new ConditionTimer(config.waitMillis());
@@ -40,24 +40,24 @@ final class JobTimeouts {
   /** True when the job can start: all servers and workers, and the evaluator or a short wait. */
   boolean quorate(long now) {
     boolean complete =
-        attendance.readyServers().size() == config.servers()
-            && attendance.readyWorkers() >= config.workers();
+        registry.readyServers().size() == config.servers()
+            && registry.readyWorkers() >= config.workers();
     boolean waited = evaluator.exceeded(complete, now);
-    return complete && (waited || attendance.count(Role.EVALUATOR) >= config.evaluators());
+    return complete && (waited || registry.count(Role.EVALUATOR) >= config.evaluators());
   }
 
   /** Servers that left a proposal unanswered for the eviction limit. */
   List<MemberRecord> unresponsive(long now) {
-    if (agreement.epoch() != proposedEpoch) {
-      proposedEpoch = agreement.epoch();
+    if (proposal.epoch() != proposedEpoch) {
+      proposedEpoch = proposal.epoch();
       silence.restart();
     }
-    if (!silence.exceeded(agreement.pending(), now)) {
+    if (!silence.exceeded(proposal.pending(), now)) {
       return List.of();
     }
     silence.restart();
-    return attendance.of(Role.SERVER).stream()
-        .filter(server -> agreement.unanswered().contains(server.rank()))
+    return registry.of(Role.SERVER).stream()
+        .filter(server -> proposal.unanswered().contains(server.rank()))
         .toList();
   }
 
@@ -67,11 +67,11 @@ final class JobTimeouts {
       return Optional.of(notStarted());
     }
     boolean running = state == JobPhase.RUNNING;
-    boolean shardLost = running && attendance.readyServers().size() < config.servers();
+    boolean shardLost = running && registry.readyServers().size() < config.servers();
     if (shards.exceeded(shardLost, now)) {
       return Optional.of(shardMissing());
     }
-    boolean tooFew = running && !anyFinished && attendance.readyWorkers() < config.minimumWorkers();
+    boolean tooFew = running && !anyFinished && registry.readyWorkers() < config.minimumWorkers();
     if (workers.exceeded(tooFew, now)) {
       return Optional.of(workersMissing());
     }
@@ -84,7 +84,7 @@ final class JobTimeouts {
   /** True when some worker got on with what it had begun since this was asked last. */
   private boolean moves() {
     long now =
-        attendance.of(Role.WORKER).stream()
+        registry.of(Role.WORKER).stream()
             .mapToLong(worker -> 1 + worker.version().orElse(0) + worker.tested())
             .sum();
     boolean moves = now != unendedWork;
@@ -94,7 +94,7 @@ final class JobTimeouts {
 
   private String unended() {
     String who =
-        attendance.of(Role.WORKER).stream()
+        registry.of(Role.WORKER).stream()
             .filter(worker -> !worker.ended())
             .map(MemberRecord::describe)
             .collect(Collectors.joining(", "));
@@ -114,7 +114,7 @@ final class JobTimeouts {
 
   /** Names a replacement server that brought nothing back of a shard that had moved on. */
   private Optional<String> unrestored(long version) {
-    return attendance.readyServers().stream()
+    return registry.readyServers().stream()
         .filter(server -> !server.published() && server.admission().incarnation() > 0)
         .filter(server -> version > 0 && !server.restored())
         .filter(server -> server.version().equals(OptionalLong.of(0)))
@@ -124,13 +124,13 @@ final class JobTimeouts {
                 ("shard %d was lost at version %d (%s) and its replacement at %s found no usable"
                         + " checkpoint; set servers.checkpointEvery and a checkpointDirectory that"
                         + " the replacement can read")
-                    .formatted(server.rank(), version, attendance.departures(), server.node()));
+                    .formatted(server.rank(), version, registry.departures(), server.node()));
   }
 
   private Optional<String> allFailed() {
-    return attendance.count(Role.WORKER) > 0
+    return registry.count(Role.WORKER) > 0
         ? Optional.empty()
-        : attendance
+        : registry
             .departures()
             .allWorkersFailed()
             .map("no worker is left, all have failed; the first was "::concat);
@@ -138,14 +138,14 @@ final class JobTimeouts {
 
   private String notStarted() {
     List<String> missing = new ArrayList<>();
-    missing.add(attendance.missing(Role.SERVER, config.servers()));
-    missing.add(attendance.missing(Role.WORKER, config.workers()));
-    attendance
+    missing.add(registry.missing(Role.SERVER, config.servers()));
+    missing.add(registry.missing(Role.WORKER, config.workers()));
+    registry
         .all()
         .filter(a -> !a.ready())
         .forEach(a -> missing.add(config.names().of(a.admission()) + " (starting)"));
     missing.removeIf(String::isEmpty);
-    String present = attendance.all().map(MemberRecord::describe).collect(Collectors.joining("; "));
+    String present = registry.all().map(MemberRecord::describe).collect(Collectors.joining("; "));
     return ("the job did not start within %s: missing %s; present: %s; start the missing ones, or"
             + " raise workers.waitSeconds")
         .formatted(
@@ -155,19 +155,19 @@ final class JobTimeouts {
   private String shardMissing() {
     return "%s missing for %s and no replacement came (%s)"
         .formatted(
-            attendance.missing(Role.SERVER, config.servers()).isEmpty()
+            registry.missing(Role.SERVER, config.servers()).isEmpty()
                 ? "a server that is still starting is"
-                : attendance.missing(Role.SERVER, config.servers()) + " is",
+                : registry.missing(Role.SERVER, config.servers()) + " is",
             shards.seconds(),
-            attendance.departures());
+            registry.departures());
   }
 
   private String workersMissing() {
     return "%d of at least %d workers for %s (workers.minimum): %s"
         .formatted(
-            attendance.readyWorkers(),
+            registry.readyWorkers(),
             config.minimumWorkers(),
             workers.seconds(),
-            attendance.departures());
+            registry.departures());
   }
 }

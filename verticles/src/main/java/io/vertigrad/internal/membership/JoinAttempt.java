@@ -13,7 +13,7 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One join, repeated until a coordinator answers, there is a place, or patience ends. */
+/** One join, repeated until a coordinator answers, there is a place, or its time is over. */
 final class JoinAttempt {
 
   private static final Logger LOG = LoggerFactory.getLogger(JoinAttempt.class);
@@ -29,7 +29,7 @@ final class JoinAttempt {
   private boolean told;
 
   /**
-   * A knock that has not been made yet.
+   * A join attempt that has not been made yet.
    *
    * @param over why the job ended meanwhile, or null
    */
@@ -43,11 +43,11 @@ final class JoinAttempt {
 
   /** Knocks; completes with the coordinator's yes, or fails with a {@link JoinException}. */
   Future<JsonObject> answer() {
-    knock();
+    attempt();
     return answer.future();
   }
 
-  private void knock() {
+  private void attempt() {
     DeliveryOptions options = new DeliveryOptions().setSendTimeout(ANSWER_MILLIS);
     vertx
         .eventBus()
@@ -83,7 +83,7 @@ final class JoinAttempt {
     } else if (System.nanoTime() > deadlineNanos) {
       answer.fail(new JoinException(why));
     } else {
-      vertx.setTimer(RETRY_MILLIS, id -> knock());
+      vertx.setTimer(RETRY_MILLIS, id -> attempt());
     }
   }
 

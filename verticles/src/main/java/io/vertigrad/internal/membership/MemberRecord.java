@@ -62,7 +62,7 @@ final class MemberRecord {
   }
 
   /** Whom it said somebody waits for there. */
-  Optional<StragglerReport> holdUp() {
+  Optional<StragglerReport> straggler() {
     return Optional.ofNullable(status.getJsonObject("waiting")).map(StragglerReport::fromJson);
   }
 

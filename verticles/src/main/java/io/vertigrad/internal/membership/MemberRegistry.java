@@ -39,24 +39,24 @@ final class MemberRegistry {
             .getAsInt();
     int incarnation = incarnations.merge(key(request.role(), rank), 1, Integer::sum) - 1;
     Admission admission = new Admission(request.role(), rank, incarnation);
-    MemberRecord attendee = new MemberRecord(admission, names.of(admission), request, nowMillis);
-    members.put(rank, attendee);
-    return attendee;
+    MemberRecord record = new MemberRecord(admission, names.of(admission), request, nowMillis);
+    members.put(rank, record);
+    return record;
   }
 
-  void remove(MemberRecord attendee, String why) {
-    Admission admission = attendee.admission();
+  void remove(MemberRecord record, String why) {
+    Admission admission = record.admission();
     present.get(admission.role()).remove(admission.rank());
-    departures.add(attendee, why);
+    departures.add(record, why);
   }
 
   Optional<MemberRecord> find(Admission admission) {
     return Optional.ofNullable(present.get(admission.role()).get(admission.rank()))
-        .filter(attendee -> attendee.admission().equals(admission));
+        .filter(record -> record.admission().equals(admission));
   }
 
   Optional<MemberRecord> withToken(String token) {
-    return all().filter(attendee -> attendee.token().equals(token)).findFirst();
+    return all().filter(record -> record.token().equals(token)).findFirst();
   }
 
   /** In rank order. */
@@ -111,7 +111,7 @@ final class MemberRegistry {
 
   private void published(Role role, Membership.Member member) {
     find(new Admission(role, member.rank(), member.incarnation()))
-        .ifPresent(attendee -> attendee.publish(member));
+        .ifPresent(record -> record.publish(member));
   }
 
   private static Admission key(Role role, int rank) {

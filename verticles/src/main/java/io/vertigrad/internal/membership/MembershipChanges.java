@@ -9,20 +9,20 @@ import java.util.function.Consumer;
 /** Changes of a membership, one at a time: proposed to every server, in force when all agree. */
 final class MembershipChanges {
 
-  private final MembershipProposal agreement;
-  private final MemberRegistry attendance;
+  private final MembershipProposal proposal;
+  private final MemberRegistry registry;
   private final JobProgress progress;
   private final Consumer<Decision> decisions;
   private Membership current = Membership.NONE;
   private boolean wanted;
 
   MembershipChanges(
-      MembershipProposal agreement,
-      MemberRegistry attendance,
+      MembershipProposal proposal,
+      MemberRegistry registry,
       JobProgress progress,
       Consumer<Decision> decisions) {
-    this.agreement = agreement;
-    this.attendance = attendance;
+    this.proposal = proposal;
+    this.registry = registry;
     this.progress = progress;
     this.decisions = decisions;
   }
@@ -51,7 +51,7 @@ final class MembershipChanges {
    */
   void propose(boolean newcomers) {
     Membership next =
-        agreement.propose(attendance, progress.version(), current.epoch() > 0, newcomers);
+        proposal.propose(registry, progress.version(), current.epoch() > 0, newcomers);
     next.servers()
         .forEach(
             server ->
@@ -62,27 +62,27 @@ final class MembershipChanges {
 
   /** True while a server's answer to this proposal matters. */
   boolean awaits(int epoch, int server) {
-    return agreement.awaits(epoch, server);
+    return proposal.awaits(epoch, server);
   }
 
   /** A server took the proposal over. */
   void accepted(int epoch, int server) {
-    agreement.accepted(epoch, server);
+    proposal.accepted(epoch, server);
   }
 
   /** A server is at or past a newcomer's first round; the next proposal leaves more room. */
   void refused() {
-    agreement.widen();
+    proposal.widen();
     wanted = true;
   }
 
   /** The proposal that all servers have taken over, now in force; empty when there is none. */
   Optional<Membership> agreed() {
-    if (!agreement.complete()) {
+    if (!proposal.complete()) {
       return Optional.empty();
     }
-    current = agreement.close();
-    attendance.published(current);
+    current = proposal.close();
+    registry.published(current);
     return Optional.of(current);
   }
 }

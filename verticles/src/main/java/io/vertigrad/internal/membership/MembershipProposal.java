@@ -36,17 +36,17 @@ final class MembershipProposal {
    * @param running false for the very first membership, where everyone begins at round 0
    * @param newcomers false to let workers that are no part yet wait
    */
-  Membership propose(MemberRegistry attendance, long version, boolean running, boolean newcomers) {
+  Membership propose(MemberRegistry registry, long version, boolean running, boolean newcomers) {
     long first = lockstep && running ? Math.min(version + margin, lastVersion) : 0;
-    long restored = oldestRestored(attendance);
+    long restored = oldestRestored(registry);
     List<Member> workers =
-        attendance.of(Role.WORKER).stream()
+        registry.of(Role.WORKER).stream()
             .filter(MemberRecord::ready)
             .filter(a -> newcomers || a.published())
             .map(a -> member(a, a.published() ? Math.min(a.activeFrom(), restored) : first))
             .toList();
     List<Member> servers =
-        attendance.readyServers().stream().map(server -> member(server, 0)).toList();
+        registry.readyServers().stream().map(server -> member(server, 0)).toList();
     next = new Membership(next.epoch() + 1, workers, servers);
     unanswered.clear();
     servers.forEach(server -> unanswered.add(server.rank()));
@@ -97,13 +97,13 @@ final class MembershipProposal {
     return next;
   }
 
-  private static Member member(MemberRecord attendee, long activeFrom) {
-    return new Member(attendee.rank(), attendee.admission().incarnation(), activeFrom);
+  private static Member member(MemberRecord record, long activeFrom) {
+    return new Member(record.rank(), record.admission().incarnation(), activeFrom);
   }
 
   /** A server that fell back behind a worker's first round must not close rounds without it. */
-  private static long oldestRestored(MemberRegistry attendance) {
-    return attendance.readyServers().stream()
+  private static long oldestRestored(MemberRegistry registry) {
+    return registry.readyServers().stream()
         .filter(server -> !server.published() && server.admission().incarnation() > 0)
         .flatMapToLong(server -> server.version().stream())
         .min()

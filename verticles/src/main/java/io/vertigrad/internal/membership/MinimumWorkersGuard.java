@@ -11,24 +11,24 @@ import io.vertigrad.job.Role;
 final class MinimumWorkersGuard {
 
   private final CoordinatorConfig config;
-  private final MemberRegistry attendance;
+  private final MemberRegistry registry;
   private final JobProgress progress;
-  private final JobLifecycle course;
+  private final JobLifecycle lifecycle;
   private final Pauses pauses;
   private final CoordinatorEvents news;
   private boolean lasts;
 
   MinimumWorkersGuard(
       CoordinatorConfig config,
-      MemberRegistry attendance,
+      MemberRegistry registry,
       JobProgress progress,
-      JobLifecycle course,
+      JobLifecycle lifecycle,
       Pauses pauses,
       CoordinatorEvents news) {
     this.config = config;
-    this.attendance = attendance;
+    this.registry = registry;
     this.progress = progress;
-    this.course = course;
+    this.lifecycle = lifecycle;
     this.pauses = pauses;
     this.news = news;
   }
@@ -40,11 +40,11 @@ final class MinimumWorkersGuard {
 
   /** Counts; called after every change. */
   void look() {
-    long present = attendance.readyWorkers();
+    long present = registry.readyWorkers();
     boolean few =
         config.waitsForMore()
-            && course.running()
-            && !course.ending()
+            && lifecycle.running()
+            && !lifecycle.ending()
             && !progress.anyFinished()
             && present > 0
             && present < config.minimumWorkers();
@@ -52,10 +52,10 @@ final class MinimumWorkersGuard {
       news.stalled(
           progress.version(),
           0,
-          attendance.missing(Role.WORKER, config.workers()),
+          registry.missing(Role.WORKER, config.workers()),
           "%d of at least %d workers (workers.minimum), none begins another step until more are there"
               .formatted(present, config.minimumWorkers()),
-          attendance.departures().toString());
+          registry.departures().toString());
     }
     if (few != lasts) {
       lasts = few;

@@ -25,8 +25,8 @@ public final class OrderlyStop {
   private static final long SAVE_MILLIS = 20_000;
 
   private final Vertx vertx;
-  private final CoordinatorState roster;
-  private final DecisionExecutor courier;
+  private final CoordinatorState coordinator;
+  private final DecisionExecutor executor;
   private final MemberNames names;
   private final boolean workersHoldModel;
   private final JsonArray files = new JsonArray();
@@ -39,13 +39,13 @@ public final class OrderlyStop {
    */
   public OrderlyStop(
       Vertx vertx,
-      CoordinatorState roster,
-      DecisionExecutor courier,
+      CoordinatorState coordinator,
+      DecisionExecutor executor,
       MemberNames names,
       boolean workersHoldModel) {
     this.vertx = vertx;
-    this.roster = roster;
-    this.courier = courier;
+    this.coordinator = coordinator;
+    this.executor = executor;
     this.names = names;
     this.workersHoldModel = workersHoldModel;
   }
@@ -59,7 +59,7 @@ public final class OrderlyStop {
    */
   public Future<JsonObject> begin() {
     JsonObject outcome = new JsonObject().put("checkpoints", files).put("unsaved", unsaved);
-    if (!roster.halt()) {
+    if (!coordinator.halt()) {
       return Future.succeededFuture(outcome.put("busy", new JsonArray()));
     }
     Promise<List<String>> rest = Promise.promise();
@@ -74,10 +74,10 @@ public final class OrderlyStop {
 
   /** Asks every worker until all say twice that they are in no step, at the same versions. */
   private void look(Promise<List<String>> rest, long deadline, List<Long> before) {
-    List<Admission> workers = roster.members(Role.WORKER);
+    List<Admission> workers = coordinator.members(Role.WORKER);
     List<Future<JsonObject>> answers =
         workers.stream()
-            .map(worker -> courier.command(worker, "status", ANSWER_MILLIS))
+            .map(worker -> executor.command(worker, "status", ANSWER_MILLIS))
             .map(answer -> answer.otherwise(new JsonObject()))
             .toList();
     Future.all(answers)
@@ -103,19 +103,19 @@ public final class OrderlyStop {
 
   private boolean rests(JsonObject answer) {
     return answer.getBoolean("idle", false)
-        && answer.getLong("pause", 0L) >= roster.pauses().heldSince();
+        && answer.getLong("pause", 0L) >= coordinator.pauses().heldSince();
   }
 
   private Future<Void> saveAll() {
-    List<Admission> holders = new ArrayList<>(roster.members(Role.SERVER));
+    List<Admission> holders = new ArrayList<>(coordinator.members(Role.SERVER));
     if (workersHoldModel) {
-      holders.addAll(roster.members(Role.WORKER));
+      holders.addAll(coordinator.members(Role.WORKER));
     }
     return Future.join(holders.stream().map(this::save).toList()).mapEmpty();
   }
 
   private Future<Void> save(Admission holder) {
-    return courier
+    return executor
         .command(holder, "save", SAVE_MILLIS)
         .onSuccess(
             answer -> {
@@ -130,9 +130,9 @@ public final class OrderlyStop {
 
   private Future<Void> count() {
     List<Future<Void>> counted =
-        roster.members(Role.SERVER).stream()
-            .map(server -> courier.counters(server, new ArrayList<>()))
-            .map(status -> status.onSuccess(roster::counted).<Void>mapEmpty())
+        coordinator.members(Role.SERVER).stream()
+            .map(server -> executor.counters(server, new ArrayList<>()))
+            .map(status -> status.onSuccess(coordinator::counted).<Void>mapEmpty())
             .toList();
     return Future.join(counted).mapEmpty();
   }

@@ -19,8 +19,8 @@ import java.util.function.LongSupplier;
 final class Pauses {
 
   private final CoordinatorConfig config;
-  private final MemberRegistry attendance;
-  private final JobLifecycle course;
+  private final MemberRegistry registry;
+  private final JobLifecycle lifecycle;
   private final MembershipChanges changes;
   private final CoordinatorEvents news;
   private final LongSupplier clockMillis;
@@ -36,15 +36,15 @@ final class Pauses {
 
   Pauses(
       CoordinatorConfig config,
-      MemberRegistry attendance,
-      JobLifecycle course,
+      MemberRegistry registry,
+      JobLifecycle lifecycle,
       MembershipChanges changes,
       CoordinatorEvents news,
       LongSupplier clockMillis,
       Consumer<Decision> decisions) {
     this.config = config;
-    this.attendance = attendance;
-    this.course = course;
+    this.registry = registry;
+    this.lifecycle = lifecycle;
     this.changes = changes;
     this.news = news;
     this.clockMillis = clockMillis;
@@ -58,7 +58,7 @@ final class Pauses {
 
   /** Lets no worker begin another step; false when the job does not run, or is paused already. */
   boolean begin() {
-    if (!course.pause()) {
+    if (!lifecycle.pause()) {
       return false;
     }
     sinceMillis = clockMillis.getAsLong();
@@ -70,7 +70,7 @@ final class Pauses {
 
   /** Lets workers go on, and newcomers in; false when the job is not paused. */
   boolean end() {
-    if (!course.resume()) {
+    if (!lifecycle.resume()) {
       return false;
     }
     asked = false;
@@ -148,7 +148,7 @@ final class Pauses {
   }
 
   private boolean allHeard() {
-    return attendance.of(Role.WORKER).stream()
+    return registry.of(Role.WORKER).stream()
         .filter(MemberRecord::published)
         .allMatch(worker -> heard.getOrDefault(worker.admission(), 0L) >= pause.number());
   }

@@ -45,21 +45,21 @@ final class ProcessHealth {
 
   /** As an event of the member that measured them. */
   static MemberVitals event(
-      long timeMillis, String role, int rank, int incarnation, String node, JsonObject vitals) {
+      long timeMillis, String role, int rank, int incarnation, String node, JsonObject health) {
     return new MemberVitals(
         timeMillis,
         role,
         rank,
         incarnation,
         node,
-        vitals.getDouble("cores", 0.0),
-        vitals.getInteger("processors", 0),
-        vitals.getLong("heapBytes", 0L),
-        vitals.getLong("heapLimitBytes", 0L),
-        vitals.getLong("offHeapBytes", 0L),
-        vitals.getLong("residentBytes", 0L),
-        vitals.getDouble("roundTripMillis50", 0.0),
-        vitals.getDouble("roundTripMillis99", 0.0));
+        health.getDouble("cores", 0.0),
+        health.getInteger("processors", 0),
+        health.getLong("heapBytes", 0L),
+        health.getLong("heapLimitBytes", 0L),
+        health.getLong("offHeapBytes", 0L),
+        health.getLong("residentBytes", 0L),
+        health.getDouble("roundTripMillis50", 0.0),
+        health.getDouble("roundTripMillis99", 0.0));
   }
 
   private static Supplier<NativeMemory> memoryOf(String engine) {

@@ -23,7 +23,7 @@ final class StallFinder {
   private static final int DESCRIBED = 16;
 
   private final CoordinatorConfig config;
-  private final MemberRegistry attendance;
+  private final MemberRegistry registry;
   private final JobProgress progress;
   private final BlockingTests tests;
   private final CoordinatorEvents news;
@@ -36,12 +36,12 @@ final class StallFinder {
 
   StallFinder(
       CoordinatorConfig config,
-      MemberRegistry attendance,
+      MemberRegistry registry,
       JobProgress progress,
       BlockingTests tests,
       CoordinatorEvents news) {
     this.config = config;
-    this.attendance = attendance;
+    this.registry = registry;
     this.progress = progress;
     this.tests = tests;
     this.news = news;
@@ -64,9 +64,9 @@ final class StallFinder {
   }
 
   private long longestStill(long nowMillis) {
-    List<MemberRecord> working = attendance.of(Role.WORKER).stream().filter(this::works).toList();
+    List<MemberRecord> working = registry.of(Role.WORKER).stream().filter(this::works).toList();
     still.keySet().retainAll(working.stream().map(MemberRecord::admission).toList());
-    long tested = attendance.all().mapToLong(MemberRecord::tested).sum();
+    long tested = registry.all().mapToLong(MemberRecord::tested).sum();
     return working.stream()
         .mapToLong(worker -> nowMillis - since(worker, tested, nowMillis))
         .max()
@@ -94,9 +94,9 @@ final class StallFinder {
 
   private void tell(long stillMillis, long nowMillis) {
     Map<Integer, StragglerReport> waits = new TreeMap<>();
-    attendance
+    registry
         .of(Role.SERVER)
-        .forEach(server -> server.holdUp().ifPresent(wait -> waits.put(server.rank(), wait)));
+        .forEach(server -> server.straggler().ifPresent(wait -> waits.put(server.rank(), wait)));
     String missing = missing(waits, nowMillis);
     String where =
         waits.entrySet().stream()
@@ -104,7 +104,7 @@ final class StallFinder {
             .map(entry -> entry.getValue().describe(entry.getKey()))
             .collect(Collectors.joining("; "));
     String heard =
-        attendance
+        registry
             .all()
             .limit(DESCRIBED)
             .map(member -> member.lastEvent(nowMillis))
@@ -120,10 +120,10 @@ final class StallFinder {
         .distinct()
         .sorted()
         .forEach(rank -> found.add(config.names().of(Role.WORKER, rank)));
-    found.add(attendance.missing(Role.SERVER, config.servers()));
+    found.add(registry.missing(Role.SERVER, config.servers()));
     found.add(tests.awaited() ? config.names().of(Role.EVALUATOR, 0) : "");
     found.removeIf(String::isEmpty);
-    attendance
+    registry
         .all()
         .filter(member -> member.silentMillis(nowMillis) >= config.suspectMillis())
         .map(member -> config.names().of(member.admission().role(), member.rank()))

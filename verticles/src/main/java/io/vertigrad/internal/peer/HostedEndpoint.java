@@ -9,17 +9,17 @@ import io.vertx.core.Vertx;
 import java.util.concurrent.Callable;
 
 /**
- * A seat at an address, on an event loop of its own, for a thread that is none; it lives as long as
- * that thread wants, and is no deployment that closing Vert.x would end first. Any thread.
+ * A endpoint at an address, on an event loop of its own, for a thread that is none; it lives as
+ * long as that thread wants, and is no deployment that closing Vert.x would end first. Any thread.
  */
 public final class HostedEndpoint {
 
   private final Context context;
   private final EndpointVerticle verticle;
 
-  public HostedEndpoint(Vertx vertx, String address, FrameEndpoint seat) {
+  public HostedEndpoint(Vertx vertx, String address, FrameEndpoint endpoint) {
     this.context = vertx.getOrCreateContext();
-    this.verticle = new EndpointVerticle(address, seat);
+    this.verticle = new EndpointVerticle(address, endpoint);
   }
 
   /** Begins to take frames. */

@@ -35,7 +35,7 @@ final class PeerOutbox {
   /**
    * A queue with nothing in it.
    *
-   * @param memory of parcels' tensors that are lent
+   * @param memory of frames' tensors that are lent
    */
   PeerOutbox(Vertx vertx, String address, ExchangeConfig config, TensorMemory memory) {
     this.vertx = vertx;
@@ -46,9 +46,9 @@ final class PeerOutbox {
   }
 
   /** Sends now or when there is room. */
-  void offer(OutboundFrame parcel) {
+  void offer(OutboundFrame outbound) {
     synchronized (this) {
-      queue.add(parcel);
+      queue.add(outbound);
     }
     fillWindow();
   }
@@ -67,54 +67,54 @@ final class PeerOutbox {
         ready.add(queue.remove());
       }
     }
-    ready.forEach(parcel -> transmit(parcel, SHORTEST_WAIT_MILLIS));
+    ready.forEach(outbound -> transmit(outbound, SHORTEST_WAIT_MILLIS));
   }
 
-  private boolean fits(OutboundFrame parcel) {
-    return unacknowledged == 0 || unacknowledged + parcel.bytes() <= config.windowBytes();
+  private boolean fits(OutboundFrame outbound) {
+    return unacknowledged == 0 || unacknowledged + outbound.bytes() <= config.windowBytes();
   }
 
-  private void transmit(OutboundFrame parcel, long waitMillis) {
+  private void transmit(OutboundFrame outbound, long waitMillis) {
     transport
-        .request(address, parcel.frame(), config.retryMillis())
+        .request(address, outbound.frame(), config.retryMillis())
         .onComplete(
             (reply, failure) -> {
               if (failure == null && reply == null) {
-                settle(parcel, waitMillis == SHORTEST_WAIT_MILLIS);
+                settle(outbound, waitMillis == SHORTEST_WAIT_MILLIS);
               } else if (failure == null && reply instanceof Refusal refusal) {
                 LOG.warn("{} refused a frame: {}", address, refusal.message());
-                settle(parcel, false);
+                settle(outbound, false);
               } else {
-                repeat(parcel, waitMillis);
+                repeat(outbound, waitMillis);
               }
             });
   }
 
-  private void repeat(OutboundFrame parcel, long waitMillis) {
+  private void repeat(OutboundFrame outbound, long waitMillis) {
     boolean over;
     synchronized (this) {
-      over = isOver(parcel);
+      over = isOver(outbound);
     }
     if (over) {
-      settle(parcel, false);
+      settle(outbound, false);
     } else {
       long next = Math.min(2 * waitMillis, config.retryMillis());
-      vertx.setTimer(waitMillis, id -> transmit(parcel, next));
+      vertx.setTimer(waitMillis, id -> transmit(outbound, next));
     }
   }
 
   /** Memory is only reused when no second copy of the frame can be on its way. */
-  private void settle(OutboundFrame parcel, boolean atOnce) {
+  private void settle(OutboundFrame outbound, boolean atOnce) {
     if (atOnce) {
-      memory.giveBack(parcel.tensor());
+      memory.giveBack(outbound.tensor());
     }
     synchronized (this) {
-      unacknowledged -= parcel.bytes();
+      unacknowledged -= outbound.bytes();
     }
     fillWindow();
   }
 
-  private boolean isOver(OutboundFrame parcel) {
-    return parcel.epoch() < epoch;
+  private boolean isOver(OutboundFrame outbound) {
+    return outbound.epoch() < epoch;
   }
 }

@@ -19,16 +19,16 @@ final class PeerOutboxes {
     this.config = config;
   }
 
-  /** Memory for tensors that are lent until their parcel was acknowledged. */
+  /** Memory for tensors that are lent until their frame was acknowledged. */
   TensorMemory memory() {
     return memory;
   }
 
   /** Sends now or when there is room. */
-  void offer(String address, OutboundFrame parcel) {
+  void offer(String address, OutboundFrame frame) {
     byAddress
         .computeIfAbsent(address, to -> new PeerOutbox(vertx, to, config, memory))
-        .offer(parcel);
+        .offer(frame);
   }
 
   /** Lets go of everything of earlier epochs. */

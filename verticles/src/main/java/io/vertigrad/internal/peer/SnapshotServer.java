@@ -22,8 +22,8 @@ import java.util.Optional;
  * Shows one worker's parameters to readers: it answers pulls with the last snapshot the worker
  * took.
  *
- * <p>{@link #publish} belongs to the worker's thread, the rest to the seat's event loop. A pull of
- * a later version waits for it, up to a deadline; at most {@value #LIMIT} do.
+ * <p>{@link #publish} belongs to the worker's thread, the rest to the endpoint's event loop. A pull
+ * of a later version waits for it, up to a deadline; at most {@value #LIMIT} do.
  */
 public final class SnapshotServer implements FrameEndpoint {
 
@@ -42,7 +42,7 @@ public final class SnapshotServer implements FrameEndpoint {
   private record Pull(PullRequest request, long sinceNanos, Promise<Frame> promise) {}
 
   /**
-   * A seat without a snapshot yet.
+   * A endpoint without a snapshot yet.
    *
    * @param incarnation of the worker
    * @param type how parameters travel

@@ -43,7 +43,7 @@ final class StageSession implements PeerTask.Session {
   private final PeerStrategy strategy;
   private final StageNeighbours neighbours;
   private final StageVersions versions;
-  private final WorkerCounters tally;
+  private final WorkerCounters counters;
   private final BlockingQueue<Promise<Path>> saves = new ArrayBlockingQueue<>(SAVES);
   private long movedNanos;
   private long waitedNanos;
@@ -80,7 +80,7 @@ final class StageSession implements PeerTask.Session {
     neighbours = group.neighbours(job, setting.nanoClock());
     versions =
         new StageVersions(setting, replica, identity, group.neighbours(job, setting.nanoClock()));
-    tally =
+    counters =
         new WorkerCounters(
             identity,
             Epochs.of(job, setting.strategy(), setting.trainingSamples()),
@@ -153,11 +153,11 @@ final class StageSession implements PeerTask.Session {
   public LoopProgress progress() {
     long moved = neighbours.movedNanos();
     long waited = neighbours.waitedNanos();
-    tally.moved(moved - movedNanos, group.traffic());
-    tally.waited(waited - waitedNanos);
+    counters.moved(moved - movedNanos, group.traffic());
+    counters.waited(waited - waitedNanos);
     movedNanos = moved;
     waitedNanos = waited;
-    return tally.snapshot();
+    return counters.snapshot();
   }
 
   /** Shows readers what it holds when no step may begin, whichever version that is. */
@@ -213,7 +213,7 @@ final class StageSession implements PeerTask.Session {
     replica.belongsTo(agreed.run());
     strategy.open(group.replicas(), false);
     replica.load();
-    tally.pulled(version());
+    counters.pulled(version());
     versions.reached(version());
     LOG.info("{}: goes on at step {}", name(), version());
   }
@@ -222,18 +222,18 @@ final class StageSession implements PeerTask.Session {
     long step = version();
     long started = setting.nanoClock().getAsLong();
     Batch batch = batches.of(step);
-    tally.waited(setting.nanoClock().getAsLong() - started);
+    counters.waited(setting.nanoClock().getAsLong() - started);
     strategy.begin();
     StageStep work = work(step, batch);
     long begun = setting.nanoClock().getAsLong();
     average(step, work);
     long averaged = setting.nanoClock().getAsLong();
     setting.track().span("update", begun, averaged, step);
-    tally.computed(setting.sizes().epoch(step), work.computedNanos());
-    tally.moved(averaged - begun, group.traffic());
+    counters.computed(setting.sizes().epoch(step), work.computedNanos());
+    counters.moved(averaged - begun, group.traffic());
     int counted = replica.model().hasLoss() ? setting.sizes().of(step) : 0;
-    tally.stepped(counted, work.loss(), work.correct(), version());
-    tally.took(averaged - started);
+    counters.stepped(counted, work.loss(), work.correct(), version());
+    counters.took(averaged - started);
     versions.reached(version());
   }
 

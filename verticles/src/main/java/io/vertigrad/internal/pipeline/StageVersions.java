@@ -18,7 +18,7 @@ final class StageVersions {
   private final StageContext setting;
   private final StageReplica replica;
   private final SenderIdentity identity;
-  private final SnapshotServer seat;
+  private final SnapshotServer endpoint;
   private final HostedEndpoint hosted;
   private final EvaluationPlan plan;
   private final Optional<PipelineEvaluation> tests;
@@ -35,14 +35,14 @@ final class StageVersions {
     this.identity = identity;
     this.plan = EvaluationPlan.of(setting.job(), setting.strategy());
     JobConfig job = setting.job();
-    seat =
+    endpoint =
         new SnapshotServer(
             setting.plan().partitions(),
             identity.incarnation(),
             job.exchange().type(),
             job.exchange().deadlineMillis());
     String address = job.addresses().shard(identity.rank(), identity.incarnation());
-    hosted = new HostedEndpoint(setting.vertx(), address, seat);
+    hosted = new HostedEndpoint(setting.vertx(), address, endpoint);
     boolean first = job.pipeline().orElseThrow().replicaOf(identity.rank()) == 0;
     tests =
         job.stagesTest() && first
@@ -70,7 +70,7 @@ final class StageVersions {
 
   /** No step begins: readers may look at this version, too. */
   void rest(long version) {
-    seat.show(version, replica.partitions(setting.job().exchange().type()));
+    endpoint.show(version, replica.partitions(setting.job().exchange().type()));
   }
 
   /** Writes a checkpoint; empty when that failed, of which it has told. */
@@ -91,7 +91,7 @@ final class StageVersions {
     JobConfig job = setting.job();
     boolean asked = job.evaluators() > 0 && (version == 0 || plan.isDue(version));
     if (version >= setting.lastVersion() || asked) {
-      seat.show(version, replica.partitions(job.exchange().type()));
+      endpoint.show(version, replica.partitions(job.exchange().type()));
     }
   }
 }

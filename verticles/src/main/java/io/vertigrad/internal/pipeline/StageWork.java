@@ -35,11 +35,11 @@ final class StageWork extends PeerTask<StageSession> {
    */
   StageWork(
       StageContext setting,
-      JoinRequester enrolment,
+      JoinRequester requester,
       SplitModel split,
       Supplier<SplitModel> splitting,
       IntFunction<BatchSource> data) {
-    super(enrolment, setting.job().addresses().jobHash());
+    super(requester, setting.job().addresses().jobHash());
     this.setting = setting;
     this.split = split;
     this.splitting = splitting;

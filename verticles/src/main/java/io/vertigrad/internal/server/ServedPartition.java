@@ -16,18 +16,18 @@ final class ServedPartition {
 
   private final StoredPartition store;
   private final DuplicateWindow window;
-  private final UpdateFilter fence;
+  private final UpdateFilter filter;
   private final PendingPulls pulls;
 
   ServedPartition(
       StoredPartition store,
       ServerStrategyContext context,
-      UpdateFilter fence,
+      UpdateFilter filter,
       DuplicateWindow window,
       long pullDeadlineMillis) {
     this.store = store;
     this.window = window;
-    this.fence = fence;
+    this.filter = filter;
     this.pulls = new PendingPulls(context, pullDeadlineMillis);
   }
 
@@ -40,14 +40,14 @@ final class ServedPartition {
   }
 
   Future<Frame> exchange(GradientPartition update) {
-    Future<Frame> answer = fence.exchange(update);
+    Future<Frame> answer = filter.exchange(update);
     pulls.release();
     return answer;
   }
 
   /** Lets nothing follow this version, or what waited for that follow. */
   void testAt(long version) {
-    fence.testAt(version);
+    filter.testAt(version);
     pulls.release();
   }
 
@@ -56,22 +56,22 @@ final class ServedPartition {
   }
 
   void membershipChanged(Membership now) {
-    fence.membershipChanged(now);
+    filter.membershipChanged(now);
     pulls.membershipChanged(now);
   }
 
   void tick(long nowNanos) {
-    fence.tick(nowNanos);
+    filter.tick(nowNanos);
     pulls.release();
     pulls.tick(nowNanos);
   }
 
   Optional<StragglerReport> heldUp() {
-    return fence.heldUp();
+    return filter.heldUp();
   }
 
   void close(String why) {
-    fence.close(why);
+    filter.close(why);
     pulls.close(why);
   }
 

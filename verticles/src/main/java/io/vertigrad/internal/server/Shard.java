@@ -72,11 +72,11 @@ public final class Shard {
     for (StoredPartition stored : store.partitions()) {
       ServerStrategyContext context = context(stored, nanoClock);
       DuplicateWindow window = windows.get();
-      UpdateFilter fence =
+      UpdateFilter updateFilter =
           new UpdateFilter(strategy.create(context), context, config.job(), window, outcomes);
       partitions.put(
           stored.partition().index(),
-          new ServedPartition(stored, context, fence, window, config.pullDeadlineMillis()));
+          new ServedPartition(stored, context, updateFilter, window, config.pullDeadlineMillis()));
     }
   }
 

@@ -99,7 +99,7 @@ final class ShardAssembly {
   private ShardService service(
       InitialModel model, Admission admission, Shard shard, CheckpointSchedule checkpoints) {
     boolean owns = !model.plan(job).ofShard(admission.rank()).isEmpty();
-    ShardEndpoint seat =
+    ShardEndpoint endpoint =
         new ShardEndpoint(
             shard,
             patience,
@@ -111,6 +111,6 @@ final class ShardAssembly {
               }
             },
             () -> checkpoints.tick(shard));
-    return new ShardService(job, admission, shard, owns, seat, checkpoints);
+    return new ShardService(job, admission, shard, owns, endpoint, checkpoints);
   }
 }

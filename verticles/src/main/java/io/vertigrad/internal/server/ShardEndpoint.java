@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
-/** A shard in its seat: ticks it, and tells twice a second how far it is. */
+/** A shard in its endpoint: ticks it, and tells twice a second how far it is. */
 final class ShardEndpoint implements FrameEndpoint {
 
   private static final long PROGRESS_NANOS = TimeUnit.MILLISECONDS.toNanos(500);

@@ -29,21 +29,21 @@ final class ShardService {
    * Takes a shard into service.
    *
    * @param owns false when the shard has no partition, because there are more shards than cuts
-   * @param seat what frames reach it through
+   * @param endpoint what frames reach it through
    */
   ShardService(
       JobConfig job,
       Admission admission,
       Shard shard,
       boolean owns,
-      ShardEndpoint seat,
+      ShardEndpoint endpoint,
       CheckpointSchedule checkpoints) {
     this.admission = admission;
     this.shard = shard;
     this.owns = owns;
     this.checkpoints = checkpoints;
     String address = job.addresses().shard(admission.rank(), admission.incarnation());
-    strategy = new EndpointVerticle(address, seat);
+    strategy = new EndpointVerticle(address, endpoint);
   }
 
   /** Begins to take frames. */

@@ -14,31 +14,31 @@ public final class EndpointVerticle extends VerticleBase {
   private static final long TICK_MILLIS = 100;
 
   private final String address;
-  private final FrameEndpoint seat;
+  private final FrameEndpoint endpoint;
   private Future<Transport.Listening> listening;
   private long timer;
 
   /**
-   * Serves a seat.
+   * Serves a endpoint.
    *
    * @param address where its frames arrive; nobody else may listen there
    */
-  public EndpointVerticle(String address, FrameEndpoint seat) {
+  public EndpointVerticle(String address, FrameEndpoint endpoint) {
     this.address = address;
-    this.seat = seat;
+    this.endpoint = endpoint;
   }
 
   @Override
   public Future<?> start() {
-    timer = vertx.setPeriodic(TICK_MILLIS, id -> seat.tick(System.nanoTime()));
-    listening = Transport.borrow(vertx, address, seat::handle);
+    timer = vertx.setPeriodic(TICK_MILLIS, id -> endpoint.tick(System.nanoTime()));
+    listening = Transport.borrow(vertx, address, endpoint::handle);
     return listening;
   }
 
   @Override
   public Future<?> stop() {
     vertx.cancelTimer(timer);
-    seat.close("the server at " + address + " is stopping; wait for its replacement");
+    endpoint.close("the server at " + address + " is stopping; wait for its replacement");
     return listening.compose(Transport.Listening::close);
   }
 }

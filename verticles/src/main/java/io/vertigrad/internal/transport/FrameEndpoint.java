@@ -9,8 +9,8 @@ public interface FrameEndpoint {
   /**
    * Takes a frame.
    *
-   * @return completes with the answer, at the latest by the seat's own deadline; fails only on a
-   *     defect
+   * @return completes with the answer, at the latest by the endpoint's own deadline; fails only on
+   *     a defect
    */
   Future<Frame> handle(Frame frame);
 

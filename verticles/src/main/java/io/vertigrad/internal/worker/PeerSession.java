@@ -38,10 +38,10 @@ final class PeerSession implements PeerTask.Session {
   private final BooleanSupplier stop;
   private final StepGate gate;
   private final WorkerPeers peers;
-  private final SnapshotServer seat;
+  private final SnapshotServer endpoint;
   private final HostedEndpoint hosted;
   private final PeerStrategy strategy;
-  private final WorkerCounters tally;
+  private final WorkerCounters counters;
   private boolean fresh = true;
   private double spectralGap;
   private long skippedInARow;
@@ -73,16 +73,16 @@ final class PeerSession implements PeerTask.Session {
             plan.track(),
             stop,
             PeerFrames.ofStrategies());
-    this.seat =
+    this.endpoint =
         new SnapshotServer(
             plan.training().partitions(),
             identity.incarnation(),
             plan.training().type(),
             job.exchange().deadlineMillis());
     String address = job.addresses().shard(identity.rank(), identity.incarnation());
-    this.hosted = new HostedEndpoint(plan.vertx(), address, seat);
+    this.hosted = new HostedEndpoint(plan.vertx(), address, endpoint);
     this.strategy = plan.strategy().create(context(job));
-    this.tally =
+    this.counters =
         new WorkerCounters(
             identity,
             plan.training().epochs(),
@@ -140,7 +140,7 @@ final class PeerSession implements PeerTask.Session {
 
   @Override
   public LoopProgress progress() {
-    return tally.snapshot();
+    return counters.snapshot();
   }
 
   PeerExchange exchange() {
@@ -161,7 +161,7 @@ final class PeerSession implements PeerTask.Session {
   /** Shows readers what it holds when no step may begin, whichever version that is. */
   private void rest() {
     if (!fresh && gate.held(version())) {
-      seat.publish(version(), replica.vector().parameters());
+      endpoint.publish(version(), replica.vector().parameters());
     }
     gate.idle();
   }
@@ -176,7 +176,7 @@ final class PeerSession implements PeerTask.Session {
     fresh = false;
     spectralGap = strategy.spectralGap();
     replica.load();
-    tally.pulled(replica.vector().updates());
+    counters.pulled(replica.vector().updates());
     show();
   }
 
@@ -184,7 +184,7 @@ final class PeerSession implements PeerTask.Session {
     long start = plan.nanoClock().getAsLong();
     Batch batch = batches.next();
     long ready = plan.nanoClock().getAsLong();
-    tally.waited(ready - start);
+    counters.waited(ready - start);
     strategy.begin();
     long begun = plan.nanoClock().getAsLong();
     double loss = replica.compute(batch);
@@ -197,16 +197,16 @@ final class PeerSession implements PeerTask.Session {
     note(start, ready, begun, computed, ended);
     long swapping = begun - ready + ended - computed;
     boolean left = strategy.timing().skipped() > skipped;
-    tally.computed(batch.epoch(), computed - begun);
-    tally.stepped(left ? 0 : batch.count(), loss, replica.correct(), version());
-    tally.moved(swapping, peers.traffic());
-    tally.took(ended - start);
+    counters.computed(batch.epoch(), computed - begun);
+    counters.stepped(left ? 0 : batch.count(), loss, replica.correct(), version());
+    counters.moved(swapping, peers.traffic());
+    counters.took(ended - start);
     watchDivergence(left, loss);
     show();
   }
 
   private void note(long start, long ready, long begun, long computed, long ended) {
-    long step = tally.step();
+    long step = counters.step();
     plan.track().span("data", start, ready, step);
     plan.track().span("send", ready, begun, step);
     plan.track().span("compute", begun, computed, step);
@@ -218,7 +218,7 @@ final class PeerSession implements PeerTask.Session {
     long version = version();
     boolean last = finished() || gate.ended(version);
     if (last || version == 0 || evaluations.isDue(version)) {
-      seat.publish(version, replica.vector().parameters());
+      endpoint.publish(version, replica.vector().parameters());
     }
   }
 

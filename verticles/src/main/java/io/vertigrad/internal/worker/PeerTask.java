@@ -34,7 +34,7 @@ public abstract class PeerTask<S extends PeerTask.Session> implements WorkerTask
     void close();
   }
 
-  private final JoinRequester enrolment;
+  private final JoinRequester requester;
   private final long job;
   private volatile boolean stopping;
   private volatile SenderIdentity evicted;
@@ -48,8 +48,8 @@ public abstract class PeerTask<S extends PeerTask.Session> implements WorkerTask
    *
    * @param job the job's number in frames
    */
-  protected PeerTask(JoinRequester enrolment, long job) {
-    this.enrolment = enrolment;
+  protected PeerTask(JoinRequester requester, long job) {
+    this.requester = requester;
     this.job = job;
   }
 
@@ -72,7 +72,7 @@ public abstract class PeerTask<S extends PeerTask.Session> implements WorkerTask
   @Override
   public boolean run() {
     while (!stopping) {
-      Optional<Membership.Member> member = enrolment.join();
+      Optional<Membership.Member> member = requester.join();
       if (member.isEmpty()) {
         return finished();
       }
@@ -120,7 +120,7 @@ public abstract class PeerTask<S extends PeerTask.Session> implements WorkerTask
 
   private void become(Membership.Member member) {
     SenderIdentity identity = new SenderIdentity(job, member.rank(), member.incarnation());
-    S starting = prepare(identity, enrolment.gate(), () -> stopping || identity.equals(evicted));
+    S starting = prepare(identity, requester.gate(), () -> stopping || identity.equals(evicted));
     session = starting;
     try {
       starting.open();

@@ -46,8 +46,8 @@ final class PeerTrainingLoop extends PeerTask<PeerSession> {
    * @param data opens the batches of a rank; closed by the loop
    */
   PeerTrainingLoop(
-      PeerTrainingPlan plan, Model model, JoinRequester enrolment, IntFunction<BatchSource> data) {
-    super(enrolment, plan.training().job());
+      PeerTrainingPlan plan, Model model, JoinRequester requester, IntFunction<BatchSource> data) {
+    super(requester, plan.training().job());
     this.plan = plan;
     this.batches = new BatchesOfRank(data);
     this.replica = new PeerReplica(model, plan);

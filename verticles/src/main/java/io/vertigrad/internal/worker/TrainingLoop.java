@@ -25,7 +25,7 @@ public final class TrainingLoop implements WorkerTask {
   private final Model model;
   private final TrainingPlan plan;
   private final PartitionExchange exchange;
-  private final JoinRequester enrolment;
+  private final JoinRequester requester;
   private final BatchesOfRank batches;
   private final LongSupplier nanoClock;
   private final StepGate gate;
@@ -42,16 +42,16 @@ public final class TrainingLoop implements WorkerTask {
       Model model,
       TrainingPlan plan,
       PartitionExchange exchange,
-      JoinRequester enrolment,
+      JoinRequester requester,
       IntFunction<BatchSource> data,
       LongSupplier nanoClock) {
     this.model = model;
     this.plan = plan;
     this.exchange = exchange;
-    this.enrolment = enrolment;
+    this.requester = requester;
     this.batches = new BatchesOfRank(data);
     this.nanoClock = nanoClock;
-    this.gate = enrolment.gate();
+    this.gate = requester.gate();
   }
 
   /**
@@ -65,7 +65,7 @@ public final class TrainingLoop implements WorkerTask {
     try (batches) {
       int fruitless = 0;
       while (!stopping) {
-        Optional<Membership.Member> member = enrolment.join();
+        Optional<Membership.Member> member = requester.join();
         if (member.isEmpty()) {
           return false;
         }
@@ -133,8 +133,8 @@ public final class TrainingLoop implements WorkerTask {
         identity,
         plan.lockstep() ? member.activeFrom() : 0,
         nanoClock,
-        enrolment.track(),
-        enrolment::epochTrained,
+        requester.track(),
+        requester::epochTrained,
         () -> stopping || identity.equals(evicted));
   }
 

@@ -34,7 +34,7 @@ final class TrainingSession {
   private final ModelPartitions parameters;
   private final PartitionVersions versions;
   private final GradientRound.Replica replica;
-  private final WorkerCounters tally;
+  private final WorkerCounters counters;
   private long step;
   private int refusalsInARow;
 
@@ -69,7 +69,7 @@ final class TrainingSession {
             new OutgoingGradient(model, parameters, plan),
             parameters,
             versions);
-    this.tally = new WorkerCounters(identity, plan.epochs(), epochs);
+    this.counters = new WorkerCounters(identity, plan.epochs(), epochs);
   }
 
   /** Fetches the parameters to start from, in lockstep those of the first round to take part in. */
@@ -85,7 +85,7 @@ final class TrainingSession {
                 step,
                 firstVersion,
                 stop));
-    tally.pulled(versions.highest());
+    counters.pulled(versions.highest());
     return ending;
   }
 
@@ -104,11 +104,11 @@ final class TrainingSession {
 
   /** True once a step was taken and answered. */
   boolean fruitful() {
-    return tally.snapshot().step() > 0;
+    return counters.snapshot().step() > 0;
   }
 
   LoopProgress progress() {
-    return tally.snapshot();
+    return counters.snapshot();
   }
 
   /**
@@ -122,11 +122,11 @@ final class TrainingSession {
     long start = nanoClock.getAsLong();
     Batch batch = batches.next();
     long ready = nanoClock.getAsLong();
-    tally.waited(ready - start);
+    counters.waited(ready - start);
     double loss = model.gradient(batch);
     Optional<Partition> broken = replica.gradient().computed();
     long computed = nanoClock.getAsLong();
-    tally.computed(batch.epoch(), computed - ready);
+    counters.computed(batch.epoch(), computed - ready);
     GradientRound round = round(broken, batch.count());
     Ending ending = exchange.run(round);
     long ended = nanoClock.getAsLong();
@@ -137,8 +137,8 @@ final class TrainingSession {
     if (ending != Ending.COMPLETE) {
       return ending;
     }
-    tally.exchanged(round, loss, model.correct(), versions.highest(), ended - computed);
-    tally.took(ended - start);
+    counters.exchanged(round, loss, model.correct(), versions.highest(), ended - computed);
+    counters.took(ended - start);
     watchDivergence(round, loss);
     return broken.isEmpty() || plan.lockstep() ? ending : pull();
   }

@@ -109,12 +109,12 @@ final class BlockingTestsTest {
   void shouldKeepTheTestWhenTheJobIsPausedMeanwhile() {
     reach(1);
     stage.says(EVALUATOR, tests(1, 0, 0));
-    stage.roster.pauses().begin();
+    stage.coordinator.pauses().begin();
     assertEquals(new Pause(2, 0, 1, true, false), word());
     stage.pass(2 * LIMIT);
     assertTrue(stage.events(EvaluationSkipped.class).isEmpty(), "nothing counts in a pause");
 
-    stage.roster.pauses().end();
+    stage.coordinator.pauses().end();
 
     assertEquals(new Pause(3, Long.MAX_VALUE, 1, true, false), word());
   }

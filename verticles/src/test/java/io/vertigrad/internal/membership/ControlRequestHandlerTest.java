@@ -13,7 +13,7 @@ final class ControlRequestHandlerTest {
 
   private final CoordinatorStateFixture stage =
       new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true));
-  private final ControlRequestHandler desk = new ControlRequestHandler(stage.roster);
+  private final ControlRequestHandler desk = new ControlRequestHandler(stage.coordinator);
 
   @Test
   void shouldSendTheMembershipAlongWhenAMemberMissedItsPublication() {
@@ -36,7 +36,7 @@ final class ControlRequestHandlerTest {
 
   @Test
   void shouldTellTheReasonWhenAStopWasMissed() {
-    stage.started(1, 2).roster.stop("the user pressed Ctrl-C");
+    stage.started(1, 2).coordinator.stop("the user pressed Ctrl-C");
 
     JsonObject answer = desk.answer(heartbeat(new Admission(Role.WORKER, 0, 0), 1));
 

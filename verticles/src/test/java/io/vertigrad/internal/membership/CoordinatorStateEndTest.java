@@ -44,11 +44,11 @@ final class CoordinatorStateEndTest {
     assertEquals(
         new Pause(4, 19, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
     assertEquals(List.of(new JobEnding(0, "accuracy", 90, 91, 10)), stage.events(JobEnding.class));
-    stage.roster.leave(FIRST, "finished", new JsonObject().put("version", 19));
+    stage.coordinator.leave(FIRST, "finished", new JsonObject().put("version", 19));
     assertTrue(stage.all(Conclude.class).isEmpty());
-    stage.roster.leave(SECOND, "finished", new JsonObject());
+    stage.coordinator.leave(SECOND, "finished", new JsonObject());
     assertEquals(19, stage.last(Conclude.class).version());
-    stage.roster.concluded(List.of(), List.of(), Optional.empty());
+    stage.coordinator.concluded(List.of(), List.of(), Optional.empty());
     assertEquals(
         "{\"reason\":\"accuracy\",\"threshold\":90.0,\"value\":91.0,\"version\":10}",
         stage.last(Decision.Complete.class).result().getJsonObject("stopped").encode());
@@ -75,7 +75,7 @@ final class CoordinatorStateEndTest {
         new Pause(3, 20, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
     stage.repeats(FIRST, new JsonObject().put("version", 20).put("ended", true));
     stage.pass(2_000);
-    assertEquals(JobPhase.ENDING, stage.roster.state());
+    assertEquals(JobPhase.ENDING, stage.coordinator.state());
     stage.repeats(SECOND, new JsonObject().put("version", 20).put("ended", true));
     stage.pass(200);
 
@@ -87,9 +87,9 @@ final class CoordinatorStateEndTest {
   void shouldEndAfterTenMinutesOfTrainingWhenPauseIsLeftOut() {
     CoordinatorStateFixture stage = stage(1, true, 1);
     stage.pass(300_000);
-    stage.roster.pauses().begin();
+    stage.coordinator.pauses().begin();
     stage.pass(600_000);
-    stage.roster.pauses().end();
+    stage.coordinator.pauses().end();
     stage.pass(100);
     stage.acceptAll();
     stage.pass(299_000);
@@ -105,22 +105,22 @@ final class CoordinatorStateEndTest {
   @Test
   void shouldNotEndTwiceNorForATestOfTheFirstOrLastVersion() {
     CoordinatorStateFixture stage = stage(1, true, 1);
-    stage.roster.tested(new Evaluated(0, 0, 10, 0.1, 99, true, ""));
-    stage.roster.tested(new Evaluated(0, 1_000, 10, 0.1, 99, true, ""));
-    assertEquals(JobPhase.RUNNING, stage.roster.state());
+    stage.coordinator.tested(new Evaluated(0, 0, 10, 0.1, 99, true, ""));
+    stage.coordinator.tested(new Evaluated(0, 1_000, 10, 0.1, 99, true, ""));
+    assertEquals(JobPhase.RUNNING, stage.coordinator.state());
 
     test(stage, 91);
     test(stage, 92);
 
     assertEquals(1, stage.events(JobEnding.class).size());
-    assertFalse(stage.roster.pauses().begin());
-    assertFalse(stage.roster.pauses().end());
+    assertFalse(stage.coordinator.pauses().begin());
+    assertFalse(stage.coordinator.pauses().end());
   }
 
   @Test
   void shouldEndAPausedJobAndSayThatThePauseIsOver() {
     CoordinatorStateFixture stage = stage(1, true, 1);
-    stage.roster.pauses().begin();
+    stage.coordinator.pauses().begin();
 
     test(stage, 91);
     hears(stage, FIRST, 1, 5);
@@ -143,11 +143,11 @@ final class CoordinatorStateEndTest {
     hears(stage, SECOND, 1, 0);
     hears(stage, third, 1, 0);
 
-    assertEquals(Optional.empty(), stage.roster.membership().worker(9));
+    assertEquals(Optional.empty(), stage.coordinator.membership().worker(9));
     JoinException late = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
     assertTrue(late.late());
-    stage.roster.leave(FIRST, "finished", new JsonObject());
-    stage.roster.leave(SECOND, "finished", new JsonObject());
+    stage.coordinator.leave(FIRST, "finished", new JsonObject());
+    stage.coordinator.leave(SECOND, "finished", new JsonObject());
     assertEquals(1, stage.all(Conclude.class).size(), "the third's first round never comes");
   }
 
@@ -177,11 +177,11 @@ final class CoordinatorStateEndTest {
   }
 
   private static void test(CoordinatorStateFixture stage, double accuracy) {
-    stage.roster.tested(new Evaluated(0, 10, 1_152, 0.3, accuracy, false, ""));
+    stage.coordinator.tested(new Evaluated(0, 10, 1_152, 0.3, accuracy, false, ""));
   }
 
   private static void hears(
       CoordinatorStateFixture stage, Admission worker, long number, long begun) {
-    stage.roster.pauses().heard(worker, number, begun);
+    stage.coordinator.pauses().heard(worker, number, begun);
   }
 }

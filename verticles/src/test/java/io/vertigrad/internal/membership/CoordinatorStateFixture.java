@@ -12,11 +12,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A roster with a clock to turn by hand, and everything it decided. */
+/** A coordinator's state with a clock to turn by hand, and everything it decided. */
 final class CoordinatorStateFixture {
 
   final List<Decision> decisions = new ArrayList<>();
-  final CoordinatorState roster;
+  final CoordinatorState coordinator;
   private final List<Admission> silent = new ArrayList<>();
   private final Map<Admission, JsonObject> statuses = new HashMap<>();
   private final List<Admission> alive = new ArrayList<>();
@@ -24,7 +24,7 @@ final class CoordinatorStateFixture {
   private int tokens;
 
   CoordinatorStateFixture(CoordinatorConfig config) {
-    roster = new CoordinatorState(config, () -> now, () -> 0, decisions::add);
+    coordinator = new CoordinatorState(config, () -> now, () -> 0, decisions::add);
   }
 
   static CoordinatorConfig config(int servers, int workers, boolean lockstep) {
@@ -99,7 +99,7 @@ final class CoordinatorStateFixture {
     JobTerms terms = new JobTerms(new JsonObject());
     JoinRequest request =
         new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, status);
-    Admission admission = roster.join(request);
+    Admission admission = coordinator.join(request);
     alive.add(admission);
     return admission;
   }
@@ -118,7 +118,7 @@ final class CoordinatorStateFixture {
 
   void acceptAll() {
     Decision.Propose last = last(Decision.Propose.class);
-    last.next().servers().forEach(s -> roster.accepted(last.next().epoch(), s.rank()));
+    last.next().servers().forEach(s -> coordinator.accepted(last.next().epoch(), s.rank()));
   }
 
   void silence(Admission member) {
@@ -131,7 +131,7 @@ final class CoordinatorStateFixture {
   }
 
   void says(Admission member, JsonObject status) {
-    roster.heartbeat(member, status);
+    coordinator.heartbeat(member, status);
   }
 
   /** Lets time pass in ticks of 100 ms; whoever was not silenced beats. */
@@ -139,14 +139,14 @@ final class CoordinatorStateFixture {
     for (long end = now + millis; now < end; ) {
       now += 100;
       alive.stream().filter(m -> !silent.contains(m)).forEach(this::beat);
-      roster.tick();
+      coordinator.tick();
     }
   }
 
   /** Lets time pass in which nobody, the coordinator included, ran. */
   void freeze(long millis) {
     now += millis;
-    roster.tick();
+    coordinator.tick();
   }
 
   <D extends Decision> List<D> all(Class<D> type) {
@@ -175,6 +175,6 @@ final class CoordinatorStateFixture {
   }
 
   private void beat(Admission member) {
-    roster.heartbeat(member, statuses.getOrDefault(member, new JsonObject()));
+    coordinator.heartbeat(member, statuses.getOrDefault(member, new JsonObject()));
   }
 }

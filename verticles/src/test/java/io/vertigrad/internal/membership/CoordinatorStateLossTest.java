@@ -36,8 +36,8 @@ final class CoordinatorStateLossTest {
     assertEquals(1, left.rank());
     assertTrue(left.reason().contains("\"step\":57"), left.reason());
     assertEquals(Optional.empty(), stage.published().worker(1));
-    assertFalse(stage.roster.heartbeat(worker, new JsonObject()));
-    assertEquals(left.reason(), stage.roster.farewell(worker));
+    assertFalse(stage.coordinator.heartbeat(worker, new JsonObject()));
+    assertEquals(left.reason(), stage.coordinator.farewell(worker));
     assertEquals(new Admission(Role.WORKER, 1, 1), stage.join(Role.WORKER));
   }
 
@@ -58,7 +58,7 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(2, 2, true)).started(2, 2);
     stage.join(Role.WORKER);
-    stage.roster.accepted(2, 0);
+    stage.coordinator.accepted(2, 0);
 
     stage.pass(10_200);
 
@@ -79,7 +79,7 @@ final class CoordinatorStateLossTest {
 
     assertTrue(stage.failure().startsWith("server 1 is missing for 60 s"), stage.failure());
     assertTrue(stage.failure().contains("silent for 10000 ms"), stage.failure());
-    assertEquals(JobPhase.FAILED, stage.roster.state());
+    assertEquals(JobPhase.FAILED, stage.coordinator.state());
   }
 
   @Test
@@ -88,7 +88,7 @@ final class CoordinatorStateLossTest {
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     Admission server = new Admission(Role.SERVER, 0, 0);
     stage.says(server, new JsonObject().put("version", 57));
-    stage.roster.leave(server, "crashed", new JsonObject());
+    stage.coordinator.leave(server, "crashed", new JsonObject());
 
     stage.join(Role.SERVER, FakeMember.LAYOUT, new JsonObject().put("version", 0));
 
@@ -102,13 +102,13 @@ final class CoordinatorStateLossTest {
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     Admission server = new Admission(Role.SERVER, 0, 0);
     stage.says(server, new JsonObject().put("version", 57));
-    stage.roster.leave(server, "crashed", new JsonObject());
+    stage.coordinator.leave(server, "crashed", new JsonObject());
 
     stage.join(
         Role.SERVER, FakeMember.LAYOUT, new JsonObject().put("version", 0).put("restored", true));
     stage.acceptAll();
 
-    assertEquals(JobPhase.RUNNING, stage.roster.state());
+    assertEquals(JobPhase.RUNNING, stage.coordinator.state());
     assertEquals(1, stage.published().server(0).orElseThrow().incarnation());
   }
 
@@ -117,9 +117,9 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
-    stage.roster.lost("elsewhere", "its process ended");
+    stage.coordinator.lost("elsewhere", "its process ended");
     assertTrue(stage.events(MemberLeft.class).isEmpty());
-    stage.roster.lost("nowhere", "its process ended");
+    stage.coordinator.lost("nowhere", "its process ended");
 
     assertEquals(3, stage.events(MemberLeft.class).size());
     assertEquals("its process ended", stage.events(MemberLeft.class).get(0).reason());
@@ -131,10 +131,10 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     stage.join(Role.WORKER);
-    stage.roster.refused(2, 0, 60);
+    stage.coordinator.refused(2, 0, 60);
     stage.acceptAll();
     assertEquals(68, stage.published().worker(2).orElseThrow().activeFrom());
-    stage.roster.leave(new Admission(Role.SERVER, 0, 0), "crashed", new JsonObject());
+    stage.coordinator.leave(new Admission(Role.SERVER, 0, 0), "crashed", new JsonObject());
 
     stage.join(Role.SERVER, FakeMember.LAYOUT, new JsonObject().put("version", 40));
     stage.acceptAll();
@@ -147,7 +147,7 @@ final class CoordinatorStateLossTest {
   void shouldFailNamingWhoLeftWhenTooFewWorkersAreLeft() {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
-    stage.roster.leave(new Admission(Role.WORKER, 1, 0), "its disk is full", new JsonObject());
+    stage.coordinator.leave(new Admission(Role.WORKER, 1, 0), "its disk is full", new JsonObject());
     stage.acceptAll();
 
     stage.pass(60_200);
@@ -162,9 +162,9 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
-    stage.roster.leave(new Admission(Role.WORKER, 1, 0), "failed: NaN", new JsonObject());
-    assertEquals(JobPhase.RUNNING, stage.roster.state());
-    stage.roster.leave(new Admission(Role.WORKER, 0, 0), "failed: NaN too", new JsonObject());
+    stage.coordinator.leave(new Admission(Role.WORKER, 1, 0), "failed: NaN", new JsonObject());
+    assertEquals(JobPhase.RUNNING, stage.coordinator.state());
+    stage.coordinator.leave(new Admission(Role.WORKER, 0, 0), "failed: NaN too", new JsonObject());
 
     assertEquals(
         "no worker is left, all have failed; the first was worker 1 at nowhere: NaN",
@@ -176,10 +176,10 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
-    stage.roster.leave(new Admission(Role.WORKER, 1, 0), "stopped", new JsonObject());
-    stage.roster.leave(new Admission(Role.WORKER, 0, 0), "failed: NaN", new JsonObject());
+    stage.coordinator.leave(new Admission(Role.WORKER, 1, 0), "stopped", new JsonObject());
+    stage.coordinator.leave(new Admission(Role.WORKER, 0, 0), "failed: NaN", new JsonObject());
 
-    assertEquals(JobPhase.RUNNING, stage.roster.state());
+    assertEquals(JobPhase.RUNNING, stage.coordinator.state());
   }
 
   private static Membership proposed(CoordinatorStateFixture stage) {

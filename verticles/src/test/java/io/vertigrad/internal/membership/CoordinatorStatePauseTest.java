@@ -21,7 +21,7 @@ final class CoordinatorStatePauseTest {
 
   private final CoordinatorStateFixture stage =
       new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
-  private final ControlRequestHandler desk = new ControlRequestHandler(stage.roster);
+  private final ControlRequestHandler desk = new ControlRequestHandler(stage.coordinator);
 
   @Test
   void shouldLetEveryoneFinishTheFurthestRoundThatWasBegun() {
@@ -58,9 +58,9 @@ final class CoordinatorStatePauseTest {
   void shouldHoldEveryoneAtOnceWhereNobodyWaitsForOthers() {
     CoordinatorStateFixture async =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, false)).started(1, 2);
-    async.roster.pauses().begin();
+    async.coordinator.pauses().begin();
 
-    async.roster.pauses().heard(FIRST, 1, 18);
+    async.coordinator.pauses().heard(FIRST, 1, 18);
 
     assertEquals(1, async.all(Hold.class).size());
   }
@@ -92,7 +92,7 @@ final class CoordinatorStatePauseTest {
     assertEquals(1, stage.published().workers().size());
     stage.pass(300_000);
 
-    assertEquals(JobPhase.PAUSED, stage.roster.state(), "one of at least two workers is here");
+    assertEquals(JobPhase.PAUSED, stage.coordinator.state(), "one of at least two workers is here");
     ask("resume");
     stage.pass(60_200);
     assertTrue(stage.failure().startsWith("1 of at least 2 workers for 60 s"), stage.failure());
@@ -123,14 +123,14 @@ final class CoordinatorStatePauseTest {
     assertFalse(ask("stop").containsKey("refused"));
 
     assertEquals(1, stage.all(Decision.Save.class).size());
-    assertEquals(JobPhase.STOPPED, stage.roster.state());
+    assertEquals(JobPhase.STOPPED, stage.coordinator.state());
   }
 
   @Test
   void shouldRefuseWhatMakesNoSense() {
     ControlRequestHandler early =
         new ControlRequestHandler(
-            new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).roster);
+            new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).coordinator);
 
     assertEquals(
         "the job is waiting, it cannot be paused",

@@ -27,9 +27,9 @@ final class CoordinatorStateTest {
     assertTrue(stage.all(Decision.Propose.class).isEmpty());
 
     stage.join(Role.WORKER);
-    stage.roster.accepted(1, 0);
+    stage.coordinator.accepted(1, 0);
     assertTrue(stage.all(Decision.Publish.class).isEmpty());
-    stage.roster.accepted(1, 1);
+    stage.coordinator.accepted(1, 1);
 
     List<Member> two = List.of(new Member(0, 0, 0), new Member(1, 0, 0));
     assertEquals(new Membership(1, two, two), stage.published());
@@ -77,9 +77,9 @@ final class CoordinatorStateTest {
             FakeMember.LAYOUT,
             new JsonObject());
 
-    Admission first = stage.roster.join(request);
+    Admission first = stage.coordinator.join(request);
 
-    assertEquals(first, stage.roster.join(request));
+    assertEquals(first, stage.coordinator.join(request));
   }
 
   @Test
@@ -89,10 +89,10 @@ final class CoordinatorStateTest {
     stage.join(Role.WORKER);
     assertEquals(Optional.of(new Member(2, 0, 4)), proposed(stage).worker(2));
 
-    stage.roster.accepted(2, 0);
-    stage.roster.refused(2, 1, 100);
+    stage.coordinator.accepted(2, 0);
+    stage.coordinator.refused(2, 1, 100);
     assertEquals(Optional.of(new Member(2, 0, 108)), proposed(stage).worker(2));
-    stage.roster.refused(3, 0, 110);
+    stage.coordinator.refused(3, 0, 110);
     assertEquals(Optional.of(new Member(2, 0, 126)), proposed(stage).worker(2));
     assertEquals(1, stage.published().epoch());
     stage.acceptAll();
@@ -107,10 +107,10 @@ final class CoordinatorStateTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     stage.join(Role.WORKER);
-    stage.roster.refused(2, 0, 50);
+    stage.coordinator.refused(2, 0, 50);
 
-    stage.roster.accepted(2, 0);
-    stage.roster.refused(2, 0, 70);
+    stage.coordinator.accepted(2, 0);
+    stage.coordinator.refused(2, 0, 70);
 
     assertEquals(3, proposed(stage).epoch());
     assertEquals(1, stage.published().epoch());
@@ -134,11 +134,11 @@ final class CoordinatorStateTest {
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     JsonObject last = new JsonObject().put("version", 1_000).put("samples", 5_000);
 
-    stage.roster.leave(new Admission(Role.WORKER, 0, 0), CoordinatorState.FINISHED, last);
+    stage.coordinator.leave(new Admission(Role.WORKER, 0, 0), CoordinatorState.FINISHED, last);
     assertTrue(stage.all(Decision.Conclude.class).isEmpty());
     stage.silence(new Admission(Role.WORKER, 1, 0));
     stage.pass(10_000);
-    stage.roster.concluded(List.of(), List.of(), Optional.empty());
+    stage.coordinator.concluded(List.of(), List.of(), Optional.empty());
 
     assertEquals(1_000, stage.last(Decision.Conclude.class).version());
     assertEquals(
@@ -150,9 +150,9 @@ final class CoordinatorStateTest {
   void shouldLetEverybodyGoWhenNobodyAsksAfterTheEnd() {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 1, true)).started(1, 1);
-    stage.roster.leave(
+    stage.coordinator.leave(
         new Admission(Role.WORKER, 0, 0), CoordinatorState.FINISHED, new JsonObject());
-    stage.roster.concluded(List.of(), List.of(), Optional.empty());
+    stage.coordinator.concluded(List.of(), List.of(), Optional.empty());
 
     stage.pass(59_000);
     assertTrue(stage.all(Decision.Stop.class).isEmpty());
@@ -180,7 +180,7 @@ final class CoordinatorStateTest {
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     stage.join(Role.WORKER);
 
-    stage.roster.refused(2, 0, 1_000);
+    stage.coordinator.refused(2, 0, 1_000);
 
     assertEquals(2, stage.events(MemberLeft.class).get(0).rank());
     assertEquals(2, proposed(stage).workers().size());
@@ -192,7 +192,7 @@ final class CoordinatorStateTest {
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, 2, true)).started(1, 2);
 
     JoinException refused = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
-    stage.roster.leave(new Admission(Role.WORKER, 0, 0), "crashed", new JsonObject());
+    stage.coordinator.leave(new Admission(Role.WORKER, 0, 0), "crashed", new JsonObject());
 
     assertEquals(
         "worker at nowhere is refused: the job has all 2 of its workers (worker 0 at nowhere,"

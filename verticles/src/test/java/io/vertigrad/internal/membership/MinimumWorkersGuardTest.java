@@ -26,13 +26,13 @@ final class MinimumWorkersGuardTest {
 
     leaves(SECOND);
     assertEquals(new Pause(1, 0), stage.last(Hold.class).pause());
-    assertEquals(JobPhase.RUNNING, stage.roster.state());
+    assertEquals(JobPhase.RUNNING, stage.coordinator.state());
     stage.join(Role.WORKER);
     stage.acceptAll();
 
     assertEquals(new Pause(2, Long.MAX_VALUE), stage.last(Hold.class).pause());
     stage.pass(120_000);
-    assertEquals(JobPhase.RUNNING, stage.roster.state(), "nobody waits any more");
+    assertEquals(JobPhase.RUNNING, stage.coordinator.state(), "nobody waits any more");
   }
 
   @Test
@@ -68,29 +68,29 @@ final class MinimumWorkersGuardTest {
     leaves(THIRD);
     leaves(SECOND);
 
-    stage.roster.pauses().heard(new Admission(Role.WORKER, 0, 0), 1, 18);
+    stage.coordinator.pauses().heard(new Admission(Role.WORKER, 0, 0), 1, 18);
 
     assertEquals(new Pause(2, 18), stage.last(Hold.class).pause());
   }
 
   @Test
   void shouldStayHeldWhenOnlyOneOfTwoReasonsIsGone() {
-    stage.roster.pauses().begin();
+    stage.coordinator.pauses().begin();
     leaves(THIRD);
     leaves(SECOND);
 
-    stage.roster.pauses().end();
-    assertTrue(stage.roster.pauses().newest().holds(), "there are still too few");
-    stage.roster.pauses().begin();
+    stage.coordinator.pauses().end();
+    assertTrue(stage.coordinator.pauses().newest().holds(), "there are still too few");
+    stage.coordinator.pauses().begin();
     stage.join(Role.WORKER);
-    assertTrue(stage.roster.pauses().newest().holds(), "somebody paused it");
-    stage.roster.pauses().end();
+    assertTrue(stage.coordinator.pauses().newest().holds(), "somebody paused it");
+    stage.coordinator.pauses().end();
 
-    assertFalse(stage.roster.pauses().newest().holds());
+    assertFalse(stage.coordinator.pauses().newest().holds());
   }
 
   private void leaves(Admission worker) {
-    stage.roster.leave(worker, "lost", new JsonObject());
+    stage.coordinator.leave(worker, "lost", new JsonObject());
     stage.acceptAll();
   }
 }

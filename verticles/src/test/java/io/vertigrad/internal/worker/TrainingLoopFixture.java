@@ -48,13 +48,13 @@ final class TrainingLoopFixture {
         JOB, partitions, DataType.FLOAT32, Compression.NONE, clipNorm, lastVersion, lockstep);
   }
 
-  TrainingLoop loop(TrainingPlan plan, JoinRequester enrolment) {
-    return loop(plan, enrolment, served -> {});
+  TrainingLoop loop(TrainingPlan plan, JoinRequester requester) {
+    return loop(plan, requester, served -> {});
   }
 
-  TrainingLoop loop(TrainingPlan plan, JoinRequester enrolment, IntConsumer onBatch) {
+  TrainingLoop loop(TrainingPlan plan, JoinRequester requester, IntConsumer onBatch) {
     return new TrainingLoop(
-        model, plan, new MemoryExchange(shard), enrolment, rank -> watched(onBatch), clock::get);
+        model, plan, new MemoryExchange(shard), requester, rank -> watched(onBatch), clock::get);
   }
 
   private BatchSource watched(IntConsumer onBatch) {

@@ -18,7 +18,7 @@ import org.nd4j.linalg.api.memory.enums.LearningPolicy;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** A DL4J network as the rest of the house sees it. */
+/** A DL4J network as the rest of the project sees it. */
 final class Dl4jModel implements Model {
 
   private static final int KEPT_BATCH_SIZES = 4;
