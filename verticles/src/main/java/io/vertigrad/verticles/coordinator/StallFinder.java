@@ -108,8 +108,8 @@ final class StallFinder {
             .limit(DESCRIBED)
             .map(member -> member.lastEvent(nowMillis))
             .collect(Collectors.joining("; "));
-    String waits = where.isEmpty() ? "" : where + "; ";
-    LOG.warn("no step for {} ms: missing {}; {}{}", stillMillis, missing, waits, heard);
+    String awaited = where.isEmpty() ? "" : where + "; ";
+    LOG.warn("no step for {} ms: missing {}; {}{}", stillMillis, missing, awaited, heard);
     news.stalled(progress.version(), stillMillis, missing, where, heard);
   }
 
