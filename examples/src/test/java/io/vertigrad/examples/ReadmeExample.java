@@ -29,7 +29,7 @@ record ReadmeExample(String command, List<String> output) {
 
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
   private static final String INDENT = "    ";
-  private static final long LIMIT_SECONDS = 120;
+  private static final long LIMIT_SECONDS = 240;
   private static final Map<String, String> MAINS =
       Map.of(
           "own-strategy", "io.vertigrad.examples.ownstrategy.BadWorker",
