@@ -10,6 +10,7 @@ import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.verticles.job.JobConfig;
 import io.vertigrad.verticles.metrics.TrainingEvent;
 import io.vertigrad.verticles.metrics.TrainingEvent.JobFinished;
+import io.vertigrad.verticles.metrics.TrainingEvent.JobStarted;
 import io.vertigrad.verticles.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -33,6 +34,7 @@ final class RunMonitor implements AutoCloseable {
   private final Display display;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile Membership membership = Membership.NONE;
+  private final Promise<Void> started = Promise.promise();
   private final Promise<Void> ended = Promise.promise();
   private boolean closed;
 
@@ -81,6 +83,11 @@ final class RunMonitor implements AutoCloseable {
     locked(() -> display.offer(label, command.toString()));
   }
 
+  /** Completes when the job's start was heard of. */
+  Future<Void> started() {
+    return started.future();
+  }
+
   /** Completes when the job's end was heard of: everything that came before it was, too. */
   Future<Void> ended() {
     return ended.future();
@@ -95,7 +102,9 @@ final class RunMonitor implements AutoCloseable {
           epochs.record(event);
           display.show(event, progress);
         });
-    if (event instanceof JobFinished) {
+    if (event instanceof JobStarted) {
+      started.tryComplete();
+    } else if (event instanceof JobFinished) {
       ended.tryComplete();
     }
   }
