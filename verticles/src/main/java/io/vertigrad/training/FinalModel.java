@@ -26,6 +26,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The trained network: read from the servers or workers at the end, saved, and tested if nobody
@@ -33,6 +35,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class FinalModel {
 
+  private static final Logger LOG = LoggerFactory.getLogger(FinalModel.class);
   private static final int BATCH = 250;
 
   private final Vertx vertx;
@@ -44,6 +47,24 @@ public final class FinalModel {
     this.vertx = vertx;
     this.job = job;
     this.membership = membership;
+  }
+
+  /**
+   * Loads the engine and the test set once, so that a process in which nothing was trained need not
+   * load the native libraries when the job has ended. A failure is only logged: {@link #save} fails
+   * for the same reason.
+   */
+  public static Future<Void> prepare(Vertx vertx, JobConfig job) {
+    return vertx
+        .<Void>executeBlocking(
+            () -> {
+              Dataset test =
+                  DatasetProvider.open(job.data(), Split.TEST, FinalModel.class.getClassLoader());
+              Engine.named(job.engine()).model(job.modelOn(test)).close();
+              return null;
+            },
+            false)
+        .onFailure(e -> LOG.debug("the final model could not be prepared", e));
   }
 
   /**

@@ -36,14 +36,6 @@ class GreetingWithWorkerTest {
   }
 
   @Test
-  void shouldTrainWhenEveryRoleIsDeployedByHand() throws Exception {
-    JsonObject end = get(EmbeddedTraining.train(vertx, job.put("steps", 60)));
-
-    assertEquals("finished", end.getString("state"), end::encode);
-    assertTrue(end.getJsonObject("evaluation").getDouble("accuracy") > 60, end::encode);
-  }
-
-  @Test
   void shouldAnswerOverHttpWhileTheWorkerBesideItTrains() throws Exception {
     job.put("workers", JsonObject.of("count", 1)).put("evaluator", JsonObject.of("count", 0));
     CoordinatorVerticle coordinator = new CoordinatorVerticle();

@@ -72,7 +72,7 @@ public final class WindowedExchange implements PartitionExchange {
     return new WindowedExchange(Transport.of(vertx, limits), addresses, limits, patience);
   }
 
-  /** Tells where the shards are from now on; requests in inFlight follow a server that moved. */
+  /** Tells where the shards are from now on; requests in flight follow a server that moved. */
   public void membershipChanged(Membership now) {
     membership = now;
     answerQueue.wake();
