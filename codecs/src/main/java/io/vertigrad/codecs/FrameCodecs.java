@@ -43,7 +43,10 @@ public final class FrameCodecs {
     return decode(wire, codec -> codec.decodeFromWire(0, wire));
   }
 
-  /** Likewise, of memory that is only lent: so is the frame's tensor, see {@link Tensor#kept}. */
+  /**
+   * Likewise, of memory that is only borrowed: so is the frame's tensor, see {@link
+   * TensorView#retain}.
+   */
   public static Frame decodeLent(Buffer wire) {
     return decode(wire, codec -> codec.decodeLent(wire));
   }

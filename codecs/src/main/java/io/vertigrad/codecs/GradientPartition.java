@@ -13,7 +13,7 @@ import java.util.Objects;
  * @param gradient mean gradient over those samples; at most one frame
  */
 public record GradientPartition(
-    ExchangeId id, long layout, long version, int samples, long firstElement, Tensor gradient)
+    ExchangeId id, long layout, long version, int samples, long firstElement, TensorView gradient)
     implements Frame {
 
   public GradientPartition {
@@ -25,12 +25,12 @@ public record GradientPartition(
   }
 
   @Override
-  public GradientPartition kept() {
-    return gradient.isLent() ? with(gradient.kept()) : this;
+  public GradientPartition retain() {
+    return gradient instanceof BorrowedTensor ? with(gradient.retain()) : this;
   }
 
   /** The same update with the same gradient in other memory. */
-  public GradientPartition with(Tensor same) {
+  public GradientPartition with(TensorView same) {
     return new GradientPartition(id, layout, version, samples, firstElement, same);
   }
 }

@@ -23,7 +23,7 @@ public record ParameterPartition(
     int staleness,
     Outcome outcome,
     long firstElement,
-    Tensor parameters)
+    TensorView parameters)
     implements Frame {
 
   public ParameterPartition {
@@ -37,12 +37,12 @@ public record ParameterPartition(
   }
 
   @Override
-  public ParameterPartition kept() {
-    return parameters.isLent() ? with(parameters.kept()) : this;
+  public ParameterPartition retain() {
+    return parameters instanceof BorrowedTensor ? with(parameters.retain()) : this;
   }
 
   /** The same answer with the same parameters in other memory. */
-  public ParameterPartition with(Tensor same) {
+  public ParameterPartition with(TensorView same) {
     return new ParameterPartition(
         id, layout, server, version, staleness, outcome, firstElement, same);
   }

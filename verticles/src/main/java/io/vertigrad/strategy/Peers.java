@@ -2,6 +2,7 @@ package io.vertigrad.strategy;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import java.nio.FloatBuffer;
 import java.util.Collection;
 import java.util.Optional;
@@ -25,7 +26,7 @@ public interface Peers {
    *
    * @param rank another worker of the group
    */
-  void send(int rank, Tag tag, Tensor tensor);
+  void send(int rank, Tag tag, TensorView tensor);
 
   /** Sends a copy of these values, which are the caller's again when this returns. */
   default void send(int rank, Tag tag, DataType type, FloatBuffer values) {
@@ -33,7 +34,7 @@ public interface Peers {
   }
 
   /** Sends {@code own + tensor}, both of which are the caller's again when this returns. */
-  default void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, Tensor tensor) {
+  default void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, TensorView tensor) {
     send(rank, tag, Tensor.sumOf(type, own, tensor));
   }
 
@@ -49,13 +50,14 @@ public interface Peers {
 
   /**
    * Waits for these messages of one worker and hands each over as it comes: one at a time, in any
-   * order, by any thread. The tensor is lent until {@code taker} returns, see {@link Tensor#kept}.
+   * order, by any thread. The tensor may be borrowed until {@code taker} returns: what must last is
+   * {@linkplain TensorView#retain retained}.
    *
    * @param tags in the order in which they are expected
    * @throws GroupChangedException as {@link #receive(int, Tag)}, and likewise at the deadline;
    *     {@code taker} is not called any more after that
    */
-  default void receive(int rank, Collection<Tag> tags, BiConsumer<Tag, Tensor> taker) {
+  default void receive(int rank, Collection<Tag> tags, BiConsumer<Tag, TensorView> taker) {
     tags.forEach(tag -> taker.accept(tag, receive(rank, tag)));
   }
 

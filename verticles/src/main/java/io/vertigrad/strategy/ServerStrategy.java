@@ -29,8 +29,8 @@ public interface ServerStrategy {
 
   /**
    * True when it is done with an update's gradient as soon as {@link #exchange} returns, or
-   * {@linkplain GradientPartition#kept keeps} it: then it gets gradients whose memory is only lent
-   * until then, which saves a copy.
+   * {@linkplain GradientPartition#kept keeps} it: then it gets gradients whose memory is only
+   * borrowed until then, which saves a copy.
    */
   default boolean borrows() {
     return false;
