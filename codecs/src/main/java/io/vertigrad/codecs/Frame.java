@@ -13,7 +13,11 @@ public sealed interface Frame
         PeerPartition,
         StageTensor {
 
-  /** This frame, or a copy of it where its tensor is only {@linkplain Tensor#kept lent}. */
+  /**
+   * This frame, or a copy of it where its tensor is only {@linkplain Tensor#kept lent}.
+   *
+   * @return a frame that may be kept after its receiver returns
+   */
   default Frame kept() {
     return this;
   }

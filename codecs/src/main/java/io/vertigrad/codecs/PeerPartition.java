@@ -13,6 +13,7 @@ import java.util.Objects;
  */
 public record PeerPartition(ExchangeId id, long layout, int phase, Tensor tensor) implements Frame {
 
+  /** Refuses numbers that no frame can carry. */
   public PeerPartition {
     Objects.requireNonNull(id, "id");
     FrameLimits.requireAtLeast("phase", phase, 0);

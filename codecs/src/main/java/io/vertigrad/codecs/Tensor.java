@@ -36,7 +36,13 @@ public final class Tensor {
     this.bytes = bytes;
   }
 
-  /** Takes over a little-endian payload without copying; the caller must never write it again. */
+  /**
+   * Takes over a little-endian payload without copying; the caller must never write it again.
+   *
+   * @param type of the elements
+   * @param payload from the buffer's position to its limit
+   * @return a tensor around that memory
+   */
   public static Tensor wrap(DataType type, ByteBuffer payload) {
     if (payload.remaining() % type.bytes() != 0) {
       throw new IllegalArgumentException(
@@ -52,12 +58,20 @@ public final class Tensor {
     return new Tensor(type, encoding, length, lent, payload.slice().order(ByteOrder.LITTLE_ENDIAN));
   }
 
-  /** True when its memory is written again once its borrower is done with it. */
+  /**
+   * True when its memory is written again once its borrower is done with it.
+   *
+   * @return true until it is given back
+   */
   public boolean isLent() {
     return lent;
   }
 
-  /** This tensor, or a copy of it where its memory is only lent. */
+  /**
+   * This tensor, or a copy of it where its memory is only lent.
+   *
+   * @return a tensor whose memory nobody writes
+   */
   public Tensor kept() {
     return lent
         ? wrap(type, encoding, length, false, allocate(payloadBytes()).put(payload()).flip())
@@ -67,6 +81,10 @@ public final class Tensor {
   /**
    * Copies what remains of {@code source} and consumes it. A narrower type rounds to the nearest,
    * ties to even; above the largest float16, to infinity.
+   *
+   * @param type that the elements are stored as
+   * @param source from the buffer's position to its limit
+   * @return a tensor of as many elements
    */
   public static Tensor copyOf(DataType type, FloatBuffer source) {
     ByteBuffer payload = allocate(Math.multiplyExact(source.remaining(), type.bytes()));
@@ -74,7 +92,14 @@ public final class Tensor {
     return wrap(type, payload);
   }
 
-  /** {@code source + other} in float32, rounded as by {@link #copyOf}; consumes the source. */
+  /**
+   * {@code source + other} in float32, rounded as by {@link #copyOf}; consumes the source.
+   *
+   * @param type that the elements are stored as
+   * @param source as many values as the other has
+   * @param other the other summand
+   * @return a tensor of as many elements
+   */
   public static Tensor sumOf(DataType type, FloatBuffer source, Tensor other) {
     ByteBuffer payload = allocate(Math.multiplyExact(other.length, type.bytes()));
     DensePayload.sum(type, payload, source, other);
@@ -84,6 +109,9 @@ public final class Tensor {
   /**
    * Rounds what remains of {@code source} to one byte each and consumes it: to the nearest of 255
    * multiples of a scale that 1,024 elements share, ties to even.
+   *
+   * @param source from the buffer's position to its limit
+   * @return a tensor of as many elements
    */
   public static Tensor int8(FloatBuffer source) {
     int length = source.remaining();
@@ -95,6 +123,10 @@ public final class Tensor {
   /**
    * Takes the {@code kept} elements of largest magnitude of what remains of {@code source}, of
    * equal ones the first, and 0 for the others; consumes it.
+   *
+   * @param source from the buffer's position to its limit
+   * @param kept how many elements are not 0, at most
+   * @return a tensor of as many elements
    */
   public static Tensor top(FloatBuffer source, int kept) {
     int length = source.remaining();
@@ -104,42 +136,75 @@ public final class Tensor {
     return new Tensor(DataType.FLOAT32, Encoding.TOP_K, length, false, payload);
   }
 
-  /** A float32 tensor of these values. */
+  /**
+   * A float32 tensor of these values.
+   *
+   * @param values are copied
+   * @return the tensor
+   */
   public static Tensor ofFloats(float... values) {
     return copyOf(DataType.FLOAT32, FloatBuffer.wrap(values));
   }
 
-  /** How each element is stored. */
+  /**
+   * How each element is stored.
+   *
+   * @return the type
+   */
   public DataType type() {
     return type;
   }
 
-  /** How elements are laid out. */
+  /**
+   * How elements are laid out.
+   *
+   * @return the encoding
+   */
   public Encoding encoding() {
     return encoding;
   }
 
-  /** True when the payload is nothing but every element as float32. */
+  /**
+   * True when the payload is nothing but every element as float32.
+   *
+   * @return true for a plain float32 tensor
+   */
   public boolean isPlain() {
     return type == DataType.FLOAT32 && encoding == Encoding.DENSE;
   }
 
-  /** Number of elements. */
+  /**
+   * Number of elements.
+   *
+   * @return at least 0
+   */
   public int length() {
     return length;
   }
 
-  /** Bytes by which the payload is smaller than its elements as float32. */
+  /**
+   * Bytes by which the payload is smaller than its elements as float32.
+   *
+   * @return a number of bytes; 0 for plain float32
+   */
   public int savedBytes() {
     return length * Float.BYTES - payloadBytes();
   }
 
-  /** Size of the payload on the wire. */
+  /**
+   * Size of the payload on the wire.
+   *
+   * @return a number of bytes
+   */
   public int payloadBytes() {
     return bytes.remaining();
   }
 
-  /** A fresh read-only little-endian view of the payload, position 0. */
+  /**
+   * A fresh read-only little-endian view of the payload, position 0.
+   *
+   * @return the view
+   */
   public ByteBuffer bytes() {
     return bytes.asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
   }
@@ -149,7 +214,11 @@ public final class Tensor {
     return bytes.duplicate();
   }
 
-  /** Writes all elements at the destination's position and advances it. */
+  /**
+   * Writes all elements at the destination's position and advances it.
+   *
+   * @param destination has room for {@link #length()} values
+   */
   public void copyTo(FloatBuffer destination) {
     if (destination.remaining() < length) {
       throw new BufferOverflowException();
@@ -166,7 +235,12 @@ public final class Tensor {
         });
   }
 
-  /** {@code destination[offset + i] = this[i]}. */
+  /**
+   * {@code destination[offset + i] = this[i]}.
+   *
+   * @param destination has room for {@link #length()} values from the offset on
+   * @param offset where the first element goes
+   */
   public void copyTo(float[] destination, int offset) {
     copyTo(FloatBuffer.wrap(destination, offset, length()));
   }
@@ -174,6 +248,10 @@ public final class Tensor {
   /**
    * {@code accumulator[offset + i] += scale * this[i]}, in float32, one rounding per product and
    * one per sum; a scale of 1 adds the elements themselves.
+   *
+   * @param accumulator has {@link #length()} elements from the offset on
+   * @param offset where the first element is added
+   * @param scale factor of every element
    */
   public void addTo(float[] accumulator, int offset, float scale) {
     Objects.checkFromIndexSize(offset, length, accumulator.length);
@@ -185,7 +263,11 @@ public final class Tensor {
         });
   }
 
-  /** True when no element is NaN or infinite. */
+  /**
+   * True when no element is NaN or infinite.
+   *
+   * @return true for a tensor of finite elements
+   */
   public boolean isFinite() {
     int words = payloadBytes() / Integer.BYTES;
     return switch (encoding) {

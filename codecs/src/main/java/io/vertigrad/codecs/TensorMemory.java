@@ -25,6 +25,10 @@ public final class TensorMemory {
   /**
    * As {@link Tensor#copyOf}; the tensor is lent until it is {@linkplain #giveBack given back}, see
    * {@link Tensor#kept}.
+   *
+   * @param type that the elements are stored as
+   * @param source from the buffer's position to its limit
+   * @return a lent tensor
    */
   public Tensor copyOf(DataType type, FloatBuffer source) {
     ByteBuffer payload = take(type, source.remaining());
@@ -32,21 +36,39 @@ public final class TensorMemory {
     return lent(type, payload);
   }
 
-  /** Likewise as {@link Tensor#sumOf}. */
+  /**
+   * Likewise as {@link Tensor#sumOf}.
+   *
+   * @param type that the elements are stored as
+   * @param source as many values as the other has
+   * @param other the other summand
+   * @return a lent tensor
+   */
   public Tensor sumOf(DataType type, FloatBuffer source, Tensor other) {
     ByteBuffer payload = take(type, other.length());
     DensePayload.sum(type, payload, source, other);
     return lent(type, payload);
   }
 
-  /** A lent float32 tensor of what {@code elements} writes: all of them. */
+  /**
+   * A lent float32 tensor of what {@code elements} writes: all of them.
+   *
+   * @param length number of elements
+   * @param elements fills the buffer
+   * @return a lent tensor
+   */
   public Tensor make(int length, Consumer<FloatBuffer> elements) {
     ByteBuffer payload = take(DataType.FLOAT32, length);
     elements.accept(payload.asFloatBuffer());
     return lent(DataType.FLOAT32, payload);
   }
 
-  /** A tensor like this one that is lent from here. */
+  /**
+   * A tensor like this one that is lent from here.
+   *
+   * @param tensor is copied
+   * @return a lent tensor
+   */
   public Tensor copyOf(Tensor tensor) {
     ByteBuffer payload = take(tensor.payloadBytes());
     payload.put(tensor.payload()).flip();
@@ -56,6 +78,8 @@ public final class TensorMemory {
   /**
    * Lets a lent tensor's memory be written again: once, and nobody reads the tensor any more. Any
    * other is left alone.
+   *
+   * @param tensor is not read any more
    */
   public synchronized void giveBack(Tensor tensor) {
     if (tensor.isLent() && (long) free.size() * longest < MOST_FREE_BYTES) {
