@@ -12,6 +12,7 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.internal.exchange.PartitionExchange.Ending;
+import io.vertigrad.internal.server.Shard;
 import io.vertigrad.internal.transport.BitFlippingProxy;
 import io.vertigrad.internal.transport.Streams;
 import io.vertigrad.internal.transport.Transport;
@@ -20,7 +21,6 @@ import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.testkit.TestJob;
-import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBusOptions;
@@ -42,7 +42,7 @@ class CorruptedFrameTest {
 
   private final Vertx vertx = Vertx.vertx();
   private final TestJob job = new TestJob("{\"name\": \"async\"}", 8, 0, 9, 1);
-  private final TestShard shard = job.shard();
+  private final Shard shard = job.shard().internal();
   private final BitFlippingProxy proxy = new BitFlippingProxy(vertx);
   private final float[] parameters = job.initial();
   private final List<Long> versions = new ArrayList<>();
