@@ -14,8 +14,9 @@ public sealed interface Frame
         StageTensor {
 
   /**
-   * Returns this frame with a tensor that lasts: itself, or a copy where its tensor is {@linkplain
-   * BorrowedTensor borrowed}.
+   * This frame, or a copy of it where its tensor is {@linkplain BorrowedTensor borrowed}.
+   *
+   * @return a frame that may be kept after its receiver returns
    */
   default Frame retain() {
     return this;

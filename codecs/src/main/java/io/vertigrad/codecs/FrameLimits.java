@@ -25,7 +25,12 @@ public final class FrameLimits {
 
   private FrameLimits() {}
 
-  /** Elements of this type that fill one frame. */
+  /**
+   * Elements of this type that fill one frame.
+   *
+   * @param type of the elements
+   * @return the most elements
+   */
   public static int maxElements(DataType type) {
     return MAX_PAYLOAD_BYTES / type.bytes();
   }

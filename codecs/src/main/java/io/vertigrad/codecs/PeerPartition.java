@@ -14,6 +14,7 @@ import java.util.Objects;
 public record PeerPartition(ExchangeId id, long layout, int phase, TensorView tensor)
     implements Frame {
 
+  /** Refuses numbers that no frame can carry. */
   public PeerPartition {
     Objects.requireNonNull(id, "id");
     FrameLimits.requireAtLeast("phase", phase, 0);

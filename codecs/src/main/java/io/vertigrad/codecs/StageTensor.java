@@ -33,6 +33,7 @@ public record StageTensor(
     BACKWARD
   }
 
+  /** Refuses numbers that no frame can carry. */
   public StageTensor {
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(direction, "direction");
@@ -52,17 +53,31 @@ public record StageTensor(
         : this;
   }
 
-  /** The micro-batch and the direction as one number: twice the first, plus 1 on the way back. */
+  /**
+   * The micro-batch and the direction as one number: twice the first, plus 1 on the way back.
+   *
+   * @return the phase, from 0
+   */
   public int phase() {
     return 2 * microBatch + direction.ordinal();
   }
 
-  /** The direction that is part of a phase. */
+  /**
+   * The direction that is part of a phase.
+   *
+   * @param phase as {@link #phase()} gives it
+   * @return the direction
+   */
   public static Direction directionOf(int phase) {
     return Direction.values()[phase & 1];
   }
 
-  /** The micro-batch that is part of a phase. */
+  /**
+   * The micro-batch that is part of a phase.
+   *
+   * @param phase as {@link #phase()} gives it
+   * @return the micro-batch, from 0
+   */
   public static int microBatchOf(int phase) {
     return phase >> 1;
   }

@@ -39,6 +39,7 @@ import java.util.stream.DoubleStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What Prometheus and probes see of a job. */
@@ -102,6 +103,7 @@ final class ProbesTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldExportWhatMembersSaidWhenPrometheusAsks() {
     publish(beginning());
     publish(
@@ -137,6 +139,7 @@ final class ProbesTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldNeverLetACounterFallNorTellVitalsOfAProcessThatIsGone() {
     publish(beginning());
     publish(
@@ -190,6 +193,7 @@ final class ProbesTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldBeReadyOnlyWhileTheJobRunsWithEnoughWorkers() {
     assertEquals(200, get("/health/live").statusCode());
     assertEquals(503, get("/health/ready").statusCode());

@@ -20,6 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * digit where the processor has the kernels that it was made with.
  */
 @Tag("slow")
+@Tag("slow")
 final class ReadmeExampleTest {
 
   /** What the READMEs leave out: the page's address, and a line now and then. */
@@ -35,6 +36,7 @@ final class ReadmeExampleTest {
     "own-strategy, examples/run own-strategy",
     "worker-beside-verticles, examples/run embedded-training"
   })
+  @Tag("slow")
   void shouldPrintWhatTheReadmeShows(String readme, String command) throws Exception {
     ReadmeExample example = ReadmeExample.of(readme, command);
 
@@ -46,6 +48,7 @@ final class ReadmeExampleTest {
     "own-strategy, examples/run train examples/own-strategy/job.json, own-strategy",
     "own-model-and-data, examples/run train examples/own-model-and-data/spirals.json, spirals"
   })
+  @Tag("slow")
   void shouldTrainAsTheReadmeShows(String readme, String command, String job) throws Exception {
     ReadmeExample example = ReadmeExample.of(readme, command);
     String run = folder.resolve("runs/20000101-000000-" + job).toString();
@@ -62,6 +65,7 @@ final class ReadmeExampleTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldPrintEventsAsTheReadmeShows() throws Exception {
     ReadmeExample example = ReadmeExample.of("run-events", "examples/run run-events");
 

@@ -65,6 +65,7 @@ final class DashboardLoadTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldTrainOnInAsLittleMemoryWhenTwoHundredWatchAndOneNeverReads() {
     long heap = 0;
     for (int round = 0; round < ROUNDS; round++) {

@@ -82,6 +82,7 @@ final class DashboardTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldShowCurvesThatMoveAndTurnAKilledWorkerRed() throws Exception {
     train("--processes", "--set", "cluster.restarts=0");
     browser.await("both workers", () -> points() > 10 && has("worker 0", "up"));
@@ -103,6 +104,7 @@ final class DashboardTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldShowALatecomerTheHistoryAndStopForWhoeverHasTheToken() throws Exception {
     train();
     browser.await("a while", () -> points() > HISTORY);
@@ -144,6 +146,7 @@ final class DashboardTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldSayHowARunEndedWhenItsServerIsGoneAndAskNoMore() throws Exception {
     MetricsVerticle source = new MetricsVerticle("", "runs/one day's work");
     browser.open(page(source));
@@ -171,6 +174,7 @@ final class DashboardTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldDrawNoLineWhereNothingWasMeasured() throws Exception {
     browser.open(replay(RunStory.withGaps(), 0));
     browser.await("the end", () -> browser.text("#phase").equals("finished"));
@@ -206,6 +210,7 @@ final class DashboardTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldCountOnWhenAWorkerJoinsAgainAndTellNothingOfItsDeadProcess() throws Exception {
     browser.open(replay(RunStory.withGaps(), 0));
     browser.await("the end", () -> browser.text("#phase").equals("finished"));
@@ -226,6 +231,7 @@ final class DashboardTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldWriteEveryKindOfEventSoThatItCanBeRead() throws Exception {
     List<TrainingEvent> events = RunStory.ofEveryKind();
     browser.open(replay(events, 0));
@@ -331,6 +337,7 @@ final class DashboardTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldSlideThroughARunThatIsOver() throws Exception {
     List<TrainingEvent> events = RunStory.of("a pid 1", "silent for 10000 ms");
     browser.open(replay(events, 0));
@@ -381,6 +388,7 @@ final class DashboardTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldSayThatTheConnectionIsLostAndComeBack() throws Exception {
     int port = PortProbe.free();
     browser.open(replay(RunStory.of("a pid 1", "x"), port));

@@ -52,6 +52,7 @@ final class InterruptedTrainingTest {
     "digits-ring, 'strategy={\"name\":\"local\"}', 0",
     "digits-pipeline, workers.count=2, 2"
   })
+  @Tag("slow")
   void shouldSaveTheModelAndWhateverTheStrategyKeeps(String job, String setting, int checkpoints)
       throws Exception {
     Path run = folder.resolve("run");
@@ -76,6 +77,7 @@ final class InterruptedTrainingTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldCompareAndTrainOnFromAnInterruptedRun() throws Exception {
     Path run = folder.resolve("a run");
     CommandRun ended = interrupted(run, "conf/digits-sync.json");
@@ -95,6 +97,7 @@ final class InterruptedTrainingTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldReplayAnInterruptedRunToItsEnd() throws Exception {
     Path run = folder.resolve("a run");
     interrupted(run, "conf/digits-sync.json");
@@ -116,6 +119,7 @@ final class InterruptedTrainingTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldSayThatNothingWasTrainedBeforeTheFirstStep() throws Exception {
     Path run = folder.resolve("run");
     CommandRun ended =

@@ -26,6 +26,7 @@ class OutsideWorkersTest {
   @TempDir private Path folder;
 
   @Test
+  @Tag("slow")
   void shouldTrainWithWorkersFromElsewhereWhenNoneStartHere() throws Exception {
     CompletableFuture<CommandRun> job =
         CompletableFuture.supplyAsync(
@@ -52,6 +53,7 @@ class OutsideWorkersTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldNameWhoDidNotComeWhenTheWaitIsOver() {
     CommandRun ended =
         train(

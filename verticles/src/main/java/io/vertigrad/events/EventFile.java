@@ -16,6 +16,10 @@ public final class EventFile {
   /**
    * Hands on every event in order. A torn last line, of a run that was killed, and events of
    * unknown types are left out.
+   *
+   * @param events {@code events.jsonl} of a run
+   * @param action is given each event on the calling thread
+   * @throws IOException when the file cannot be read
    */
   public static void forEach(Path events, Consumer<TrainingEvent> action) throws IOException {
     try (BufferedReader lines = Files.newBufferedReader(events)) {

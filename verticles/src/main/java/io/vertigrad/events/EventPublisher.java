@@ -10,11 +10,22 @@ public final class EventPublisher {
   private final EventBus bus;
   private final String address;
 
+  /**
+   * Publishes the events of one job.
+   *
+   * @param vertx whose event bus carries them
+   * @param addresses of the job
+   */
   public EventPublisher(Vertx vertx, Addresses addresses) {
     bus = vertx.eventBus();
     address = addresses.events();
   }
 
+  /**
+   * Publishes an event; any thread.
+   *
+   * @param event is sent to whoever listens, on every node
+   */
   public void publish(TrainingEvent event) {
     bus.publish(address, event.toJson());
   }

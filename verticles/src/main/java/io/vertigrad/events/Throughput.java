@@ -11,6 +11,7 @@ import java.util.Map;
  */
 public record Throughput(long timeMillis, List<WorkerRate> workers) {
 
+  /** Copies the workers' rates. */
   public Throughput {
     workers = List.copyOf(workers);
   }
@@ -43,7 +44,11 @@ public record Throughput(long timeMillis, List<WorkerRate> workers) {
       Map<Integer, Double> sentTo,
       Map<Integer, Double> receivedFrom) {}
 
-  /** All workers together. */
+  /**
+   * All workers together.
+   *
+   * @return samples in a second, at least 0
+   */
   public double samplesPerSecond() {
     return workers.stream().mapToDouble(WorkerRate::samplesPerSecond).sum();
   }

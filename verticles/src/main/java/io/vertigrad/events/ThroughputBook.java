@@ -22,7 +22,12 @@ public final class ThroughputBook {
   private final Map<Integer, WorkerProgress> earlier = new HashMap<>();
   private long resumedMillis;
 
-  /** The rates of one interval, from its progress events in order; at least one. */
+  /**
+   * The rates of one interval, from its progress events in order; at least one.
+   *
+   * @param interval events of one interval, at least one
+   * @return the rates
+   */
   public Throughput enter(List<WorkerProgress> interval) {
     Map<Integer, WorkerProgress> last = new TreeMap<>();
     for (WorkerProgress progress : interval) {
@@ -35,7 +40,11 @@ public final class ThroughputBook {
     return new Throughput(interval.get(interval.size() - 1).timeMillis(), rates);
   }
 
-  /** Workers go on after a pause, which is no time of theirs. */
+  /**
+   * Workers go on after a pause, which is no time of theirs.
+   *
+   * @param timeMillis when they go on, on the clock of the events
+   */
   public void resumed(long timeMillis) {
     resumedMillis = timeMillis;
   }

@@ -10,7 +10,11 @@ import java.util.Map;
  */
 public sealed interface TrainingEvent {
 
-  /** Wall-clock time in milliseconds since 1970, for people; never used to decide anything. */
+  /**
+   * Wall-clock time in milliseconds since 1970, for people; never used to decide anything.
+   *
+   * @return milliseconds
+   */
   long timeMillis();
 
   /** Every shard and enough workers are there; step 0 begins. */
@@ -93,7 +97,28 @@ public sealed interface TrainingEvent {
       Map<Integer, Long> receivedFrom)
       implements TrainingEvent {
 
-    /** Of a model that cannot tell its training accuracy. */
+    /**
+     * Of a model that cannot tell its training accuracy.
+     *
+     * @param timeMillis when it was published
+     * @param rank the worker's rank
+     * @param incarnation how often the rank was admitted before
+     * @param step its own step, from 0
+     * @param version highest version it has seen
+     * @param epoch passes over the training set, from 0
+     * @param samples samples applied so far
+     * @param loss mean training loss since the event before
+     * @param secondsComputing time in gradients
+     * @param secondsExchanging time from the last gradient byte ready to the next parameters there
+     * @param secondsWaitingForData time spent waiting for batches
+     * @param bytesSent payload bytes sent
+     * @param bytesSaved by how much {@code bytesSent} is less than float32 would have been
+     * @param bytesReceived payload bytes received
+     * @param staleness how many of its gradients were applied at which staleness
+     * @param sentTo {@code bytesSent} by shard, or by worker in a job without servers; beyond a few
+     *     of them the others together, as -1
+     * @param receivedFrom {@code bytesReceived} likewise
+     */
     public WorkerProgress(
         long timeMillis,
         int rank,
@@ -169,7 +194,17 @@ public sealed interface TrainingEvent {
       String parametersHash)
       implements TrainingEvent {
 
-    /** Without a count of the most probable classes. */
+    /**
+     * Without a count of the most probable classes.
+     *
+     * @param timeMillis when it was published
+     * @param version that was tested
+     * @param samples how many test samples
+     * @param loss mean loss
+     * @param accuracy share of the samples that were classified correctly, from 0 to 1
+     * @param wholeTestSet true when no test sample was left out
+     * @param parametersHash empty when the stages of a pipeline tested, of which none has them all
+     */
     public Evaluated(
         long timeMillis,
         long version,
@@ -184,7 +219,12 @@ public sealed interface TrainingEvent {
     /**
      * What a test found, now.
      *
+     * @param version that was tested
+     * @param score what the model did
      * @param topK as the score was asked for
+     * @param whole true when no test sample was left out
+     * @param hash of the parameters that were tested
+     * @return the event
      */
     public static Evaluated of(long version, Score score, int topK, boolean whole, String hash) {
       return new Evaluated(
@@ -199,7 +239,12 @@ public sealed interface TrainingEvent {
           hash);
     }
 
-    /** The same test, of parameters with this hash. */
+    /**
+     * The same test, of parameters with this hash.
+     *
+     * @param hash of the parameters that were tested
+     * @return a copy
+     */
     public Evaluated of(String hash) {
       return new Evaluated(
           timeMillis, version, samples, loss, accuracy, topK, topAccuracy, wholeTestSet, hash);
@@ -350,12 +395,21 @@ public sealed interface TrainingEvent {
   /** The job cannot go on; the reason names the culprit. */
   record JobFailed(long timeMillis, String reason) implements TrainingEvent {}
 
-  /** This event as one JSON object. */
+  /**
+   * This event as one JSON object.
+   *
+   * @return what {@link #fromJson} reads
+   */
   default JsonObject toJson() {
     return TrainingEventJson.write(this);
   }
 
-  /** Reads an event back; unknown types give null, so that older readers survive newer writers. */
+  /**
+   * Reads an event back; unknown types give null, so that older readers survive newer writers.
+   *
+   * @param json what {@link #toJson} wrote
+   * @return the event, or null
+   */
   static TrainingEvent fromJson(JsonObject json) {
     return TrainingEventJson.read(json);
   }

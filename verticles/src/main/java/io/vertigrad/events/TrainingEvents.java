@@ -31,7 +31,9 @@ public final class TrainingEvents {
    * not complete, because members still leave after a job has ended. Events whose type this version
    * does not know are left out.
    *
+   * @param vertx whose event bus is listened to
    * @param job the job's name
+   * @return a cold flow
    */
   public static Flowable<TrainingEvent> of(Vertx vertx, String job) {
     String address = new Addresses(job).events();
@@ -45,7 +47,13 @@ public final class TrainingEvents {
             BackpressureStrategy.MISSING));
   }
 
-  /** The same for Vert.x's RxJava binding. */
+  /**
+   * The same for Vert.x's RxJava binding.
+   *
+   * @param vertx whose event bus is listened to
+   * @param job its name
+   * @return a cold flow
+   */
   public static Flowable<TrainingEvent> of(io.vertx.rxjava3.core.Vertx vertx, String job) {
     return of(vertx.getDelegate(), job);
   }
@@ -55,7 +63,11 @@ public final class TrainingEvents {
    *
    * <p>A subscriber that is too slow sees the newest interval only.
    *
+   * @param events of one job
+   * @param interval length of an interval, in the unit
+   * @param unit of the interval
    * @param scheduler whose clock counts, and on which intervals are emitted
+   * @return the rates
    */
   public static Flowable<Throughput> windows(
       Flowable<TrainingEvent> events, long interval, TimeUnit unit, Scheduler scheduler) {

@@ -41,7 +41,11 @@ public record ClusterConfig(
     return config;
   }
 
-  /** True when the event bus can authenticate its peers. */
+  /**
+   * True when the event bus can authenticate its peers.
+   *
+   * @return true with a certificate, its key and an authority
+   */
   public boolean mutualTls() {
     return certificate.isPresent() && key.isPresent() && authority.isPresent();
   }

@@ -42,7 +42,17 @@ public record ExchangeConfig(
 
   private static final int DEFAULT_STALL_MILLIS = 15_000;
 
-  /** Without compression, with the usual limit for stalls. */
+  /**
+   * Without compression, with the usual limit for stalls.
+   *
+   * @param type what tensors travel as
+   * @param partitionElements most elements of a partition
+   * @param windowBytes most bytes that a worker has unanswered
+   * @param retryMillis after which a frame without an answer is sent again
+   * @param deadlineMillis longest an exchange may take
+   * @param suspectMillis silence after which a member is mentioned
+   * @param evictMillis silence after which a member is out
+   */
   public ExchangeConfig(
       DataType type,
       int partitionElements,
@@ -64,7 +74,11 @@ public record ExchangeConfig(
         TransportKind.STREAM);
   }
 
-  /** The same, but any number of bytes may be unanswered. */
+  /**
+   * The same, but any number of bytes may be unanswered.
+   *
+   * @return a copy
+   */
   public ExchangeConfig withoutWindow() {
     return new ExchangeConfig(
         type,
@@ -79,7 +93,11 @@ public record ExchangeConfig(
         transport);
   }
 
-  /** What gradients travel as, in a word. */
+  /**
+   * What gradients travel as, in a word.
+   *
+   * @return the compression's name, or that of the type
+   */
   public String encoding() {
     return compression.isOn() ? compression.toString() : type.toString().toLowerCase(Locale.ROOT);
   }

@@ -73,6 +73,8 @@ public record JobConfig(
    * Reads and checks a job file.
    *
    * @param origin how errors name the file
+   * @param json what the file holds; it is not changed
+   * @return the job, not yet {@linkplain #counted counted}
    * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
    */
   public static JobConfig read(String origin, JsonObject json) {
@@ -116,6 +118,7 @@ public record JobConfig(
    * Steps per worker: rounds of a synchronous strategy; {@code steps * workers} updates of an
    * asynchronous one.
    *
+   * @return the number of steps, at least 1
    * @throws IllegalStateException when they follow from the data, which was not {@linkplain
    *     #counted counted}
    */
@@ -131,13 +134,18 @@ public record JobConfig(
    * Passes over the training set that it makes; where its length is in steps, every batch counts as
    * a full one.
    *
+   * @return passes over the training set
    * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
    */
   public double epochs() {
     return length.epochs(steps(), workers, replicas(), countedSamples());
   }
 
-  /** How parameters follow gradients, with a schedule that knows how long the run is. */
+  /**
+   * How parameters follow gradients, with a schedule that knows how long the run is.
+   *
+   * @return the optimizer's settings
+   */
   @Override
   public OptimizerConfig optimizer() {
     return trainingSamples.isPresent() ? optimizer.over(epochs()) : optimizer;
@@ -147,18 +155,28 @@ public record JobConfig(
    * Steps of each worker that make one epoch, as {@link TrainingLength} counts them; with a
    * fraction where several workers that shuffle the whole set share a pass unevenly.
    *
+   * @return steps, more than 0
    * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
    */
   public double stepsPerEpoch() {
     return stepsPerEpoch(countedSamples());
   }
 
-  /** The same for a training set of this size. */
+  /**
+   * The same for a training set of this size.
+   *
+   * @param samples of the training set
+   * @return steps, more than 0
+   */
   public double stepsPerEpoch(long samples) {
     return (double) workers.batches(samples, replicas()) / (workers.sharesData() ? 1 : replicas());
   }
 
-  /** False while it cannot be trained, because something follows from the training samples. */
+  /**
+   * False while it cannot be trained, because something follows from the training samples.
+   *
+   * @return true when it can be trained
+   */
   public boolean isCounted() {
     return trainingSamples.isPresent() || !needsSamples();
   }
@@ -169,6 +187,7 @@ public record JobConfig(
    * another. Blocks while the training set is opened.
    *
    * @param loader finds the data set
+   * @return a job that {@link #isCounted()}
    * @throws io.vertigrad.compute.data.DataException when it cannot be opened
    */
   public JobConfig counted(ClassLoader loader) {
@@ -181,7 +200,11 @@ public record JobConfig(
     return read(origin, json);
   }
 
-  /** How many copies of the model train: as many as workers, or as each stage of a pipeline has. */
+  /**
+   * How many copies of the model train: as many as workers, or as each stage of a pipeline has.
+   *
+   * @return at least 1
+   */
   public int replicas() {
     return pipeline.map(PipelineConfig::replicas).orElse(workers.count());
   }
@@ -189,6 +212,8 @@ public record JobConfig(
   /**
    * The resolved job file: what was written, the defaults of the keys that were not, and in {@code
    * resolved} what followed from the data.
+   *
+   * @return a copy
    */
   public JsonObject json() {
     JsonObject json = settings.resolved();
@@ -204,6 +229,8 @@ public record JobConfig(
   /**
    * The model this job trains on samples of this data set.
    *
+   * @param data a training or test set
+   * @return the model's name, options, input shape, number of classes and seed
    * @throws io.vertigrad.compute.settings.SettingsException when {@code evaluator.topK} counts all
    *     of its classes
    */
@@ -220,7 +247,13 @@ public record JobConfig(
         model.name(), options, data.shape(), data.classes(), seed, workers.threads());
   }
 
-  /** A member for people: {@code worker 1}, or {@code stage 1} where workers are stages. */
+  /**
+   * A member for people: {@code worker 1}, or {@code stage 1} where workers are stages.
+   *
+   * @param role in lower case, as in events
+   * @param rank the member's rank
+   * @return a name of a few words
+   */
   public String nameOf(String role, int rank) {
     return pipeline
         .filter(stages -> role.equals("worker"))
@@ -228,13 +261,21 @@ public record JobConfig(
         .orElseGet(() -> role + " " + rank);
   }
 
-  /** True when the stages of its pipeline test the model themselves. */
+  /**
+   * True when the stages of its pipeline test the model themselves.
+   *
+   * @return false without a pipeline, or where an evaluator tests
+   */
   public boolean stagesTest() {
     return evaluator.count() > 0
         && pipeline.filter(stages -> stages.evaluation().equals("stages")).isPresent();
   }
 
-  /** How many evaluators take part. */
+  /**
+   * How many evaluators take part.
+   *
+   * @return how many, 0 where stages test
+   */
   public int evaluators() {
     return stagesTest() ? 0 : evaluator.count();
   }

@@ -30,6 +30,7 @@ public record PipelineConfig(
 
   private static final int MOST = 1024;
 
+  /** Copies the cuts. */
   public PipelineConfig {
     cuts = List.copyOf(cuts);
   }
@@ -60,40 +61,74 @@ public record PipelineConfig(
     return stages == 0 ? Optional.empty() : Optional.of(config);
   }
 
-  /** Stages and their replicas. */
+  /**
+   * Stages and their replicas.
+   *
+   * @return stages times replicas
+   */
   public int members() {
     return Math.multiplyExact(stages, replicas);
   }
 
-  /** The stage that a member of this rank computes. */
+  /**
+   * The stage that a member of this rank computes.
+   *
+   * @param rank from 0
+   * @return from 0
+   */
   public int stageOf(int rank) {
     return rank % stages;
   }
 
-  /** The replica that a member of this rank belongs to. */
+  /**
+   * The replica that a member of this rank belongs to.
+   *
+   * @param rank from 0
+   * @return from 0
+   */
   public int replicaOf(int rank) {
     return rank / stages;
   }
 
-  /** The rank of a stage of a replica. */
+  /**
+   * The rank of a stage of a replica.
+   *
+   * @param stage from 0
+   * @param replica from 0
+   * @return from 0
+   */
   public int rank(int stage, int replica) {
     return replica * stages + stage;
   }
 
-  /** For people: {@code stage 1}, or {@code stage 1 of replica 0} where there are several. */
+  /**
+   * For people: {@code stage 1}, or {@code stage 1 of replica 0} where there are several.
+   *
+   * @param rank from 0
+   * @return the name
+   */
   public String name(int rank) {
     String stage = "stage " + stageOf(rank);
     return replicas == 1 ? stage : stage + " of replica " + replicaOf(rank);
   }
 
-  /** How every member cuts the model; measured times differ, so that those must be resolved. */
+  /**
+   * How every member cuts the model; measured times differ, so that those must be resolved.
+   *
+   * @param batch samples of a batch, which is cut into micro-batches
+   * @return what {@code SplitModel} needs
+   */
   public SplitConfig split(int batch) {
     return cuts.isEmpty()
         ? new SplitConfig(stages, cuts, balance, Math.max(1, batch / microBatches))
         : SplitConfig.after(cuts);
   }
 
-  /** True when the cuts are still to be measured by whoever starts the job. */
+  /**
+   * True when the cuts are still to be measured by whoever starts the job.
+   *
+   * @return true before they were measured
+   */
   public boolean undecided() {
     return stages > 1 && cuts.isEmpty() && balance == Balance.TIME;
   }

@@ -34,13 +34,21 @@ public record TrainingLength(Unit unit, double amount) {
       this.key = key;
     }
 
-    /** The key of the job file. */
+    /**
+     * The key of the job file.
+     *
+     * @return such as {@code steps} or {@code epochs}
+     */
     public String key() {
       return key;
     }
   }
 
-  /** Keys of the job file of which one at most may be given. */
+  /**
+   * Keys of the job file of which one at most may be given.
+   *
+   * @return the keys
+   */
   public static List<String> keys() {
     return Stream.of(Unit.values()).map(Unit::key).toList();
   }
@@ -61,7 +69,11 @@ public record TrainingLength(Unit unit, double amount) {
             : root.longInteger(unit.key, DEFAULT_STEPS, 1, MOST_STEPS));
   }
 
-  /** True when the steps follow from the number of training samples. */
+  /**
+   * True when the steps follow from the number of training samples.
+   *
+   * @return false where the length is given in steps
+   */
   public boolean countsSamples() {
     return unit == Unit.EPOCHS;
   }

@@ -48,17 +48,31 @@ public record WorkersConfig(
     return config;
   }
 
-  /** How many may take part at once: as many as there are shares, where the data is shared out. */
+  /**
+   * How many may take part at once: as many as there are shares, where the data is shared out.
+   *
+   * @return {@code workers.count}, or the most that a job may have
+   */
   public int places() {
     return sharesData() ? count : MOST;
   }
 
-  /** True when each worker sees its own share of an epoch, false when each shuffles everything. */
+  /**
+   * True when each worker sees its own share of an epoch, false when each shuffles everything.
+   *
+   * @return true with the sampler {@code distributed}
+   */
   public boolean sharesData() {
     return sampler.equals("distributed");
   }
 
-  /** Samples of an epoch that one of several replicas of the model sees. */
+  /**
+   * Samples of an epoch that one of several replicas of the model sees.
+   *
+   * @param samples of the training set
+   * @param replicas of the model
+   * @return samples, at least 0
+   */
   public long share(long samples, int replicas) {
     return sharesData() ? DistributedSampler.share(samples, replicas) : samples;
   }
@@ -67,6 +81,9 @@ public record WorkersConfig(
    * Batches of one pass of one of several replicas over its share; a smaller last one counts unless
    * it is left out.
    *
+   * @param samples of the training set
+   * @param replicas of the model
+   * @return at least 1
    * @throws IllegalArgumentException when every batch is smaller and left out
    */
   public long batches(long samples, int replicas) {
@@ -78,6 +95,8 @@ public record WorkersConfig(
   /**
    * Checks that a replica's epoch has a batch.
    *
+   * @param samples of the training set
+   * @param replicas of the model
    * @throws IllegalArgumentException when every batch of its share is smaller and left out
    */
   public void requireBatch(long samples, int replicas) {

@@ -15,7 +15,14 @@ import io.vertigrad.job.Partition;
  */
 public record Answers(long layout, int server, Partition partition, PartitionStore store) {
 
-  /** The current parameters for this exchange. */
+  /**
+   * Makes the answer with the current parameters for one exchange.
+   *
+   * @param id of the update that is answered
+   * @param outcome what became of the update
+   * @param staleness versions that the update was behind, from 0
+   * @return the frame that the worker gets
+   */
   public ParameterPartition parameters(ExchangeId id, Outcome outcome, int staleness) {
     return new ParameterPartition(
         id,

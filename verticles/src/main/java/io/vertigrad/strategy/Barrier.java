@@ -44,6 +44,7 @@ public final class Barrier implements ServerStrategy {
    * @param name of the strategy, for errors
    * @param quorum gradients that close a round; 0 for all active workers
    * @param deadlineMillis longest a gradient waits for the others
+   * @param context the partition, its store and the members
    * @param round keeps what arrived
    */
   public Barrier(
@@ -61,6 +62,9 @@ public final class Barrier implements ServerStrategy {
    *
    * @param name of the strategy, for errors
    * @param deadlineMillis longest a gradient waits for the others
+   * @param context the partition, its store and the members
+   * @param reduction what the round's gradients become
+   * @return a barrier before its first round
    */
   public static Barrier keepingAll(
       String name, long deadlineMillis, ServerStrategyContext context, Reduction reduction) {

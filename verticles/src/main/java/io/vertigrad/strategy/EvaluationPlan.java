@@ -30,7 +30,12 @@ public record EvaluationPlan(
   /** What a product of decimal fractions may be off. */
   private static final double ROUNDING = 1e-9;
 
-  /** Tests every so many versions and at the last, for which nobody waits. */
+  /**
+   * Tests every so many versions and at the last, for which nobody waits.
+   *
+   * @param every versions between two tests, at least 1
+   * @param lastVersion version after which nothing changes
+   */
   public EvaluationPlan(long every, long lastVersion) {
     this(0, every, 1, lastVersion, false, false);
   }
@@ -39,6 +44,10 @@ public record EvaluationPlan(
    * The plan of a job: every {@code evaluator.every} versions, which are rounds or single updates,
    * or every {@code evaluator.everyEpochs} passes over the training set. Where training waits, the
    * former are counted from the first version on, which is tested too.
+   *
+   * @param job the job file
+   * @param strategy the job's strategy, which says what a version is
+   * @return the plan
    */
   public static EvaluationPlan of(JobConfig job, StrategyFactory strategy) {
     int workers = job.workers().count();
@@ -56,7 +65,12 @@ public record EvaluationPlan(
     return new EvaluationPlan(offset, every, 1, lastVersion, blocking, perGradient);
   }
 
-  /** The first version after this one at which a test is due; {@link #NONE} when none is. */
+  /**
+   * The first version after this one at which a test is due; {@link #NONE} when none is.
+   *
+   * @param version from 0
+   * @return a version above it, or {@link #NONE}
+   */
   public long next(long version) {
     if (version >= lastVersion) {
       return NONE;
@@ -72,12 +86,21 @@ public record EvaluationPlan(
     return due <= lastVersion ? due : blocking ? NONE : lastVersion;
   }
 
-  /** True when a test is due at this version. */
+  /**
+   * True when a test is due at this version.
+   *
+   * @param version from 0
+   * @return true when a test is due there
+   */
   public boolean isDue(long version) {
     return version > 0 && next(version - 1) == version;
   }
 
-  /** Versions that workers may reach before the first test; {@link #NONE} where nobody waits. */
+  /**
+   * Versions that workers may reach before the first test; {@link #NONE} where nobody waits.
+   *
+   * @return a version from 1 on, or {@link #NONE}
+   */
   public long firstHold() {
     return blocking ? next(0) : NONE;
   }

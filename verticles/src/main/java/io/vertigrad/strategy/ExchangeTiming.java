@@ -12,7 +12,14 @@ public record ExchangeTiming(long exchangeNanos, long waitedNanos, long skipped)
   /** Nothing yet. */
   public static final ExchangeTiming NONE = new ExchangeTiming(0, 0, 0);
 
-  /** Adds one exchange: begun, gradient ready, last message here. */
+  /**
+   * Adds one exchange: begun, gradient ready, last message here.
+   *
+   * @param begun when the gradient was begun, {@link System#nanoTime()}
+   * @param ready when the gradient was there
+   * @param arrived when the last message was there
+   * @return the sums with this exchange
+   */
   public ExchangeTiming plus(long begun, long ready, long arrived) {
     return new ExchangeTiming(
         exchangeNanos + Math.max(0, arrived - begun),
@@ -20,11 +27,20 @@ public record ExchangeTiming(long exchangeNanos, long waitedNanos, long skipped)
         skipped);
   }
 
+  /**
+   * Counts an exchange that was let go of.
+   *
+   * @return the sums with one more that was skipped
+   */
   public ExchangeTiming plusSkipped() {
     return new ExchangeTiming(exchangeNanos, waitedNanos, skipped + 1);
   }
 
-  /** Share of the exchange hidden behind the gradient, 0 to 1; 0 for no exchange. */
+  /**
+   * Share of the exchange hidden behind the gradient, 0 to 1; 0 for no exchange.
+   *
+   * @return the share, from 0 to 1
+   */
   public double hiddenShare() {
     return exchangeNanos == 0 ? 0 : 1 - (double) waitedNanos / exchangeNanos;
   }

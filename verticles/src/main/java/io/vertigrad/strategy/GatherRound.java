@@ -26,6 +26,12 @@ public final class GatherRound implements Barrier.Round {
   private long samples;
   private long firstSamples;
 
+  /**
+   * A round before its first gradient.
+   *
+   * @param mean true for the mean of the gradients, false for their sum
+   * @param length elements of the partition
+   */
   public GatherRound(boolean mean, int length) {
     this.mean = mean;
     this.length = length;

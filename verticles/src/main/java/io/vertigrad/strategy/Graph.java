@@ -11,14 +11,23 @@ public final class Graph {
 
   private final List<TreeSet<Integer>> neighbours = new ArrayList<>();
 
-  /** Workers without edges. */
+  /**
+   * Workers without edges.
+   *
+   * @param size number of workers
+   */
   public Graph(int size) {
     for (int i = 0; i < size; i++) {
       neighbours.add(new TreeSet<>());
     }
   }
 
-  /** Adds an edge; one that is there, or leads nowhere, changes nothing. */
+  /**
+   * Adds an edge; one that is there, or leads nowhere, changes nothing.
+   *
+   * @param i a worker's position, from 0
+   * @param j another worker's position
+   */
   public void connect(int i, int j) {
     if (i != j) {
       neighbours.get(i).add(j);
@@ -29,6 +38,8 @@ public final class Graph {
   /**
    * Metropolis-Hastings weights: {@code W_ij = 1 / (1 + max(d_i, d_j))} along every edge, d the
    * number of neighbours, and the rest on the diagonal. Symmetric and doubly stochastic.
+   *
+   * @return the matrix, one row for each worker
    */
   public MixingMatrix metropolis() {
     int size = neighbours.size();

@@ -7,6 +7,11 @@ public final class GroupChangedException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
+  /**
+   * An exchange was let go of.
+   *
+   * @param message what changed, for the log
+   */
   public GroupChangedException(String message) {
     super(message, null, false, false);
   }

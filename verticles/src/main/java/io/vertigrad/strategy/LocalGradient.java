@@ -9,7 +9,11 @@ package io.vertigrad.strategy;
  */
 public record LocalGradient(float[] values, int samples) {
 
-  /** True when no value is NaN or infinite. */
+  /**
+   * True when no value is NaN or infinite.
+   *
+   * @return false when some value is NaN or infinite
+   */
   public boolean isFinite() {
     float zero = 0;
     for (float value : values) {

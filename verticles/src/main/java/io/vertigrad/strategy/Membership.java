@@ -18,6 +18,7 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
   /** Nobody, before the job starts. */
   public static final Membership NONE = new Membership(0, List.of(), List.of());
 
+  /** Sorts both lists by rank. */
   public Membership {
     workers = workers.stream().sorted(Comparator.comparingInt(Member::rank)).toList();
     servers = servers.stream().sorted(Comparator.comparingInt(Member::rank)).toList();
@@ -32,21 +33,42 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
    */
   public record Member(int rank, int incarnation, long activeFrom) {}
 
-  /** The worker of this rank, if it takes part. */
+  /**
+   * The worker of this rank, if it takes part.
+   *
+   * @param rank the worker's rank
+   * @return the member; empty if there is none
+   */
   public Optional<Member> worker(int rank) {
     return workers.stream().filter(member -> member.rank() == rank).findFirst();
   }
 
-  /** True when this very incarnation of a worker takes part. */
+  /**
+   * True when this very incarnation of a worker takes part.
+   *
+   * @param rank the worker's rank
+   * @param incarnation how often the rank was admitted before
+   * @return true when it takes part
+   */
   public boolean hasWorker(int rank, int incarnation) {
     return worker(rank).filter(member -> member.incarnation() == incarnation).isPresent();
   }
 
-  /** The server of this rank, if it takes part. */
+  /**
+   * The server of this rank, if it takes part.
+   *
+   * @param rank the shard
+   * @return the member; empty if there is none
+   */
   public Optional<Member> server(int rank) {
     return servers.stream().filter(member -> member.rank() == rank).findFirst();
   }
 
+  /**
+   * Writes the membership as it goes over the event bus.
+   *
+   * @return the epoch, and each member as an array of rank, incarnation and first round
+   */
   public JsonObject toJson() {
     return new JsonObject()
         .put("epoch", epoch)
@@ -54,6 +76,12 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
         .put("servers", toJson(servers));
   }
 
+  /**
+   * Reads what {@link #toJson} wrote.
+   *
+   * @param json a membership as JSON
+   * @return the membership
+   */
   public static Membership fromJson(JsonObject json) {
     return new Membership(
         json.getInteger("epoch"),

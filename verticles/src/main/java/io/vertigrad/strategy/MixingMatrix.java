@@ -43,6 +43,8 @@ public final class MixingMatrix {
   /**
    * Checks and copies the weights; what a row lacks to 1 within the tolerance goes to its diagonal.
    *
+   * @param weights a square array: row i is what position i takes of every position
+   * @return the matrix
    * @throws IllegalArgumentException such as {@code row 2 sums to 0.9, expected 1}
    */
   public static MixingMatrix of(double[][] weights) {
@@ -78,28 +80,53 @@ public final class MixingMatrix {
     return new MixingMatrix(positions, shares);
   }
 
-  /** Number of workers. */
+  /**
+   * Number of workers.
+   *
+   * @return the number of rows
+   */
   public int size() {
     return positions.length;
   }
 
-  /** What position {@code i} takes of position {@code j}. */
+  /**
+   * What position {@code i} takes of position {@code j}.
+   *
+   * @param i the position that takes
+   * @param j the position that gives
+   * @return the weight, from 0 to 1
+   */
   public double weight(int i, int j) {
     int at = Arrays.binarySearch(positions[i], j);
     return at < 0 ? 0 : shares[i][at];
   }
 
-  /** Positions other than {@code i} whose parameters it takes a share of, in order. */
+  /**
+   * Positions other than {@code i} whose parameters it takes a share of, in order.
+   *
+   * @param i the position that takes
+   * @return positions in ascending order
+   */
   public int[] sources(int i) {
     return Arrays.stream(positions[i]).filter(j -> j != i).toArray();
   }
 
-  /** Positions other than {@code i} that take a share of its parameters, in order. */
+  /**
+   * Positions other than {@code i} that take a share of its parameters, in order.
+   *
+   * @param i the position that gives
+   * @return positions in ascending order
+   */
   public int[] targets(int i) {
     return IntStream.range(0, size()).filter(j -> j != i && weight(j, i) > 0).toArray();
   }
 
-  /** The matrix of this round followed by another: {@code next * this}. */
+  /**
+   * The matrix of this round followed by another: {@code next * this}.
+   *
+   * @param next the matrix that is applied to this one's result
+   * @return the product
+   */
   public MixingMatrix then(MixingMatrix next) {
     return new MixingMatrix(SquareMatrix.product(next.dense(), dense()));
   }
@@ -108,6 +135,8 @@ public final class MixingMatrix {
    * Spectral radius of {@code W - J/N}, J all ones: by this factor, at least, the workers' distance
    * from their mean shrinks per round. For a symmetric matrix the second largest eigenvalue's
    * magnitude. Cost: some tens of products of N x N matrices.
+   *
+   * @return the radius, from 0 to 1
    */
   public double secondEigenvalue() {
     int size = size();
@@ -120,7 +149,11 @@ public final class MixingMatrix {
     return SquareMatrix.spectralRadius(deviation);
   }
 
-  /** {@code 1 - secondEigenvalue()}: 1 averages at once, 0 never. */
+  /**
+   * {@code 1 - secondEigenvalue()}: 1 averages at once, 0 never.
+   *
+   * @return the gap, from 0 to 1
+   */
   public double spectralGap() {
     return 1 - secondEigenvalue();
   }

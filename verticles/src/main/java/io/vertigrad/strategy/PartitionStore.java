@@ -5,19 +5,33 @@ import io.vertigrad.codecs.Tensor;
 /** One partition's parameters and optimizer state, as a strategy sees them. */
 public interface PartitionStore {
 
-  /** Number of elements. */
+  /**
+   * Number of elements.
+   *
+   * @return elements of the partition
+   */
   int length();
 
-  /** Updates applied so far, those included that were passed over. */
+  /**
+   * Updates applied so far, those included that were passed over.
+   *
+   * @return the version, from 0
+   */
   long version();
 
   /**
    * Moves to a later version without an update: rounds that nobody took part in, or updates that
    * were lost with a crashed server.
+   *
+   * @param version at least the current one
    */
   void skipTo(long version);
 
-  /** True when it goes back to a checkpoint, so that workers may have seen later versions. */
+  /**
+   * True when it goes back to a checkpoint, so that workers may have seen later versions.
+   *
+   * @return true after a restart from a checkpoint
+   */
   boolean isRestored();
 
   /**
@@ -31,6 +45,10 @@ public interface PartitionStore {
    */
   void apply(float[] gradient, float scale, long samples);
 
-  /** The parameters at the current version, in the job's exchange type; made once per version. */
+  /**
+   * The parameters at the current version, in the job's exchange type; made once per version.
+   *
+   * @return as many elements as {@link #length()}; not to be changed
+   */
   Tensor parameters();
 }

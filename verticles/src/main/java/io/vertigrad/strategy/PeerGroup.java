@@ -13,6 +13,7 @@ import java.util.List;
  */
 public record PeerGroup(int epoch, List<Integer> ranks, int self) {
 
+  /** Copies the ranks. */
   public PeerGroup {
     ranks = ranks.stream().sorted().toList();
     if (!ranks.contains(self)) {
@@ -21,27 +22,48 @@ public record PeerGroup(int epoch, List<Integer> ranks, int self) {
     }
   }
 
-  /** Number of workers. */
+  /**
+   * Number of workers.
+   *
+   * @return at least 1
+   */
   public int size() {
     return ranks.size();
   }
 
-  /** This worker's position, from 0. */
+  /**
+   * This worker's position, from 0.
+   *
+   * @return its place in rank order
+   */
   public int position() {
     return ranks.indexOf(self);
   }
 
-  /** The rank at a position; positions wrap around. */
+  /**
+   * The rank at a position; positions wrap around.
+   *
+   * @param position any number; it is taken modulo the number of workers
+   * @return the rank of the worker there
+   */
   public int rank(int position) {
     return ranks.get(Math.floorMod(position, size()));
   }
 
-  /** The next rank around the ring. */
+  /**
+   * The next rank around the ring.
+   *
+   * @return a rank; the own one in a group of one
+   */
   public int right() {
     return rank(position() + 1);
   }
 
-  /** The rank before this one around the ring. */
+  /**
+   * The rank before this one around the ring.
+   *
+   * @return a rank; the own one in a group of one
+   */
   public int left() {
     return rank(position() - 1);
   }

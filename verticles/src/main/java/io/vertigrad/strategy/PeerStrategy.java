@@ -21,18 +21,28 @@ public interface PeerStrategy {
   /** Starts whatever can go on while the gradient is computed. */
   void begin();
 
-  /** Takes the gradient and leaves the next parameters in the replica. */
+  /**
+   * Takes the gradient and leaves the next parameters in the replica.
+   *
+   * @param gradient this worker's gradient, of the replica as it is
+   */
   void complete(LocalGradient gradient);
 
   /** Called now and then when this worker has no step to take, for those who still have. */
   default void idle() {}
 
-  /** What the exchange has cost so far. */
+  /**
+   * What the exchange has cost so far.
+   *
+   * @return sums since the worker began
+   */
   ExchangeTiming timing();
 
   /**
    * How fast this group's workers approach each other; 1 where they always agree, NaN where it
    * would take too long to find out. Asked once per group.
+   *
+   * @return from 0 to 1, or NaN
    */
   double spectralGap();
 }

@@ -3,10 +3,19 @@ package io.vertigrad.strategy;
 /** A configured strategy whose endpoint is beside each worker; such a job has no servers. */
 public interface PeerStrategyFactory extends StrategyFactory {
 
-  /** The rule of one worker. */
+  /**
+   * The rule of one worker.
+   *
+   * @param context the worker's replica, group and line to the others
+   * @return a rule that is used by one thread
+   */
   PeerStrategy create(PeerContext context);
 
-  /** After so many steps all replicas are equal, bit for bit; 0 where that never is so. */
+  /**
+   * After so many steps all replicas are equal, bit for bit; 0 where that never is so.
+   *
+   * @return a number of steps, or 0
+   */
   default long agreesEvery() {
     return 0;
   }

@@ -16,16 +16,29 @@ import java.util.stream.Collectors;
  */
 public record StragglerReport(int partition, long step, List<Integer> workers) {
 
+  /** Copies the ranks. */
   public StragglerReport {
     workers = List.copyOf(workers);
   }
 
-  /** Of these ranks, in whatever order they come. */
+  /**
+   * Of these ranks, in whatever order they come.
+   *
+   * @param partition where they are missing
+   * @param step which step they did not make
+   * @param ranks workers
+   * @return the report, ranks in ascending order
+   */
   public static StragglerReport of(int partition, long step, Collection<Integer> ranks) {
     return new StragglerReport(partition, step, List.copyOf(new TreeSet<>(ranks)));
   }
 
-  /** For people. */
+  /**
+   * For people.
+   *
+   * @param shard the server that waits
+   * @return one line
+   */
   public String describe(int shard) {
     return "shard %d, partition %d waits for step %d of %s"
         .formatted(
@@ -35,7 +48,11 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
             workers.stream().map(rank -> "worker " + rank).collect(Collectors.joining(", ")));
   }
 
-  /** As part of a server's status. */
+  /**
+   * As part of a server's status.
+   *
+   * @return what {@link #fromJson} reads
+   */
   public JsonObject toJson() {
     return new JsonObject()
         .put("partition", partition)
@@ -43,7 +60,12 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
         .put("workers", new JsonArray(workers));
   }
 
-  /** Reads it back. */
+  /**
+   * Reads it back.
+   *
+   * @param json what {@link #toJson} wrote
+   * @return the report
+   */
   public static StragglerReport fromJson(JsonObject json) {
     List<Integer> workers =
         json.getJsonArray("workers").stream().map(rank -> ((Number) rank).intValue()).toList();

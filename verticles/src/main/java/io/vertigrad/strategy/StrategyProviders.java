@@ -18,6 +18,9 @@ public final class StrategyProviders {
   /**
    * The strategy of this name.
    *
+   * @param name as in a job file, or the name of a provider's class
+   * @param loader where providers are looked for
+   * @return the provider
    * @throws IllegalArgumentException listing the names that are known
    */
   public static StrategyProvider named(String name, ClassLoader loader) {
@@ -28,6 +31,9 @@ public final class StrategyProviders {
   /**
    * Reads the job file's {@code strategy} section with the provider it names.
    *
+   * @param strategy the section
+   * @param loader where providers are looked for
+   * @return what makes the rules
    * @throws io.vertigrad.compute.settings.SettingsException naming the file and what is wrong
    */
   public static StrategyFactory configure(NamedConfig strategy, ClassLoader loader) {
@@ -49,6 +55,9 @@ public final class StrategyProviders {
   /**
    * Reads a job's strategy and refuses what it does not go with.
    *
+   * @param job the whole job file
+   * @param loader where providers are looked for
+   * @return what makes the rules
    * @throws io.vertigrad.compute.settings.SettingsException naming the file, the key and what is
    *     wrong
    */

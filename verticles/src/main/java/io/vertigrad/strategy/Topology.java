@@ -23,6 +23,7 @@ public record Topology(List<MixingMatrix> rounds) {
   public static final List<String> NAMES =
       List.of("ring", "ring-deduplicated", "complete", "star", "torus", "exponential");
 
+  /** Refuses a period without a matrix. */
   public Topology {
     rounds = List.copyOf(rounds);
     if (rounds.isEmpty()) {
@@ -33,6 +34,9 @@ public record Topology(List<MixingMatrix> rounds) {
   /**
    * A topology of {@code workers} positions.
    *
+   * @param name as in a job file
+   * @param workers number of positions
+   * @return the topology
    * @throws IllegalArgumentException when there is none of this name
    */
   public static Topology named(String name, int workers) {
@@ -52,18 +56,29 @@ public record Topology(List<MixingMatrix> rounds) {
   /**
    * The same matrix in every round.
    *
+   * @param matrix of every round
+   * @return the topology
    * @throws IllegalArgumentException when not all workers are connected through it
    */
   public static Topology of(MixingMatrix matrix) {
     return fixed(matrix).checked();
   }
 
-  /** The matrix of a round, from 0. */
+  /**
+   * The matrix of a round, from 0.
+   *
+   * @param round from 0; matrices repeat after a period
+   * @return the matrix
+   */
   public MixingMatrix at(long round) {
     return rounds.get((int) (round % rounds.size()));
   }
 
-  /** Number of workers. */
+  /**
+   * Number of workers.
+   *
+   * @return the number of positions
+   */
   public int size() {
     return rounds.get(0).size();
   }
@@ -71,6 +86,8 @@ public record Topology(List<MixingMatrix> rounds) {
   /**
    * By how much one round brings the workers closer, averaged over a period; see the matrix. NaN
    * for more than {@value #CHECKED_SIZE} workers, where it would take seconds.
+   *
+   * @return from 0 to 1, or NaN
    */
   public double spectralGap() {
     return size() > CHECKED_SIZE

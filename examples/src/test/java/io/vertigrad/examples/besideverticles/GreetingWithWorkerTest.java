@@ -36,6 +36,7 @@ class GreetingWithWorkerTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldAnswerOverHttpWhileTheWorkerBesideItTrains() throws Exception {
     job.put("workers", JsonObject.of("count", 1)).put("evaluator", JsonObject.of("count", 0));
     CoordinatorVerticle coordinator = new CoordinatorVerticle();

@@ -38,6 +38,7 @@ final class PauseJobTest extends PointsJob {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce"})
+  @Tag("slow")
   void shouldEndWithTheBitsOfARunThatWasNotPaused(String strategy) {
     CoordinatorVerticle other = new CoordinatorVerticle();
     String id = start(other, strategy, STEPS);
@@ -62,6 +63,7 @@ final class PauseJobTest extends PointsJob {
 
   @ParameterizedTest
   @ValueSource(strings = {"ssp", "gossip"})
+  @Tag("slow")
   void shouldGoOnAlthoughThePauseOutlastsEveryLimit(String strategy) {
     start(coordinator, strategy, 1_000_000);
     pause();
@@ -76,6 +78,7 @@ final class PauseJobTest extends PointsJob {
   }
 
   @Test
+  @Tag("slow")
   void shouldGoOnWithoutWhoLeftAndWithWhoCameDuringThePause() {
     start(coordinator, "sync", 1_000_000);
     pause();
@@ -93,6 +96,7 @@ final class PauseJobTest extends PointsJob {
   }
 
   @Test
+  @Tag("slow")
   void shouldStopDuringAPause() {
     start(coordinator, "allreduce", 1_000_000);
     pause();

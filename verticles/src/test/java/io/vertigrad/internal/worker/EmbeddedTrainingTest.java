@@ -75,6 +75,7 @@ class EmbeddedTrainingTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldReachEightyPercentWhenWorkersMoveInRounds() throws Exception {
     JsonObject result = train();
 
@@ -93,6 +94,7 @@ class EmbeddedTrainingTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldEndWithTheSameBitsWhenTheSeedIsTheSame() throws Exception {
     job.put("steps", 20);
     String first = train().getJsonObject("evaluation").getString("parametersHash");
@@ -105,6 +107,7 @@ class EmbeddedTrainingTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldApplyEveryUpdateOnceWhenWorkersDoNotWait() throws Exception {
     job.put("strategy", new JsonObject().put("name", "async"));
 
@@ -128,6 +131,7 @@ class EmbeddedTrainingTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldFinishWhenAWorkerIsReplacedInTheMiddle() throws Exception {
     job.put("steps", 400);
     List<String> deployed = start();
@@ -146,6 +150,7 @@ class EmbeddedTrainingTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldJoinAgainWhenTheCoordinatorStruckItOff() throws Exception {
     job.put("steps", 400);
     start();
@@ -167,6 +172,7 @@ class EmbeddedTrainingTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldFinishWhenTheServerIsReplacedInTheMiddle(@TempDir Path checkpoints) throws Exception {
     job.put("steps", 400);
     job.put(

@@ -76,6 +76,7 @@ class SplitResNet20Test {
   }
 
   @Test
+  @Tag("slow")
   void shouldRefuseWhenAShortcutCrossesTheCut() {
     IllegalArgumentException refused =
         assertThrows(IllegalArgumentException.class, () -> split("s1b0a-bn"));
@@ -85,6 +86,7 @@ class SplitResNet20Test {
   }
 
   @Test
+  @Tag("slow")
   void shouldShareOutParametersAndTimeWhenItMayChoose() {
     SplitModel byParameters = split(new SplitConfig(2, List.of(), Balance.PARAMETERS, 1));
     SplitModel byTime = split(new SplitConfig(2, List.of(), Balance.TIME, 4));
