@@ -42,7 +42,7 @@ public final class FrameLimits {
     }
   }
 
-  static void requireFits(String field, Tensor tensor) {
+  static void requireFits(String field, TensorView tensor) {
     if (tensor.payloadBytes() > MAX_PAYLOAD_BYTES) {
       throw new IllegalArgumentException(
           "%s has %d elements of %s, expected at most %d: cut the vector into smaller partitions"

@@ -14,7 +14,12 @@ import java.util.Objects;
  * @param tensor the piece; at most one frame
  */
 public record StageTensor(
-    ExchangeId id, long plan, Direction direction, int microBatch, long firstElement, Tensor tensor)
+    ExchangeId id,
+    long plan,
+    Direction direction,
+    int microBatch,
+    long firstElement,
+    TensorView tensor)
     implements Frame {
 
   /** Most micro-batches of a step. */
@@ -42,9 +47,9 @@ public record StageTensor(
   }
 
   @Override
-  public StageTensor kept() {
-    return tensor.isLent()
-        ? new StageTensor(id, plan, direction, microBatch, firstElement, tensor.kept())
+  public StageTensor retain() {
+    return tensor instanceof BorrowedTensor
+        ? new StageTensor(id, plan, direction, microBatch, firstElement, tensor.retain())
         : this;
   }
 

@@ -23,74 +23,49 @@ public final class TensorMemory {
   private int longest;
 
   /**
-   * As {@link Tensor#copyOf}; the tensor is lent until it is {@linkplain #giveBack given back}, see
-   * {@link Tensor#kept}.
-   *
-   * @param type that the elements are stored as
-   * @param source from the buffer's position to its limit
-   * @return a lent tensor
+   * As {@link Tensor#copyOf}; the tensor may be read until it is {@linkplain #giveBack given back}.
    */
-  public Tensor copyOf(DataType type, FloatBuffer source) {
+  public BorrowedTensor copyOf(DataType type, FloatBuffer source) {
     ByteBuffer payload = take(type, source.remaining());
     DensePayload.copy(type, payload, source);
-    return lent(type, payload);
+    return borrowed(type, payload);
   }
 
-  /**
-   * Likewise as {@link Tensor#sumOf}.
-   *
-   * @param type that the elements are stored as
-   * @param source as many values as the other has
-   * @param other the other summand
-   * @return a lent tensor
-   */
-  public Tensor sumOf(DataType type, FloatBuffer source, Tensor other) {
+  /** Likewise as {@link Tensor#sumOf}. */
+  public BorrowedTensor sumOf(DataType type, FloatBuffer source, TensorView other) {
     ByteBuffer payload = take(type, other.length());
     DensePayload.sum(type, payload, source, other);
-    return lent(type, payload);
+    return borrowed(type, payload);
   }
 
-  /**
-   * A lent float32 tensor of what {@code elements} writes: all of them.
-   *
-   * @param length number of elements
-   * @param elements fills the buffer
-   * @return a lent tensor
-   */
-  public Tensor make(int length, Consumer<FloatBuffer> elements) {
+  /** A float32 tensor of what {@code elements} writes: all of them. */
+  public BorrowedTensor make(int length, Consumer<FloatBuffer> elements) {
     ByteBuffer payload = take(DataType.FLOAT32, length);
     elements.accept(payload.asFloatBuffer());
-    return lent(DataType.FLOAT32, payload);
+    return borrowed(DataType.FLOAT32, payload);
   }
 
-  /**
-   * A tensor like this one that is lent from here.
-   *
-   * @param tensor is copied
-   * @return a lent tensor
-   */
-  public Tensor copyOf(Tensor tensor) {
+  /** The same elements in memory of this pool. */
+  public BorrowedTensor copyOf(TensorView tensor) {
     ByteBuffer payload = take(tensor.payloadBytes());
     payload.put(tensor.payload()).flip();
-    return new Tensor(tensor.type(), tensor.encoding(), tensor.length(), true, payload);
+    return new BorrowedTensor(tensor.type(), tensor.encoding(), tensor.length(), payload);
   }
 
   /**
-   * Lets a lent tensor's memory be written again: once, and nobody reads the tensor any more. Any
-   * other is left alone.
-   *
-   * @param tensor is not read any more
+   * Lets a borrowed tensor's memory be written again: once, and when nobody reads the tensor any
+   * more. A tensor that owns its memory is left alone.
    */
-  public synchronized void giveBack(Tensor tensor) {
-    if (tensor.isLent() && (long) free.size() * longest < MOST_FREE_BYTES) {
+  public synchronized void giveBack(TensorView tensor) {
+    if (tensor instanceof BorrowedTensor && (long) free.size() * longest < MOST_FREE_BYTES) {
       free.push(tensor.payload().clear());
     }
   }
 
   /** Of all of the memory, not of a slice: all of it comes back. */
-  private static Tensor lent(DataType type, ByteBuffer payload) {
+  private static BorrowedTensor borrowed(DataType type, ByteBuffer payload) {
     int length = payload.remaining() / type.bytes();
-    return new Tensor(type, Encoding.DENSE, length, true, payload);
+    return new BorrowedTensor(type, Encoding.DENSE, length, payload);
   }
 
   private ByteBuffer take(DataType type, int length) {
