@@ -14,9 +14,8 @@ public sealed interface Frame
         StageTensor {
 
   /**
-   * This frame, or a copy of it where its tensor is {@linkplain BorrowedTensor borrowed}.
-   *
-   * @return a frame that may be kept after its receiver returns
+   * Returns this frame with a tensor that lasts: itself, or a copy where its tensor is {@linkplain
+   * BorrowedTensor borrowed}.
    */
   default Frame retain() {
     return this;

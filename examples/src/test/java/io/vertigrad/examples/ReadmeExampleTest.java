@@ -19,8 +19,6 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Runs the commands of the READMEs and holds the output shown there to what is printed, to the last
  * digit where the processor has the kernels that it was made with.
  */
-@Tag("slow")
-@Tag("slow")
 final class ReadmeExampleTest {
 
   /** What the READMEs leave out: the page's address, and a line now and then. */

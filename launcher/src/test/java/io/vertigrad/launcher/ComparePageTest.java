@@ -72,7 +72,6 @@ final class ComparePageTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldDrawRunsOverEachOtherAndShowNamesAsText() throws Exception {
     browser.open(compare("first", HOSTILE));
     browser.await("the page", () -> browser.has("body[data-ready]"));

@@ -65,7 +65,6 @@ final class DashboardLoadTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldTrainOnInAsLittleMemoryWhenTwoHundredWatchAndOneNeverReads() {
     long heap = 0;
     for (int round = 0; round < ROUNDS; round++) {

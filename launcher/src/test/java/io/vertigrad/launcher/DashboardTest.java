@@ -82,7 +82,6 @@ final class DashboardTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldShowCurvesThatMoveAndTurnAKilledWorkerRed() throws Exception {
     train("--processes", "--set", "cluster.restarts=0");
     browser.await("both workers", () -> points() > 10 && has("worker 0", "up"));
@@ -104,7 +103,6 @@ final class DashboardTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldShowALatecomerTheHistoryAndStopForWhoeverHasTheToken() throws Exception {
     train();
     browser.await("a while", () -> points() > HISTORY);
@@ -146,7 +144,6 @@ final class DashboardTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldSayHowARunEndedWhenItsServerIsGoneAndAskNoMore() throws Exception {
     MetricsVerticle source = new MetricsVerticle("", "runs/one day's work");
     browser.open(page(source));
@@ -174,7 +171,6 @@ final class DashboardTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldDrawNoLineWhereNothingWasMeasured() throws Exception {
     browser.open(replay(RunStory.withGaps(), 0));
     browser.await("the end", () -> browser.text("#phase").equals("finished"));
@@ -210,7 +206,6 @@ final class DashboardTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldCountOnWhenAWorkerJoinsAgainAndTellNothingOfItsDeadProcess() throws Exception {
     browser.open(replay(RunStory.withGaps(), 0));
     browser.await("the end", () -> browser.text("#phase").equals("finished"));
@@ -231,7 +226,6 @@ final class DashboardTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldWriteEveryKindOfEventSoThatItCanBeRead() throws Exception {
     List<TrainingEvent> events = RunStory.ofEveryKind();
     browser.open(replay(events, 0));
@@ -337,7 +331,6 @@ final class DashboardTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldSlideThroughARunThatIsOver() throws Exception {
     List<TrainingEvent> events = RunStory.of("a pid 1", "silent for 10000 ms");
     browser.open(replay(events, 0));
@@ -388,7 +381,6 @@ final class DashboardTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldSayThatTheConnectionIsLostAndComeBack() throws Exception {
     int port = PortProbe.free();
     browser.open(replay(RunStory.of("a pid 1", "x"), port));

@@ -24,7 +24,6 @@ class DecentralTrainingTest {
 
   @ParameterizedTest
   @CsvSource({"dpsgd, 2", "dpsgd, 4", "allreduce, 2", "allreduce, 4"})
-  @Tag("slow")
   void shouldTrainTheConvNetWithoutAServer(String strategy, int workers) throws IOException {
     CommandRun result = train("run", strategy, "--set", "workers.count=" + workers);
 
@@ -91,7 +90,6 @@ class DecentralTrainingTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"dpsgd", "allreduce"})
-  @Tag("slow")
   void shouldEndAtTheSameBitsInOneOrInThreeProcesses(String strategy) throws IOException {
     CommandRun embedded = train("embedded", strategy);
     CommandRun processes = train("processes", strategy, "--processes");

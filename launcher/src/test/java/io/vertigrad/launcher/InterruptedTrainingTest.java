@@ -52,7 +52,6 @@ final class InterruptedTrainingTest {
     "digits-ring, 'strategy={\"name\":\"local\"}', 0",
     "digits-pipeline, workers.count=2, 2"
   })
-  @Tag("slow")
   void shouldSaveTheModelAndWhateverTheStrategyKeeps(String job, String setting, int checkpoints)
       throws Exception {
     Path run = folder.resolve("run");
@@ -77,7 +76,6 @@ final class InterruptedTrainingTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldCompareAndTrainOnFromAnInterruptedRun() throws Exception {
     Path run = folder.resolve("a run");
     CommandRun ended = interrupted(run, "conf/digits-sync.json");
@@ -97,7 +95,6 @@ final class InterruptedTrainingTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldReplayAnInterruptedRunToItsEnd() throws Exception {
     Path run = folder.resolve("a run");
     interrupted(run, "conf/digits-sync.json");
@@ -119,7 +116,6 @@ final class InterruptedTrainingTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldSayThatNothingWasTrainedBeforeTheFirstStep() throws Exception {
     Path run = folder.resolve("run");
     CommandRun ended =

@@ -29,7 +29,6 @@ class KilledProcessTest {
 
   @ParameterizedTest
   @CsvSource({"digits-sync, 100", "digits-async, 200"})
-  @Tag("slow")
   void shouldGoOnFromTheCheckpointWhenServerAndWorkerAreKilled(String job, long last)
       throws Exception {
     ProcessRun run = start(job, "servers.checkpointEvery=20", "steps=100", "evaluator.count=0");
@@ -53,7 +52,6 @@ class KilledProcessTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldSayWhatIsLostAndEndWhenAServerIsKilledWithoutCheckpoints() throws Exception {
     ProcessRun run = start("digits-sync", "evaluator.count=0", "workers.count=1");
     run.await(() -> run.count("jobStarted") > 0);
@@ -67,7 +65,6 @@ class KilledProcessTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldFinishWithEqualReplicasWhenWorkerIsKilledAndReplacedByHandWithoutServers()
       throws Exception {
     ProcessRun run =

@@ -22,7 +22,6 @@ class MissingLibraryTest {
   @TempDir private Path folder;
 
   @Test
-  @Tag("slow")
   void shouldNameTheLibrarysClassWhenAModelNeedsIt() throws Exception {
     Path jobs = folder.resolve("classes");
     compile(

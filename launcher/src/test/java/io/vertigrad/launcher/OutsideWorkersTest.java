@@ -26,7 +26,6 @@ class OutsideWorkersTest {
   @TempDir private Path folder;
 
   @Test
-  @Tag("slow")
   void shouldTrainWithWorkersFromElsewhereWhenNoneStartHere() throws Exception {
     CompletableFuture<CommandRun> job =
         CompletableFuture.supplyAsync(
@@ -53,7 +52,6 @@ class OutsideWorkersTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldNameWhoDidNotComeWhenTheWaitIsOver() {
     CommandRun ended =
         train(

@@ -33,7 +33,6 @@ final class PastedCommandsTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldOfferWhatWorksAfterEveryTraining() throws Exception {
     List<String> typed = new ArrayList<>();
     typed.addAll(List.of("train", "conf/mnist-sync.json", "--data", data.toString()));

@@ -26,7 +26,6 @@ class PipelineTrainingTest {
   @TempDir private Path folder;
 
   @Test
-  @Tag("slow")
   void shouldEndAtTheSameBitsWhenStagesRunInOneJvmOrEachInItsOwn() throws IOException {
     CommandRun embedded = CommandRun.of(arguments("embedded"));
     CommandRun processes =

@@ -31,7 +31,6 @@ class ProcessTrainingTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldEndAtTheSameBitsWhenSyncRunsInOneOrFourProcesses() throws IOException {
     CommandRun embedded = CommandRun.of(arguments("digits-sync", "embedded", "--epochs", "1.875"));
     CommandRun processes =
@@ -66,7 +65,6 @@ class ProcessTrainingTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldExitSoonAndLogNoTraceWhenTheJobIsOver() throws Exception {
     Path over = folder.resolve("over");
     RunProcess run =
@@ -107,7 +105,6 @@ class ProcessTrainingTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldGoOnWhenAWorkerSleptForLongerThanItIsWaitedFor() throws Exception {
     ProcessRun run =
         ProcessRun.start(

@@ -68,7 +68,6 @@ class TrainCommandTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldTrainAnotherEpochWithMoreWorkersWhenTheRunsFileIsTrainedAgain() throws IOException {
     Path two = folder.resolve("two");
     Path four = folder.resolve("four");
@@ -95,7 +94,6 @@ class TrainCommandTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"digits-sync", "digits-ring", "digits-pipeline"})
-  @Tag("slow")
   void shouldEndWellAndSayWhyWhenTheAccuracyIsReached(String job) throws IOException {
     Path run = folder.resolve(job);
 
@@ -118,7 +116,6 @@ class TrainCommandTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldTestTheModelItselfWhenThereIsNoEvaluator() throws IOException {
     Path run = folder.resolve("run");
 
@@ -145,7 +142,6 @@ class TrainCommandTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldEndAtTheSameBitsWhenSyncIsRepeated() throws IOException {
     train(folder.resolve("a"), "conf/digits-sync.json", "--steps", "20");
     train(folder.resolve("b"), "conf/digits-sync.json", "--steps", "20");

@@ -36,7 +36,6 @@ class GreetingWithWorkerTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldAnswerOverHttpWhileTheWorkerBesideItTrains() throws Exception {
     job.put("workers", JsonObject.of("count", 1)).put("evaluator", JsonObject.of("count", 0));
     CoordinatorVerticle coordinator = new CoordinatorVerticle();

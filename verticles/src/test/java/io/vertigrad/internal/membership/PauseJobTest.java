@@ -38,7 +38,6 @@ final class PauseJobTest extends PointsJob {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce"})
-  @Tag("slow")
   void shouldEndWithTheBitsOfARunThatWasNotPaused(String strategy) {
     CoordinatorVerticle other = new CoordinatorVerticle();
     String id = start(other, strategy, STEPS);
@@ -63,7 +62,6 @@ final class PauseJobTest extends PointsJob {
 
   @ParameterizedTest
   @ValueSource(strings = {"ssp", "gossip"})
-  @Tag("slow")
   void shouldGoOnAlthoughThePauseOutlastsEveryLimit(String strategy) {
     start(coordinator, strategy, 1_000_000);
     pause();
@@ -78,7 +76,6 @@ final class PauseJobTest extends PointsJob {
   }
 
   @Test
-  @Tag("slow")
   void shouldGoOnWithoutWhoLeftAndWithWhoCameDuringThePause() {
     start(coordinator, "sync", 1_000_000);
     pause();
@@ -96,7 +93,6 @@ final class PauseJobTest extends PointsJob {
   }
 
   @Test
-  @Tag("slow")
   void shouldStopDuringAPause() {
     start(coordinator, "allreduce", 1_000_000);
     pause();

@@ -65,7 +65,6 @@ class PipelineJobTest {
   /** 2,000 samples are 20 batches of 96 and one of 80: the smaller one is met twice. */
   @ParameterizedTest
   @CsvSource({"convnet, sgd", "mlp, momentum", "mlp, adam"})
-  @Tag("slow")
   void shouldEndWithTheUnsplitBitsWhenThereIsOneMicroBatch(String model, String optimizer) {
     job.put("model", new JsonObject().put("name", model));
     if (optimizer.equals("adam")) {
@@ -88,7 +87,6 @@ class PipelineJobTest {
    */
   @ParameterizedTest
   @CsvSource({"mlp, 1e-5", "convnet, 1e-3"})
-  @Tag("slow")
   void shouldReachTheUnsplitLossWhenBatchesAreCut(String model, double tolerance) {
     job.put("model", new JsonObject().put("name", model));
     JsonObject whole = run.trainUnsplit(1).getJsonObject("evaluation");
@@ -110,7 +108,6 @@ class PipelineJobTest {
   /** The stages test all of the test set once more, at a version that nobody took for the last. */
   @ParameterizedTest
   @CsvSource({"1, allreduce, stages", "2, local, stages", "1, allreduce, assembled"})
-  @Tag("slow")
   void shouldEndInOrderWhenTheAccuracyIsReached(int replicas, String strategy, String evaluation) {
     job.put("steps", 100_000)
         .put("strategy", new JsonObject().put("name", strategy))
@@ -135,7 +132,6 @@ class PipelineJobTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"allreduce", "local"})
-  @Tag("slow")
   void shouldEndWithTheBitsOfDataParallelismWhenStagesHaveReplicas(String strategy) {
     job.put("strategy", new JsonObject().put("name", strategy));
     JsonObject whole = run.trainUnsplit(2);
@@ -150,7 +146,6 @@ class PipelineJobTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldReportWhatEachStageDidWhenItTrained() {
     run.trainSplit(
         new JsonObject().put("cuts", new JsonArray().add("pool1")).put("microBatches", 4));
@@ -168,7 +163,6 @@ class PipelineJobTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldTestEverySoManyStepsWhenStagesTestThemselves() {
     job.put("evaluator", new JsonObject().put("every", 25).put("samples", 300));
 
@@ -195,7 +189,6 @@ class PipelineJobTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldEndWithTheSameBitsWhenAStageIsReplacedAndThenEverythingPaused() {
     job.put("steps", 400)
         .put(

@@ -75,7 +75,6 @@ class EmbeddedTrainingTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldReachEightyPercentWhenWorkersMoveInRounds() throws Exception {
     JsonObject result = train();
 
@@ -94,7 +93,6 @@ class EmbeddedTrainingTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldEndWithTheSameBitsWhenTheSeedIsTheSame() throws Exception {
     job.put("steps", 20);
     String first = train().getJsonObject("evaluation").getString("parametersHash");
@@ -107,7 +105,6 @@ class EmbeddedTrainingTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldApplyEveryUpdateOnceWhenWorkersDoNotWait() throws Exception {
     job.put("strategy", new JsonObject().put("name", "async"));
 
@@ -131,7 +128,6 @@ class EmbeddedTrainingTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldFinishWhenAWorkerIsReplacedInTheMiddle() throws Exception {
     job.put("steps", 400);
     List<String> deployed = start();
@@ -150,7 +146,6 @@ class EmbeddedTrainingTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldJoinAgainWhenTheCoordinatorStruckItOff() throws Exception {
     job.put("steps", 400);
     start();
@@ -172,7 +167,6 @@ class EmbeddedTrainingTest {
   }
 
   @Test
-  @Tag("slow")
   void shouldFinishWhenTheServerIsReplacedInTheMiddle(@TempDir Path checkpoints) throws Exception {
     job.put("steps", 400);
     job.put(

@@ -76,7 +76,6 @@ class SplitResNet20Test {
   }
 
   @Test
-  @Tag("slow")
   void shouldRefuseWhenAShortcutCrossesTheCut() {
     IllegalArgumentException refused =
         assertThrows(IllegalArgumentException.class, () -> split("s1b0a-bn"));
@@ -86,7 +85,6 @@ class SplitResNet20Test {
   }
 
   @Test
-  @Tag("slow")
   void shouldShareOutParametersAndTimeWhenItMayChoose() {
     SplitModel byParameters = split(new SplitConfig(2, List.of(), Balance.PARAMETERS, 1));
     SplitModel byTime = split(new SplitConfig(2, List.of(), Balance.TIME, 4));
