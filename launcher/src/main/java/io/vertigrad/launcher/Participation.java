@@ -5,7 +5,8 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.deploy.JobEndMonitor;
-import io.vertigrad.launcher.deploy.RoleVerticles;
+import io.vertigrad.launcher.deploy.RoleName;
+import io.vertigrad.training.LocalMembers;
 import io.vertx.core.Vertx;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
@@ -47,16 +48,16 @@ final class Participation implements AutoCloseable {
    *
    * @return false when a signal ended it before
    * @throws io.vertigrad.launcher.deploy.CoordinatorLostException when the coordinator falls silent
-   * @throws io.vertigrad.launcher.deploy.JobFailedException when the job fails
+   * @throws io.vertigrad.training.JobFailedException when the job fails
    */
   boolean play() {
     try {
       FrameCodecs.register(vertx.eventBus());
       Await.result(watch.listen(), START_SECONDS, "the event bus");
       Await.result(
-          RoleVerticles.deploy(vertx, RoleVerticles.className(job, role), job),
+          LocalMembers.one(role).deploy(vertx, job),
           START_SECONDS,
-          "starting the " + RoleVerticles.name(job, role));
+          "starting the " + RoleName.of(job, role));
       Await.result(watch.over(), FOREVER_SECONDS, "the job");
       return true;
     } catch (RuntimeException e) {

@@ -71,11 +71,24 @@ public final class TrainingEvents {
         });
   }
 
-  /** Events from JSON that arrives faster than anyone may ask for it. */
-  static Flowable<TrainingEvent> of(Flowable<JsonObject> arriving) {
+  /**
+   * The same events for a subscriber that may be slower than they come: it misses the oldest
+   * progress, and never a landmark, as said above. Whoever makes a flow of events of their own
+   * bounds it so.
+   *
+   * @param arriving events that are emitted whether or not they were asked for
+   * @return the flow that honours back-pressure; it fails with a {@code
+   *     MissingBackpressureException} when {@value EventBacklog#CAPACITY} landmarks wait
+   */
+  public static Flowable<TrainingEvent> keepingLandmarks(Flowable<TrainingEvent> arriving) {
     return arriving
-        .mapOptional(json -> Optional.ofNullable(TrainingEvent.fromJson(json)))
         .onBackpressureReduce(EventBacklog::new, EventBacklog::plus)
         .concatMapIterable(EventBacklog::take, 1);
+  }
+
+  /** Events from JSON that arrives faster than anyone may ask for it. */
+  static Flowable<TrainingEvent> of(Flowable<JsonObject> arriving) {
+    return keepingLandmarks(
+        arriving.mapOptional(json -> Optional.ofNullable(TrainingEvent.fromJson(json))));
   }
 }
