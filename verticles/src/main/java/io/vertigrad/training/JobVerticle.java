@@ -87,7 +87,7 @@ final class JobVerticle extends VerticleBase {
       names().remove(name());
     }
     if (outcome == null) {
-      outcome = failed("it was undeployed before its end", null);
+      outcome = failed("it was undeployed before it began", null);
     }
     if (!undeploying) {
       settle();
