@@ -2,7 +2,7 @@ package io.vertigrad.job;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.vertigrad.fixture.QuadraticModel;
+import io.vertigrad.testkit.QuadraticModel;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

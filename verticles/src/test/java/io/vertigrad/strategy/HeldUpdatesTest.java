@@ -12,8 +12,8 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.TestJob;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,7 +25,7 @@ final class HeldUpdatesTest {
   private static final float AFTER_ONE = -TestJob.LEARNING_RATE;
 
   private TestJob job;
-  private Shard shard;
+  private TestShard shard;
 
   @ParameterizedTest
   @ValueSource(strings = {"async", "ssp"})
@@ -88,7 +88,7 @@ final class HeldUpdatesTest {
     shard.handle(update(0, 0, 0));
     Future<Frame> held = shard.handle(update(1, 0, 0));
 
-    int dealtWith = shard.snapshot().partitions().get(0).window().size();
+    int dealtWith = shard.internal().snapshot().partitions().get(0).window().size();
     shard.close("this server is stopping");
 
     assertEquals(1, dealtWith, "of worker 0 alone");

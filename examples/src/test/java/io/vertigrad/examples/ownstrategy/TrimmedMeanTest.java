@@ -7,12 +7,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.TestJob;
-import io.vertigrad.strategy.StrategyContract;
+import io.vertigrad.testkit.NetworkConditions;
+import io.vertigrad.testkit.NetworkSimulator;
+import io.vertigrad.testkit.StrategyContract;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TrimmedMeanTest extends StrategyContract {
 
@@ -37,7 +41,7 @@ class TrimmedMeanTest extends StrategyContract {
   @Test
   void shouldIgnoreOneBrokenWorkerOfThree() {
     TestJob job = job(3);
-    Shard shard = started(job, 3);
+    TestShard shard = started(job, 3);
 
     shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
     shard.handle(job.gradient(1, 0, 0, 0, 9e9f, -9e9f, 9e9f, -9e9f));
@@ -51,7 +55,7 @@ class TrimmedMeanTest extends StrategyContract {
   @Test
   void shouldNameTheMissingWhenTheDeadlinePasses() {
     TestJob job = job(3);
-    Shard shard = started(job, 3);
+    TestShard shard = started(job, 3);
     Future<Frame> early = shard.handle(job.gradient(1, 0, 0, 0, 1, 1, 1, 1));
 
     job.clock.advanceMillis(50_000);
@@ -62,5 +66,20 @@ class TrimmedMeanTest extends StrategyContract {
             + " (incarnation 0) within 50000 ms; 1 that arrived were dropped; see what holds it up,"
             + " or raise strategy.deadlineMillis",
         ((Refusal) early.result()).message());
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5})
+  void shouldEndWithTheBitsOfACleanRunWhenTheNetworkIsUnreliable(long seed) {
+    float[][] expected = simulated(NetworkConditions.RELIABLE, seed).parameters();
+
+    NetworkSimulator run = simulated(NetworkConditions.UNRELIABLE, seed);
+
+    assertArrayEquals(expected, run.parameters());
+    assertEquals(List.of(), run.unexpectedRefusals());
+  }
+
+  private NetworkSimulator simulated(NetworkConditions conditions, long seed) {
+    return new NetworkSimulator(settings(), 3, 2, conditions, seed).run();
   }
 }

@@ -57,8 +57,11 @@ public final class Shard {
     this(config, store, strategy, nanoClock, observer, DuplicateWindow::new);
   }
 
-  /** For the proof that the simulator notices when duplicates are not recognised. */
-  Shard(
+  /**
+   * Makes a shard with duplicate windows of the caller's, by which the testkit shows that its
+   * simulator notices when duplicates are not recognised.
+   */
+  public Shard(
       ShardConfig config,
       ParameterStore store,
       StrategyFactory strategy,

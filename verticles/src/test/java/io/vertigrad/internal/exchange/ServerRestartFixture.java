@@ -5,11 +5,11 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.GradientPartition;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.TestJob;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.Message;
 import java.util.HashSet;
@@ -58,8 +58,8 @@ final class ServerRestartFixture {
   /** Something has been offered to or answered by the first incarnation, or a round finished. */
   synchronized void noted(String what) {
     if (crashAfter.remove(what) && crashAfter.isEmpty()) {
-      Shard restarted = job.shard(0, 1);
-      restarted.restore(job.shard().snapshot());
+      TestShard restarted = job.shard(0, 1);
+      restarted.restoreFrom(job.shard());
       serve(restarted, 1);
     }
   }
@@ -68,7 +68,7 @@ final class ServerRestartFixture {
     return worker + "/" + partition;
   }
 
-  private void serve(Shard shard, int incarnation) {
+  private void serve(TestShard shard, int incarnation) {
     List<Member> workers = List.of(new Member(0, 0, 0), new Member(1, 0, 0));
     Membership now =
         new Membership(1 + incarnation, workers, List.of(new Member(0, incarnation, 0)));
@@ -80,7 +80,7 @@ final class ServerRestartFixture {
     exchanges.forEach(exchange -> exchange.membershipChanged(now));
   }
 
-  private void take(Shard shard, int incarnation, Message<Frame> message) {
+  private void take(TestShard shard, int incarnation, Message<Frame> message) {
     GradientPartition frame = (GradientPartition) message.body();
     (incarnation == 0 ? offeredBefore : offeredAfter).add(frame);
     String moment = moment(frame.id().worker(), frame.id().partition());

@@ -10,7 +10,7 @@ import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.fixture.FakeCoordinator;
-import io.vertigrad.fixture.PointsJob;
+import io.vertigrad.testkit.PointsJob;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.ParameterServerVerticle;
 import io.vertigrad.verticles.WorkerVerticle;

@@ -3,8 +3,8 @@ package io.vertigrad.internal.server;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.vertigrad.compute.Engine;
-import io.vertigrad.fixture.PointsJob;
-import io.vertigrad.fixture.PointsProvider;
+import io.vertigrad.testkit.PointsJob;
+import io.vertigrad.testkit.PointsProvider;
 import io.vertigrad.verticles.ParameterServerVerticle;
 import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.BeforeAll;

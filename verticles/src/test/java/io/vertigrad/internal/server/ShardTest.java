@@ -17,6 +17,8 @@ import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -26,7 +28,7 @@ import org.junit.jupiter.api.Test;
 class ShardTest {
 
   private final TestJob job = new TestJob("{\"name\": \"sync\"}", 8, 2, 5, 1);
-  private final Shard shard = job.shard();
+  private final TestShard shard = job.shard();
 
   @Test
   void shouldAnswerAPullAtOnceWhenItsVersionIsThere() {
@@ -104,17 +106,17 @@ class ShardTest {
     shard.handle(job.gradient(0, 0, 1, 0, 1, 1, 1, 1));
     shard.handle(job.gradient(0, 0, 2, 0, 1, 1));
 
-    assertEquals(new ShardCounters(1, 10, 3, 0, 0, 0, 0), shard.counters());
+    assertEquals(new ShardCounters(1, 10, 3, 0, 0, 0, 0), shard.internal().counters());
   }
 
   @Test
   void shouldBeDoneFromTheStartWhenThereAreMoreShardsThanPartitions() {
     TestJob small = new TestJob(new JsonObject("{\"name\": \"sync\"}"), 4, 0, 5, 1, 4, 2);
-    List<Shard> shards = List.of(small.shard(0, 0), small.shard(1, 0));
+    List<TestShard> shards = List.of(small.shard(0, 0), small.shard(1, 0));
 
     assertEquals(
         List.of(5L, 0L),
-        shards.stream().map(Shard::version).sorted((a, b) -> b > a ? 1 : -1).toList());
+        shards.stream().map(TestShard::version).sorted((a, b) -> b > a ? 1 : -1).toList());
   }
 
   @Test
@@ -155,8 +157,8 @@ class ShardTest {
   @Test
   void shouldMoveUpToWhatWorkersHaveSeenWhenRestored() {
     TestJob two = new TestJob("{\"name\": \"sync\"}", 4, 0, 9, 2);
-    Shard restored = two.shard(0, 1);
-    restored.restore(two.shard().snapshot());
+    TestShard restored = two.shard(0, 1);
+    restored.restoreFrom(two.shard());
     restored.membershipChanged(TestJob.workers(2));
 
     Future<Frame> behind = restored.handle(two.gradient(0, 5, 0, 5, 1, 1, 1, 1));
@@ -171,9 +173,9 @@ class ShardTest {
 
   @Test
   void shouldTakeAnyProposalWhenRestored() {
-    ShardSnapshot snapshot = trained(job, job.shard(), 0, 3).snapshot();
-    Shard restored = job.shard(0, 1);
-    restored.restore(snapshot);
+    ShardSnapshot snapshot = trained(job, job.shard(), 0, 3).internal().snapshot();
+    TestShard restored = job.shard(0, 1);
+    restored.internal().restore(snapshot);
 
     OptionalLong refusal = restored.propose(TestJob.workers(1));
 
@@ -184,30 +186,31 @@ class ShardTest {
   @Test
   void shouldContinueBitForBitWhenRestoredWithMomentum() {
     TestJob momentum = new TestJob("{\"name\": \"sync\"}", 8, 2, 9, 1);
-    momentum.momentum = 0.9f;
-    Shard first = trained(momentum, momentum.shard(), 0, 3);
-    ShardSnapshot snapshot = first.snapshot();
+    momentum.withMomentum(0.9f);
+    TestShard first = trained(momentum, momentum.shard(), 0, 3);
+    ShardSnapshot snapshot = first.internal().snapshot();
     trained(momentum, first, 3, 6);
 
-    Shard second = momentum.shard(0, 1);
-    second.restore(snapshot);
+    TestShard second = momentum.shard(0, 1);
+    second.internal().restore(snapshot);
     trained(momentum, second, 3, 6);
 
     assertEquals(3, snapshot.version());
     for (int part = 0; part < 3; part++) {
       assertArrayEquals(momentum.parameters(first, part), momentum.parameters(second, part));
     }
-    assertEquals(first.counters().samples(), second.counters().samples());
+    assertEquals(first.internal().counters().samples(), second.internal().counters().samples());
   }
 
   @Test
   void shouldNameTheOptimizerStateWhenTheCheckpointIsOfAnother() {
-    ShardSnapshot plain = shard.snapshot();
+    ShardSnapshot plain = shard.internal().snapshot();
     TestJob momentum = new TestJob("{\"name\": \"sync\"}", 8, 2, 5, 1);
-    momentum.momentum = 0.9f;
+    momentum.withMomentum(0.9f);
 
     Exception e =
-        assertThrows(IllegalArgumentException.class, () -> momentum.shard(0, 1).restore(plain));
+        assertThrows(
+            IllegalArgumentException.class, () -> momentum.shard(0, 1).internal().restore(plain));
 
     assertEquals(
         "checkpoint of partition 0: found optimizer state 0, expected 4; resume with the job file"
@@ -219,8 +222,8 @@ class ShardTest {
   void shouldForgetStepsWhenANewRunStartsFromAnOldCheckpoint() {
     shard.membershipChanged(TestJob.workers(1));
     shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
-    Shard next = job.shard(0, 0);
-    next.restore(shard.snapshot());
+    TestShard next = job.shard(0, 0);
+    next.restoreFrom(shard);
     next.membershipChanged(TestJob.workers(1));
 
     Frame answer = next.handle(job.gradient(0, 0, 0, 1, 1, 1, 1, 1)).result();
@@ -228,7 +231,7 @@ class ShardTest {
     assertEquals(Outcome.APPLIED, assertInstanceOf(ParameterPartition.class, answer).outcome());
   }
 
-  private static Shard trained(TestJob job, Shard shard, int from, int to) {
+  private static TestShard trained(TestJob job, TestShard shard, int from, int to) {
     shard.membershipChanged(TestJob.workers(1));
     for (int step = from; step < to; step++) {
       shard.handle(job.gradient(0, step, 0, step, step, 1, -step, 2));

@@ -14,6 +14,8 @@ import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
@@ -22,7 +24,7 @@ import org.junit.jupiter.api.Test;
 class UpdateFilterTest {
 
   private final TestJob job = new TestJob("{\"name\": \"sync\"}", 8, 0, 9, 2);
-  private final Shard shard = job.shard();
+  private final TestShard shard = job.shard();
 
   @BeforeEach
   void admitWorkerOneInItsThirdIncarnation() {

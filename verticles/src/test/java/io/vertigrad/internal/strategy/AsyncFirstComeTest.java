@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.compute.settings.SettingsException;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.TestJob;
-import io.vertigrad.strategy.StrategyContract;
+import io.vertigrad.testkit.StrategyContract;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
 import org.junit.jupiter.api.Test;
 
 class AsyncFirstComeTest extends StrategyContract {
@@ -22,7 +22,7 @@ class AsyncFirstComeTest extends StrategyContract {
   @Test
   void shouldStampStalenessWhenOthersCameBetween() {
     TestJob job = job(2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
 
     ParameterPartition first = parameters(shard, job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
     ParameterPartition second = parameters(shard, job.gradient(1, 0, 0, 0, 1, 1, 1, 1));
@@ -37,7 +37,7 @@ class AsyncFirstComeTest extends StrategyContract {
   @Test
   void shouldWeighByAgeWhenDampingIsInverse() {
     TestJob job = new TestJob("{\"name\": \"async\", \"damping\": \"inverse\"}", 4, 2, 9, 2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     parameters(shard, job.gradient(0, 0, 0, 0, 0, 0, 0, 0));
     parameters(shard, job.gradient(0, 1, 0, 1, 0, 0, 0, 0));
 
@@ -51,7 +51,7 @@ class AsyncFirstComeTest extends StrategyContract {
   @Test
   void shouldNotDampStatisticsWhenDampingIsInverse() {
     TestJob job = new TestJob("{\"name\": \"async\", \"damping\": \"inverse\"}", 4, 2, 9, 2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     parameters(shard, job.gradient(0, 0, 1, 0, 0, 0));
 
     ParameterPartition old = parameters(shard, job.gradient(1, 0, 1, 0, 0.25f, 0.25f));
@@ -62,7 +62,7 @@ class AsyncFirstComeTest extends StrategyContract {
   @Test
   void shouldLeaveOutAGradientWhenItIsOlderThanTheBound() {
     TestJob job = new TestJob("{\"name\": \"async\", \"bound\": 1}", 4, 0, 9, 2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     parameters(shard, job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
     float[] before = TestJob.values(parameters(shard, job.gradient(0, 1, 0, 1, 1, 1, 1, 1)));
 

@@ -8,12 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.Refusal;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.TestJob;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
-import io.vertigrad.strategy.StrategyContract;
+import io.vertigrad.testkit.StrategyContract;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -30,7 +30,7 @@ class BoundedStalenessTest extends StrategyContract {
   @Test
   void shouldHoldTheAnswerWhenAWorkerIsMoreThanTheBoundAhead() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
 
     assertTrue(step(job, shard, 0, 0).succeeded());
     assertTrue(step(job, shard, 0, 1).succeeded());
@@ -43,7 +43,7 @@ class BoundedStalenessTest extends StrategyContract {
   @Test
   void shouldHoldTheRepeatTooWhenTheFirstStillWaits() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     step(job, shard, 0, 0);
     step(job, shard, 0, 1);
     step(job, shard, 0, 2);
@@ -57,7 +57,7 @@ class BoundedStalenessTest extends StrategyContract {
   @Test
   void shouldReleaseWhenTheSlowestMoves() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     step(job, shard, 0, 0);
     step(job, shard, 0, 1);
     Future<Frame> third = step(job, shard, 0, 2);
@@ -71,7 +71,7 @@ class BoundedStalenessTest extends StrategyContract {
   @Test
   void shouldStartANewcomerWhereTheSlowestIs() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     for (int step = 0; step < 3; step++) {
       step(job, shard, 0, step);
       step(job, shard, 1, step);
@@ -90,7 +90,7 @@ class BoundedStalenessTest extends StrategyContract {
   @Test
   void shouldNameTheSlowestWhenTheDeadlinePasses() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     step(job, shard, 0, 0);
     step(job, shard, 0, 1);
     Future<Frame> third = step(job, shard, 0, 2);
@@ -105,7 +105,7 @@ class BoundedStalenessTest extends StrategyContract {
   @Test
   void shouldReleaseEveryoneWhenTheJobReachesItsLastVersion() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 2, 2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     step(job, shard, 0, 0);
     step(job, shard, 0, 1);
     Future<Frame> third = step(job, shard, 0, 2);
@@ -118,7 +118,7 @@ class BoundedStalenessTest extends StrategyContract {
     assertEquals(4, shard.version());
   }
 
-  private static Future<Frame> step(TestJob job, Shard shard, int worker, long step) {
+  private static Future<Frame> step(TestJob job, TestShard shard, int worker, long step) {
     return shard.handle(job.gradient(worker, step, 0, shard.version(), 1, 1, 1, 1));
   }
 }

@@ -11,10 +11,10 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.TestJob;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
 import java.util.List;
 import java.util.OptionalLong;
@@ -29,7 +29,7 @@ class SyncGatherMembershipTest {
   @Test
   void shouldAnswerLateWhenARoundWasClosedByAQuorum() {
     TestJob job = new TestJob("{\"name\": \"sync\", \"quorum\": 2}", 4, 0, 5, 3);
-    Shard shard = started(job, 3);
+    TestShard shard = started(job, 3);
     shard.handle(job.gradient(2, 0, 0, 0, 1, 1, 1, 1));
     Future<Frame> second = shard.handle(job.gradient(0, 0, 0, 0, 3, 3, 3, 3));
     float[] closed = TestJob.values((ParameterPartition) second.result());
@@ -47,7 +47,7 @@ class SyncGatherMembershipTest {
   @Test
   void shouldCloseWithWhoIsLeftWhenFewerThanTheQuorumTakePart() {
     TestJob job = new TestJob("{\"name\": \"sync\", \"quorum\": 3}", 4, 0, 5, 3);
-    Shard shard = started(job, 3);
+    TestShard shard = started(job, 3);
     Future<Frame> waiting = shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
 
     shard.membershipChanged(TestJob.of(2, 0));
@@ -59,7 +59,7 @@ class SyncGatherMembershipTest {
   @Test
   void shouldKeepASummedGradientAndDropAHeldOneWhenTheirWorkersLeave() {
     TestJob job = new TestJob(SUM, 4, 0, 5, 4);
-    Shard shard = started(job, 4);
+    TestShard shard = started(job, 4);
     Future<Frame> summed = shard.handle(job.gradient(0, 0, 0, 0, 1, 0, 0, 0));
     Future<Frame> held = shard.handle(job.gradient(2, 0, 0, 0, 0, 1, 0, 0));
     shard.handle(job.gradient(3, 0, 0, 0, 0, 0, 1, 0));
@@ -76,7 +76,7 @@ class SyncGatherMembershipTest {
   @Test
   void shouldWaitForANewcomerOnlyFromItsFirstRound() {
     TestJob job = new TestJob(MEAN, 4, 0, 12, 2);
-    Shard shard = started(job, 1);
+    TestShard shard = started(job, 1);
     Membership next =
         new Membership(2, List.of(new Member(0, 0, 0), new Member(1, 0, 1)), List.of());
 
@@ -94,7 +94,7 @@ class SyncGatherMembershipTest {
   @Test
   void shouldRejectAProposalWhenTheNewcomersFirstRoundHasClosed() {
     TestJob job = new TestJob(MEAN, 4, 0, 12, 2);
-    Shard shard = started(job, 1);
+    TestShard shard = started(job, 1);
     shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
     shard.handle(job.gradient(0, 1, 0, 1, 1, 1, 1, 1));
 
@@ -106,13 +106,13 @@ class SyncGatherMembershipTest {
     assertTrue(shard.handle(job.gradient(0, 2, 0, 2, 1, 1, 1, 1)).succeeded());
   }
 
-  private static Shard started(TestJob job, int workers) {
-    Shard shard = job.shard();
+  private static TestShard started(TestJob job, int workers) {
+    TestShard shard = job.shard();
     shard.membershipChanged(TestJob.workers(workers));
     return shard;
   }
 
-  private static ParameterPartition parameters(Shard shard, GradientPartition update) {
+  private static ParameterPartition parameters(TestShard shard, GradientPartition update) {
     return assertInstanceOf(ParameterPartition.class, shard.handle(update).result());
   }
 }

@@ -10,11 +10,11 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.TestJob;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.StragglerReport;
-import io.vertigrad.strategy.StrategyContract;
+import io.vertigrad.testkit.StrategyContract;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -38,7 +38,7 @@ class SyncGatherTest extends StrategyContract {
   @Test
   void shouldReleaseAllWorkersWhenLastGradientArrives() {
     TestJob job = job(3);
-    Shard shard = started(job, 3);
+    TestShard shard = started(job, 3);
 
     Future<Frame> last = shard.handle(job.gradient(2, 0, 0, 0, 3, 3, 3, 3));
     Future<Frame> first = shard.handle(job.gradient(0, 0, 0, 0, 0, 3, 6, 9));
@@ -55,7 +55,7 @@ class SyncGatherTest extends StrategyContract {
   @Test
   void shouldTellWhoseGradientIsMissingWhileOthersWait() {
     TestJob job = job(3);
-    Shard shard = started(job, 3);
+    TestShard shard = started(job, 3);
     assertEquals(Optional.empty(), shard.heldUp());
 
     shard.handle(job.gradient(1, 0, 0, 0, 0, 3, 6, 9));
@@ -69,7 +69,7 @@ class SyncGatherTest extends StrategyContract {
   @Test
   void shouldAddUpWhenTheReductionIsSum() {
     TestJob job = new TestJob(SUM, 4, 2, 5, 2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
     shard.handle(job.gradient(1, 0, 0, 0, 2, 2, 2, 2));
 
@@ -80,7 +80,7 @@ class SyncGatherTest extends StrategyContract {
   @Test
   void shouldAverageStatisticsWhenTheReductionIsSum() {
     TestJob job = new TestJob(SUM, 4, 2, 5, 2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     shard.handle(job.gradient(0, 0, 1, 0, 0.25f, 0));
     shard.handle(job.gradient(1, 0, 1, 0, 0.5f, 0.125f));
 
@@ -90,7 +90,7 @@ class SyncGatherTest extends StrategyContract {
   @Test
   void shouldWeighBySamplesWhenTheReductionIsMean() {
     TestJob job = job(2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     shard.handle(job.gradient(id(0, 0, 0), 0, 30, 4, 0, 0, 0));
     shard.handle(job.gradient(id(1, 0, 0), 0, 10, 0, 4, 0, 0));
 
@@ -115,7 +115,7 @@ class SyncGatherTest extends StrategyContract {
   @Test
   void shouldNameTheMissingAndTakeTheRetryWhenTheDeadlinePasses() {
     TestJob job = job(3);
-    Shard shard = started(job, 3);
+    TestShard shard = started(job, 3);
     Future<Frame> early = shard.handle(job.gradient(1, 0, 0, 0, 1, 1, 1, 1));
 
     job.clock.advanceMillis(Barrier.DEADLINE_MILLIS);
@@ -144,7 +144,7 @@ class SyncGatherTest extends StrategyContract {
     TestJob job =
         new TestJob(
             "{\"name\": \"sync\", \"reduction\": \"%s\"}".formatted(reduction), 4, 0, 20, workers);
-    Shard shard = started(job, workers);
+    TestShard shard = started(job, workers);
     LeastSquares data = new LeastSquares(new Random(5), 4, 32);
     double[] expected = {0, 0.125, 0.25, 0.375};
     double factor = reduction.equals("sum") ? workers : 1;
@@ -167,7 +167,7 @@ class SyncGatherTest extends StrategyContract {
   private float[] afterOneRound(String reduction, List<Integer> order) {
     TestJob job =
         new TestJob("{\"name\": \"sync\", \"reduction\": \"%s\"}".formatted(reduction), 4, 0, 9, 5);
-    Shard shard = started(job, 5);
+    TestShard shard = started(job, 5);
     for (int rank : order) {
       Random random = new Random(rank);
       float scale = (float) Math.pow(10, rank - 2);

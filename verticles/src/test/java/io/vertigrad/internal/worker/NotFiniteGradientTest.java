@@ -13,14 +13,14 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
-import io.vertigrad.fixture.QuadraticModel;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.WindowedExchange;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.TestJob;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.testkit.QuadraticModel;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.Message;
 import io.vertx.junit5.VertxExtension;
@@ -75,14 +75,14 @@ class NotFiniteGradientTest {
   void shouldEqualTheRunWithoutTheBatchWhenItBreaksOnePartition() throws Exception {
     List<Float> other = List.of(10f, 20f, 30f, 40f, 50f, 60f);
 
-    Shard shard = train(List.of(1f, 2f, BROKEN, 3f, 4f, 5f, 6f), other);
+    TestShard shard = train(List.of(1f, 2f, BROKEN, 3f, 4f, 5f, 6f), other);
 
     assertEquals(STEPS, shard.version());
     assertEquals(1, shard.counters().refused());
     assertEquals(2 * STEPS * 3, shard.counters().applied());
     assertEquals(List.of(1), partitionsOffered(0, 2));
     assertTrue(offered.stream().allMatch(this::isInLine));
-    Shard control = train(List.of(1f, 2f, 3f, 4f, 5f, 6f), other);
+    TestShard control = train(List.of(1f, 2f, 3f, 4f, 5f, 6f), other);
     for (int part = 0; part < 3; part++) {
       assertArrayEquals(job.parameters(control, part), job.parameters(shard, part));
     }
@@ -106,9 +106,9 @@ class NotFiniteGradientTest {
   }
 
   /** Trains to the end, each worker with these batches. */
-  private Shard train(List<Float> ofFirst, List<Float> ofSecond) throws Exception {
+  private TestShard train(List<Float> ofFirst, List<Float> ofSecond) throws Exception {
     int server = runs++;
-    Shard shard = job.shard(0, server);
+    TestShard shard = job.shard(0, server);
     Membership members =
         new Membership(
             1,
@@ -127,7 +127,7 @@ class NotFiniteGradientTest {
     return shard;
   }
 
-  private void answer(Shard shard, Message<Frame> message) {
+  private void answer(TestShard shard, Message<Frame> message) {
     if (message.body() instanceof GradientPartition) {
       offered.add(message.body());
     }

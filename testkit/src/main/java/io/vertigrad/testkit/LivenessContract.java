@@ -1,4 +1,4 @@
-package io.vertigrad.strategy;
+package io.vertigrad.testkit;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -11,26 +11,37 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.TestJob;
+import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Nobody waits for ever: every exchange ends, whoever is silent, dead or closing. */
-abstract class LivenessContract {
+/**
+ * Every exchange ends, whoever is silent, dead or closing.
+ *
+ * <p>A test of a strategy extends this class alone if the strategy does not equal plain SGD with
+ * one worker, else {@link StrategyContract}.
+ */
+public abstract class LivenessContract {
 
   static final int STEPS = 12;
   private static final long LIMIT_MILLIS = 61_000;
 
-  /** The strategy section of a job file, as JSON. */
+  /** For tests that extend this class. */
+  protected LivenessContract() {}
+
+  /**
+   * Gives the strategy's settings.
+   *
+   * @return the strategy section of a job file, as JSON
+   */
   protected abstract String settings();
 
   @Test
   void shouldAnswerEveryExchangeByTheDeadlineWhenAWorkerIsSilent() {
     TestJob job = job(2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
 
     List<Future<Frame>> answers = runAhead(job, shard);
     passTime(job, shard);
@@ -51,7 +62,7 @@ abstract class LivenessContract {
   @Test
   void shouldAnswerEveryoneLeftWhenAWorkerDies() {
     TestJob job = job(2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     List<Future<Frame>> answers = runAhead(job, shard);
 
     shard.membershipChanged(TestJob.of(2, 0));
@@ -63,7 +74,7 @@ abstract class LivenessContract {
   @Test
   void shouldRefuseTheDeadAndItsLatecomersWhenItWasEvicted() {
     TestJob job = job(2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     List<Future<Frame>> answers = new ArrayList<>(runAhead(job, shard));
 
     shard.membershipChanged(TestJob.of(2, 1));
@@ -78,7 +89,7 @@ abstract class LivenessContract {
   @Test
   void shouldNotWaitForAnyoneWhenAllLeft() {
     TestJob job = job(2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     List<Future<Frame>> answers = runAhead(job, shard);
 
     shard.membershipChanged(new Membership(2, List.of(), List.of()));
@@ -90,7 +101,7 @@ abstract class LivenessContract {
   @Test
   void shouldAnswerEveryoneWhenItCloses() {
     TestJob job = job(2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     List<Future<Frame>> answers = new ArrayList<>(runAhead(job, shard));
     answers.add(shard.handle(job.pull(-1, 0, 0, job.lastVersion())));
 
@@ -106,7 +117,7 @@ abstract class LivenessContract {
   @Test
   void shouldGiveARepeatTheSameAnswerWhenTheFirstStillWaits() {
     TestJob job = job(2);
-    Shard shard = started(job, 2);
+    TestShard shard = started(job, 2);
     List<Future<Frame>> answers = runAhead(job, shard);
     int last = answers.size() - 1;
     float[] before = job.parameters(shard, 0);
@@ -120,19 +131,31 @@ abstract class LivenessContract {
     assertEquals(last + 1, shard.counters().applied());
   }
 
-  /** A job of one trainable partition of 4 elements and one of 2 statistics. */
+  /**
+   * Makes a job of one trainable partition of 4 elements and one of 2 statistics, of 12 steps.
+   *
+   * @param workers how many workers
+   * @return the job, under this strategy
+   */
   protected final TestJob job(int workers) {
     return new TestJob(settings(), 4, 2, STEPS, workers);
   }
 
-  protected static Shard started(TestJob job, int workers) {
-    Shard shard = job.shard();
+  /**
+   * Makes the job's shard and admits workers.
+   *
+   * @param job the job
+   * @param workers how many workers, of ranks from 0
+   * @return the shard at version 0
+   */
+  protected static TestShard started(TestJob job, int workers) {
+    TestShard shard = job.shard();
     shard.membershipChanged(TestJob.workers(workers));
     return shard;
   }
 
   /** Worker 0 goes as far as it can while worker 1 is silent. */
-  private static List<Future<Frame>> runAhead(TestJob job, Shard shard) {
+  private static List<Future<Frame>> runAhead(TestJob job, TestShard shard) {
     List<Future<Frame>> answers = new ArrayList<>();
     for (int step = 0; step < STEPS; step++) {
       answers.add(shard.handle(ahead(job, shard, step)));
@@ -143,13 +166,13 @@ abstract class LivenessContract {
     return answers;
   }
 
-  private static GradientPartition ahead(TestJob job, Shard shard, long step) {
+  private static GradientPartition ahead(TestJob job, TestShard shard, long step) {
     ExchangeId id = new ExchangeId(TestJob.JOB, 0, 0, 1, step, 0);
     ParameterPartition now = (ParameterPartition) shard.handle(job.pull(-1, step, 0, 0)).result();
     return job.gradient(id, now.version(), 10, 1, 1, 1, 1);
   }
 
-  private static void passTime(TestJob job, Shard shard) {
+  private static void passTime(TestJob job, TestShard shard) {
     for (long passed = 0; passed < LIMIT_MILLIS; passed += 100) {
       job.clock.advanceMillis(100);
       shard.tick(job.clock.getAsLong());

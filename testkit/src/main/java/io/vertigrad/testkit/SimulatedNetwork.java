@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.testkit;
 
 import java.util.Comparator;
 import java.util.PriorityQueue;
@@ -10,7 +10,7 @@ import java.util.function.Supplier;
 final class SimulatedNetwork {
 
   private final FakeClock clock;
-  private final Weather weather;
+  private final NetworkConditions conditions;
   private final Random random;
   private final PriorityQueue<Event> events =
       new PriorityQueue<>(Comparator.comparingLong(Event::millis).thenComparing(Event::order));
@@ -18,19 +18,19 @@ final class SimulatedNetwork {
 
   private record Event(long millis, long order, Runnable action) {}
 
-  SimulatedNetwork(FakeClock clock, Weather weather, long seed) {
+  SimulatedNetwork(FakeClock clock, NetworkConditions conditions, long seed) {
     this.clock = clock;
-    this.weather = weather;
+    this.conditions = conditions;
     this.random = new Random(seed);
   }
 
   /** Delivers a frame never, once or twice, some time later. */
   void send(Runnable delivery) {
-    if (random.nextDouble() >= weather.drop()) {
-      after(random.nextInt(weather.delayMillis()), delivery);
+    if (random.nextDouble() >= conditions.drop()) {
+      after(random.nextInt(conditions.delayMillis()), delivery);
     }
-    if (random.nextDouble() < weather.repeat()) {
-      after(random.nextInt(weather.delayMillis()), delivery);
+    if (random.nextDouble() < conditions.duplicate()) {
+      after(random.nextInt(conditions.delayMillis()), delivery);
     }
   }
 

@@ -1,9 +1,10 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.testkit;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
@@ -15,6 +16,7 @@ import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -24,21 +26,29 @@ import java.util.function.Supplier;
 
 /**
  * A whole job under a fake clock and a seed: simulated workers, network and coordinator around the
- * shards that run in production.
+ * shards that run in production. The same arguments give the same run, frame by frame.
+ *
+ * <p>A job has three partitions and six steps of plain SGD at learning rate 1. A part of a worker's
+ * gradient depends on the parameters; beside it every update has one element of its own with
+ * gradient 1, so that with a strategy that sums updates the element counts how often the update was
+ * applied: {@link #requireAppliedAtMostOnce()} and {@link #requireTrueAnswers()} look there. With
+ * other strategies, compare {@link #parameters()} with those of a run under {@link
+ * NetworkConditions#RELIABLE}.
  */
-final class NetworkSimulator {
+public final class NetworkSimulator {
 
   private static final int PARTITIONS = 3;
   private static final int STEPS = 6;
   private static final long LIMIT_MILLIS = 600_000;
 
-  private final Weather weather;
+  private final NetworkConditions conditions;
   private final int workers;
+  private final long seed;
   private final UpdateSlots slots;
   private final TestJob job;
   private final SimulatedNetwork network;
   private final SimulatedCoordinator coordinator = new SimulatedCoordinator(this);
-  private final List<Shard> shards = new ArrayList<>();
+  private final List<TestShard> shards = new ArrayList<>();
   private final int[] incarnations;
   private final ShardSnapshot[] snapshots;
   private final Map<Integer, SimulatedWorker> alive = new TreeMap<>();
@@ -47,50 +57,71 @@ final class NetworkSimulator {
   private final TensorMemory memory = new TensorMemory();
   private int disasters;
 
-  NetworkSimulator(String strategy, int workers, int shardCount, Weather weather, long seed) {
-    this(strategy, workers, shardCount, weather, seed, DuplicateWindow::new);
+  /**
+   * Prepares a run.
+   *
+   * @param strategy the strategy section of a job file, as JSON
+   * @param workers how many workers, at least 1
+   * @param shardCount over how many servers the three partitions are spread, from 1 to 3
+   * @param conditions what the network does, and who fails
+   * @param seed of all that is random
+   */
+  public NetworkSimulator(
+      String strategy, int workers, int shardCount, NetworkConditions conditions, long seed) {
+    this(strategy, workers, shardCount, conditions, seed, DuplicateWindow::new);
   }
 
   NetworkSimulator(
       String strategy,
       int workers,
       int shardCount,
-      Weather weather,
+      NetworkConditions conditions,
       long seed,
       Supplier<DuplicateWindow> windows) {
-    this.weather = weather;
+    this.conditions = conditions;
     this.workers = workers;
-    this.slots = new UpdateSlots(workers, 1 + weather.deaths());
+    this.seed = seed;
+    this.slots = new UpdateSlots(workers, 1 + conditions.workerDeaths());
     int length = slots.length();
     this.job =
         new TestJob(
             new JsonObject(strategy), PARTITIONS * length, 0, STEPS, workers, length, shardCount);
     job.learningRate = 1;
     job.windows = windows;
-    this.network = new SimulatedNetwork(job.clock, weather, seed);
+    this.network = new SimulatedNetwork(job.clock, conditions, seed);
     this.incarnations = new int[shardCount];
     this.snapshots = new ShardSnapshot[shardCount];
     for (int shard = 0; shard < shardCount; shard++) {
       shards.add(job.shard(shard, 0));
-      snapshots[shard] = shards.get(shard).snapshot();
+      snapshots[shard] = shards.get(shard).internal().snapshot();
     }
   }
 
-  /** Trains to the end; fails if that does not come. */
-  NetworkSimulator run() {
+  /**
+   * Trains to the end.
+   *
+   * @return this, when every worker has seen the last version
+   * @throws AssertionError if that takes more than 600 simulated seconds, saying who waits for what
+   */
+  public NetworkSimulator run() {
     coordinator.start(workers);
     tick();
-    for (int i = 0; i < weather.deaths(); i++) {
+    for (int i = 0; i < conditions.workerDeaths(); i++) {
       plan(this::killWorker);
     }
-    for (int i = 0; i < weather.crashes(); i++) {
+    for (int i = 0; i < conditions.serverCrashes(); i++) {
       plan(this::crashServer);
     }
     network.runUntil(this::isOver, LIMIT_MILLIS, () -> everyone.toString());
     return this;
   }
 
-  TestJob job() {
+  /**
+   * Gives the job, for its layout and initial parameters.
+   *
+   * @return the job that is trained
+   */
+  public TestJob job() {
     return job;
   }
 
@@ -110,17 +141,17 @@ final class NetworkSimulator {
     return shards.size();
   }
 
-  Shard shard(int index) {
+  TestShard shard(int index) {
     return shards.get(index);
   }
 
   /** A round a little above what the slowest shard has reached, so that others may say no. */
   long agreedRound(long margin) {
-    long slowest = shards.stream().mapToLong(Shard::version).min().orElse(0);
+    long slowest = shards.stream().mapToLong(TestShard::version).min().orElse(0);
     return Math.min(slowest + margin, job.lastVersion());
   }
 
-  /** Sends a frame to the server of its partition, and an answer back, through the weather. */
+  /** Sends a frame to the server of its partition, and an answer back, through the network. */
   void toShard(int partition, Frame frame, Consumer<Frame> receiver) {
     int index = job.plan.partitions().get(partition).shard();
     int incarnation = incarnations[index];
@@ -150,18 +181,74 @@ final class NetworkSimulator {
     answers.add(answer);
   }
 
-  /** What workers were told about their gradients, in order. */
-  List<ParameterPartition> answers() {
-    return answers;
+  /**
+   * Gives what workers were told about their gradients.
+   *
+   * @return the answers in the order in which they arrived
+   */
+  public List<ParameterPartition> answers() {
+    return Collections.unmodifiableList(answers);
   }
 
-  /** Refusals that a correct run does not have. */
-  List<Refusal> surprises() {
-    return everyone.stream().flatMap(worker -> worker.surprises().stream()).toList();
+  /**
+   * Gives the refusals that a correct run does not have: all but those of a stale incarnation,
+   * which a worker hears that was replaced, and of a server that is not there.
+   *
+   * @return the refusals, worker after worker
+   */
+  public List<Refusal> unexpectedRefusals() {
+    return everyone.stream().flatMap(worker -> worker.unexpectedRefusals().stream()).toList();
   }
 
-  /** Final parameters, partition after partition. */
-  float[][] parameters() {
+  /**
+   * Checks that no update was applied twice, where the strategy sums updates.
+   *
+   * @throws AssertionError naming the first element that was stepped otherwise than once or never
+   */
+  public void requireAppliedAtMostOnce() {
+    float[][] parameters = parameters();
+    for (int part = 0; part < parameters.length; part++) {
+      for (int slot = UpdateSlots.DENSE; slot < slots.length(); slot++) {
+        float applied = applied(parameters, part, slot);
+        if (applied != 0 && applied != 1) {
+          throw new AssertionError(
+              "seed %d: partition %d, element %d: its update was applied %s times, expected 0 or 1"
+                  .formatted(seed, part, slot, applied));
+        }
+      }
+    }
+  }
+
+  /**
+   * Checks that what workers were told about their updates is what happened to them, where the
+   * strategy sums updates and no server crashed.
+   *
+   * @throws AssertionError naming the first answer that is not true
+   */
+  public void requireTrueAnswers() {
+    float[][] parameters = parameters();
+    for (ParameterPartition answer : answers) {
+      float expected = answer.outcome() == Outcome.APPLIED ? 1 : 0;
+      int part = answer.id().partition();
+      float applied = applied(parameters, part, slots.of(answer.id()));
+      if (answer.outcome() != Outcome.DUPLICATE && applied != expected) {
+        throw new AssertionError(
+            "seed %d: the update was applied %s times, and a worker was told: %s"
+                .formatted(seed, applied, answer));
+      }
+    }
+  }
+
+  private float applied(float[][] parameters, int part, int slot) {
+    return job.initial()[part * slots.length() + slot] - parameters[part][slot];
+  }
+
+  /**
+   * Reads the parameters.
+   *
+   * @return an array for each partition
+   */
+  public float[][] parameters() {
     float[][] parameters = new float[PARTITIONS][];
     for (int part = 0; part < PARTITIONS; part++) {
       parameters[part] = job.parameters(shard(job.plan.partitions().get(part).shard()), part);
@@ -201,8 +288,8 @@ final class NetworkSimulator {
   private void tick() {
     for (int index = 0; index < shards(); index++) {
       shard(index).tick(job.clock.getAsLong());
-      if (weather.crashes() > 0 && network.random(10) == 0) {
-        snapshots[index] = shard(index).snapshot();
+      if (conditions.serverCrashes() > 0 && network.random(10) == 0) {
+        snapshots[index] = shard(index).internal().snapshot();
       }
     }
     network.after(100, this::tick);
@@ -233,8 +320,8 @@ final class NetworkSimulator {
   private void crashServer() {
     int index = network.random(shards());
     incarnations[index]++;
-    Shard restarted = job.shard(index, incarnations[index]);
-    restarted.restore(snapshots[index]);
+    TestShard restarted = job.shard(index, incarnations[index]);
+    restarted.internal().restore(snapshots[index]);
     shards.set(index, restarted);
     coordinator.serverRestarted();
     alive.values().forEach(w -> network.after(network.random(500), () -> w.serverRestarted(index)));

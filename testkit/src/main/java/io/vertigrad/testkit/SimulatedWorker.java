@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.testkit;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
@@ -27,7 +27,7 @@ final class SimulatedWorker {
   private final long[] versions;
   private final float[][] parameters;
   private final Frame[] offered;
-  private final List<Refusal> surprises = new ArrayList<>();
+  private final List<Refusal> unexpectedRefusals = new ArrayList<>();
   private long step = -1;
   private boolean dead;
 
@@ -76,8 +76,8 @@ final class SimulatedWorker {
   }
 
   /** Refusals that a correct run does not have. */
-  List<Refusal> surprises() {
-    return surprises;
+  List<Refusal> unexpectedRefusals() {
+    return unexpectedRefusals;
   }
 
   @Override
@@ -140,7 +140,7 @@ final class SimulatedWorker {
     if (refusal.reason() == Reason.STALE_INCARNATION) {
       kill();
     } else if (refusal.reason() != Reason.UNAVAILABLE) {
-      surprises.add(refusal);
+      unexpectedRefusals.add(refusal);
     }
   }
 

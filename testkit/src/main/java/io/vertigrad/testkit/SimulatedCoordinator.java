@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.testkit;
 
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;

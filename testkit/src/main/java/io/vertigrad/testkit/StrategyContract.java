@@ -1,4 +1,4 @@
-package io.vertigrad.strategy;
+package io.vertigrad.testkit;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -12,20 +12,27 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.TestJob;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** What every server-endpoint strategy must do; a strategy's test gives its settings. */
+/**
+ * What every strategy with parameter servers must do.
+ *
+ * <p>A strategy's test extends this class and gives the settings; the provider has to be on the
+ * test class path. Strategies that do not equal plain SGD with one worker are outside of this
+ * contract.
+ */
 public abstract class StrategyContract extends LivenessContract {
+
+  /** For tests that extend this class. */
+  protected StrategyContract() {}
 
   @Test
   void shouldEqualPlainSgdWhenThereIsOneWorker() {
     TestJob job = job(1);
-    Shard shard = started(job, 1);
+    TestShard shard = started(job, 1);
     float[] expected = {0, 0.125f, 0.25f, 0.375f};
     Random random = new Random(7);
 
@@ -44,7 +51,7 @@ public abstract class StrategyContract extends LivenessContract {
   @Test
   void shouldSubtractStatisticsAsTheyAreWhenThereIsOneWorker() {
     TestJob job = job(1);
-    Shard shard = started(job, 1);
+    TestShard shard = started(job, 1);
 
     ParameterPartition answer = parameters(shard, job.gradient(0, 0, 1, 0, 0.25f, -0.5f));
 
@@ -54,7 +61,7 @@ public abstract class StrategyContract extends LivenessContract {
   @Test
   void shouldAnswerAgainAndChangeNothingWhenAnUpdateIsRepeated() {
     TestJob job = job(1);
-    Shard shard = started(job, 1);
+    TestShard shard = started(job, 1);
     parameters(shard, job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
     GradientPartition second = job.gradient(0, 1, 0, 1, 2, 2, 2, 2);
     float[] after = TestJob.values(parameters(shard, second));
@@ -71,7 +78,7 @@ public abstract class StrategyContract extends LivenessContract {
   @Test
   void shouldKeepTheParametersWhenAGradientIsNotFinite() {
     TestJob job = job(1);
-    Shard shard = started(job, 1);
+    TestShard shard = started(job, 1);
 
     Refusal refusal = refusal(shard, job.gradient(0, 0, 0, 0, 1, Float.NaN, 1, 1));
 
@@ -85,7 +92,7 @@ public abstract class StrategyContract extends LivenessContract {
   @Test
   void shouldNotApplyWhenTheLastVersionWasReached() {
     TestJob job = job(1);
-    Shard shard = started(job, 1);
+    TestShard shard = started(job, 1);
     for (int step = 0; step < job.lastVersion(); step++) {
       parameters(shard, job.gradient(0, step, 0, step, 1, 1, 1, 1));
     }
@@ -102,7 +109,7 @@ public abstract class StrategyContract extends LivenessContract {
   @Test
   void shouldRefuseAVersionFromTheFutureWhenAServerFellBack() {
     TestJob job = job(1);
-    Shard shard = started(job, 1);
+    TestShard shard = started(job, 1);
 
     Refusal refusal = refusal(shard, job.gradient(0, 9, 0, 9, 1, 1, 1, 1));
 
@@ -114,11 +121,11 @@ public abstract class StrategyContract extends LivenessContract {
   @Test
   void shouldTakeUpTheRunWhenRestoredFromASnapshot() {
     TestJob job = job(1);
-    Shard first = started(job, 1);
+    TestShard first = started(job, 1);
     parameters(first, job.gradient(0, 0, 0, 0, 1, 2, 3, 4));
-    Shard second = job.shard(0, 1);
+    TestShard second = job.shard(0, 1);
 
-    second.restore(first.snapshot());
+    second.restoreFrom(first);
     second.membershipChanged(TestJob.workers(1));
     ParameterPartition again = parameters(second, job.gradient(0, 0, 0, 0, 1, 2, 3, 4));
 
@@ -128,12 +135,26 @@ public abstract class StrategyContract extends LivenessContract {
     assertArrayEquals(job.parameters(first, 0), TestJob.values(again));
   }
 
-  protected static ParameterPartition parameters(Shard shard, GradientPartition update) {
+  /**
+   * Hands an update over and expects parameters at once.
+   *
+   * @param shard the shard
+   * @param update a worker's gradient
+   * @return the answer
+   */
+  protected static ParameterPartition parameters(TestShard shard, GradientPartition update) {
     Frame answer = shard.handle(update).result();
     return assertInstanceOf(ParameterPartition.class, answer, () -> String.valueOf(answer));
   }
 
-  protected static Refusal refusal(Shard shard, GradientPartition update) {
+  /**
+   * Hands an update over and expects a refusal at once.
+   *
+   * @param shard the shard
+   * @param update a worker's gradient
+   * @return the answer
+   */
+  protected static Refusal refusal(TestShard shard, GradientPartition update) {
     return assertInstanceOf(Refusal.class, shard.handle(update).result());
   }
 

@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.testkit;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -6,8 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.ExchangeId;
-import io.vertigrad.codecs.ParameterPartition;
-import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import java.util.List;
 import java.util.stream.LongStream;
@@ -29,11 +27,11 @@ class NetworkSimulatorTest {
   private static final String SSP = "{\"name\": \"ssp\", \"staleness\": 1}";
 
   @Test
-  void shouldEndWithTheBitsOfACleanRunWhenSyncMeetsFoulWeather() {
-    float[][] expected = run(SYNC, Weather.FAIR, 0).parameters();
+  void shouldEndWithTheBitsOfACleanRunWhenSyncRunsOverAnUnreliableNetwork() {
+    float[][] expected = run(SYNC, NetworkConditions.RELIABLE, 0).parameters();
 
     for (long seed = 0; seed < SEEDS; seed++) {
-      NetworkSimulator run = run(SYNC, Weather.FOUL, seed);
+      NetworkSimulator run = run(SYNC, NetworkConditions.UNRELIABLE, seed);
       float[][] found = run.parameters();
       for (int part = 0; part < expected.length; part++) {
         assertArrayEquals(expected[part], found[part], "seed " + seed + ", partition " + part);
@@ -43,13 +41,13 @@ class NetworkSimulatorTest {
 
   @ParameterizedTest
   @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
-  void shouldApplyEachUpdateAsAnsweredWhenTheWeatherIsFoul(String strategy) {
+  void shouldApplyEachUpdateAsAnsweredWhenTheNetworkIsUnreliable(String strategy) {
     for (long seed = 0; seed < SEEDS; seed++) {
-      NetworkSimulator run = run(strategy, Weather.FOUL, seed);
+      NetworkSimulator run = run(strategy, NetworkConditions.UNRELIABLE, seed);
 
-      requireAtMostOnce(run, seed);
-      requireTrueAnswers(run, seed);
-      assertEquals(List.of(), run.surprises(), "seed " + seed);
+      run.requireAppliedAtMostOnce();
+      run.requireTrueAnswers();
+      assertEquals(List.of(), run.unexpectedRefusals(), "seed " + seed);
     }
   }
 
@@ -57,11 +55,11 @@ class NetworkSimulatorTest {
   @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
   void shouldFinishAndApplyOnceWhenWorkersDieAndReturn(String strategy) {
     for (long seed = 0; seed < SEEDS; seed++) {
-      NetworkSimulator run = run(strategy, Weather.FOUL.withDeaths(2), seed);
+      NetworkSimulator run = run(strategy, NetworkConditions.UNRELIABLE.withWorkerDeaths(2), seed);
 
-      requireAtMostOnce(run, seed);
-      requireTrueAnswers(run, seed);
-      assertEquals(List.of(), run.surprises(), "seed " + seed);
+      run.requireAppliedAtMostOnce();
+      run.requireTrueAnswers();
+      assertEquals(List.of(), run.unexpectedRefusals(), "seed " + seed);
     }
   }
 
@@ -69,10 +67,10 @@ class NetworkSimulatorTest {
   @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
   void shouldFinishAndApplyOnceWhenServersRestartFromSnapshots(String strategy) {
     for (long seed = 0; seed < SEEDS; seed++) {
-      NetworkSimulator run = run(strategy, Weather.FOUL.withCrashes(3), seed);
+      NetworkSimulator run = run(strategy, NetworkConditions.UNRELIABLE.withServerCrashes(3), seed);
 
-      requireAtMostOnce(run, seed);
-      assertEquals(List.of(), run.surprises(), "seed " + seed);
+      run.requireAppliedAtMostOnce();
+      assertEquals(List.of(), run.unexpectedRefusals(), "seed " + seed);
     }
   }
 
@@ -80,24 +78,33 @@ class NetworkSimulatorTest {
   @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
   void shouldFinishAndApplyOnceWhenWorkersAndServersFail(String strategy) {
     for (long seed = 0; seed < SEEDS; seed++) {
-      NetworkSimulator run = run(strategy, Weather.FOUL.withDeaths(4).withCrashes(2), seed);
+      NetworkSimulator run =
+          run(
+              strategy,
+              NetworkConditions.UNRELIABLE.withWorkerDeaths(4).withServerCrashes(2),
+              seed);
 
-      requireAtMostOnce(run, seed);
-      assertEquals(List.of(), run.surprises(), "seed " + seed);
+      run.requireAppliedAtMostOnce();
+      assertEquals(List.of(), run.unexpectedRefusals(), "seed " + seed);
     }
   }
 
   /** The control: without de-duplication the same check has to fail. */
   @ParameterizedTest
   @ValueSource(strings = {ASYNC, SSP})
-  void shouldFailTheOracleWhenDuplicatesAreNotRecognised(String strategy) {
+  void shouldFailTheCheckWhenDuplicatesAreNotRecognised(String strategy) {
     long failed =
         LongStream.range(0, 100)
             .filter(
                 seed -> {
                   NetworkSimulator run =
                       new NetworkSimulator(
-                          strategy, WORKERS, 2, Weather.FOUL, seed, ForgetfulWindow::new);
+                          strategy,
+                          WORKERS,
+                          2,
+                          NetworkConditions.UNRELIABLE,
+                          seed,
+                          ForgetfulWindow::new);
                   run.run();
                   return isAppliedTwice(run);
                 })
@@ -109,47 +116,23 @@ class NetworkSimulatorTest {
   @Test
   void shouldNoticeWhenAnUpdateIsAppliedTwice() {
     NetworkSimulator run =
-        new NetworkSimulator(ASYNC, WORKERS, 1, Weather.FOUL, 1, ForgetfulWindow::new).run();
+        new NetworkSimulator(
+                ASYNC, WORKERS, 1, NetworkConditions.UNRELIABLE, 1, ForgetfulWindow::new)
+            .run();
 
-    assertThrows(AssertionError.class, () -> requireAtMostOnce(run, 1));
+    assertThrows(AssertionError.class, run::requireAppliedAtMostOnce);
   }
 
-  private static NetworkSimulator run(String strategy, Weather weather, long seed) {
-    return new NetworkSimulator(strategy, WORKERS, 2, weather, seed).run();
-  }
-
-  private static void requireAtMostOnce(NetworkSimulator run, long seed) {
-    assertTrue(!isAppliedTwice(run), () -> "an update was applied twice: seed " + seed);
+  private static NetworkSimulator run(String strategy, NetworkConditions conditions, long seed) {
+    return new NetworkSimulator(strategy, WORKERS, 2, conditions, seed).run();
   }
 
   private static boolean isAppliedTwice(NetworkSimulator run) {
-    float[][] parameters = run.parameters();
-    float[] initial = run.job().initial();
-    int length = run.slots().length();
-    for (int part = 0; part < parameters.length; part++) {
-      for (int slot = UpdateSlots.DENSE; slot < length; slot++) {
-        float applied = initial[part * length + slot] - parameters[part][slot];
-        if (applied != 0 && applied != 1) {
-          return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  /** What a worker was told is what happened. */
-  private static void requireTrueAnswers(NetworkSimulator run, long seed) {
-    float[][] parameters = run.parameters();
-    float[] initial = run.job().initial();
-    for (ParameterPartition answer : run.answers()) {
-      ExchangeId id = answer.id();
-      int slot = run.slots().of(id);
-      int element = id.partition() * run.slots().length() + slot;
-      float applied = initial[element] - parameters[id.partition()][slot];
-      if (answer.outcome() != Outcome.DUPLICATE) {
-        float expected = answer.outcome() == Outcome.APPLIED ? 1 : 0;
-        assertEquals(expected, applied, () -> "seed " + seed + ": " + answer);
-      }
+    try {
+      run.requireAppliedAtMostOnce();
+      return false;
+    } catch (AssertionError twice) {
+      return true;
     }
   }
 

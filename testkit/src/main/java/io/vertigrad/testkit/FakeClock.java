@@ -1,0 +1,40 @@
+package io.vertigrad.testkit;
+
+import java.util.function.LongSupplier;
+
+/** A monotonic clock that a test moves by hand; not thread-safe. */
+public final class FakeClock implements LongSupplier {
+
+  private long nanos;
+
+  /** A clock that stands at 0. */
+  public FakeClock() {}
+
+  /**
+   * Reads the clock.
+   *
+   * @return nanoseconds since this clock was made
+   */
+  @Override
+  public long getAsLong() {
+    return nanos;
+  }
+
+  /**
+   * Moves the clock forward.
+   *
+   * @param millis milliseconds to add
+   */
+  public void advanceMillis(long millis) {
+    nanos += millis * 1_000_000;
+  }
+
+  /**
+   * Reads the clock.
+   *
+   * @return milliseconds since this clock was made
+   */
+  public long millis() {
+    return nanos / 1_000_000;
+  }
+}

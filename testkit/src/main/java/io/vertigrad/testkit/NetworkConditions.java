@@ -1,0 +1,52 @@
+package io.vertigrad.testkit;
+
+/**
+ * What a simulated network does to frames, and which members of the job fail.
+ *
+ * @param drop probability that a frame is lost, from 0 to below 1
+ * @param duplicate probability that a frame is delivered twice, from 0 to below 1
+ * @param delayMillis delays are uniform below this, at least 1; frames overtake each other
+ * @param workerDeaths workers that are killed, each to be replaced
+ * @param serverCrashes servers that are killed, each to be restarted from its last snapshot
+ */
+public record NetworkConditions(
+    double drop, double duplicate, int delayMillis, int workerDeaths, int serverCrashes) {
+
+  /** Every frame arrives once, at once, and nobody fails. */
+  public static final NetworkConditions RELIABLE = new NetworkConditions(0, 0, 1, 0, 0);
+
+  /** One frame in five is lost, one in five is repeated, delays are below 900 ms. */
+  public static final NetworkConditions UNRELIABLE = new NetworkConditions(0.2, 0.2, 900, 0, 0);
+
+  /** Checks the ranges. */
+  public NetworkConditions {
+    boolean probabilities = drop >= 0 && drop < 1 && duplicate >= 0 && duplicate < 1;
+    if (!probabilities || delayMillis < 1 || workerDeaths < 0 || serverCrashes < 0) {
+      throw new IllegalArgumentException(
+          ("network conditions: drop %s, duplicate %s, delay %d ms, %d worker deaths, %d server"
+                  + " crashes; expected probabilities from 0 to below 1, a delay of at least 1 ms,"
+                  + " and counts of at least 0")
+              .formatted(drop, duplicate, delayMillis, workerDeaths, serverCrashes));
+    }
+  }
+
+  /**
+   * Replaces the number of workers that are killed.
+   *
+   * @param count workers to kill
+   * @return these conditions, with that many deaths
+   */
+  public NetworkConditions withWorkerDeaths(int count) {
+    return new NetworkConditions(drop, duplicate, delayMillis, count, serverCrashes);
+  }
+
+  /**
+   * Replaces the number of servers that are killed.
+   *
+   * @param count servers to kill
+   * @return these conditions, with that many crashes
+   */
+  public NetworkConditions withServerCrashes(int count) {
+    return new NetworkConditions(drop, duplicate, delayMillis, workerDeaths, count);
+  }
+}
