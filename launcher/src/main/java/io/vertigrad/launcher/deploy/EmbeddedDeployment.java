@@ -13,11 +13,6 @@ public final class EmbeddedDeployment implements Deployment {
   private final JobConfig job;
   private final LocalMembers members;
 
-  /** Everyone the job asks for. */
-  public EmbeddedDeployment(Vertx vertx, JobConfig job) {
-    this(vertx, job, LocalMembers.of(job));
-  }
-
   /** These members only. */
   public EmbeddedDeployment(Vertx vertx, JobConfig job, LocalMembers members) {
     this.vertx = vertx;
