@@ -3,7 +3,6 @@ package io.vertigrad.launcher;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.ScheduleCheck;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.JobRequest;
@@ -118,7 +117,7 @@ final class TrainCommand implements Callable<Integer> {
     long updates =
         StrategyProviders.configure(kept.strategy(), LOADER)
             .lastVersion(kept.steps(), kept.workers().count());
-    ScheduleCheck.warnings(kept, updates).forEach(warning -> notes.add("warning: " + warning));
+    kept.warnings(updates).forEach(warning -> notes.add("warning: " + warning));
     NextCommand next = new NextCommand(arguments(), directory, open);
     return new TrainingRun(kept, directory, display, notes, next).call(roles, processes, open);
   }

@@ -12,6 +12,7 @@ import io.vertigrad.job.TrainingLength.Unit;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -158,6 +159,18 @@ public record JobConfig(
     return (double) workers.batches(samples, replicas()) / (workers.sharesData() ? 1 : replicas());
   }
 
+  /**
+   * Returns where its learning-rate schedule and its length do not fit, one sentence each: which
+   * key, what was found, what it means, and what to do.
+   *
+   * @param updates of the whole run
+   * @return empty when all fits, or where the training samples were not {@linkplain #counted
+   *     counted}
+   */
+  public List<String> warnings(long updates) {
+    return ScheduleCheck.warnings(this, updates);
+  }
+
   /** False while it cannot be trained, because something follows from the training samples. */
   public boolean isCounted() {
     return trainingSamples.isPresent() || !needsSamples();
@@ -297,7 +310,7 @@ public record JobConfig(
     Optional<Path> directory = Optional.ofNullable(section.string("directory", null)).map(Path::of);
     Optional<URI> download = Optional.ofNullable(section.string("download", null)).map(URI::create);
     Map<String, Object> rest = new TreeMap<>(options);
-    rest.keySet().removeAll(java.util.List.of("name", "directory", "download"));
+    rest.keySet().removeAll(List.of("name", "directory", "download"));
     return new DataConfig(name, directory, download, rest);
   }
 }

@@ -7,19 +7,19 @@ import java.util.List;
 import java.util.TreeSet;
 
 /** An undirected graph of workers, without loops and without double edges. */
-public final class Graph {
+final class Graph {
 
   private final List<TreeSet<Integer>> neighbours = new ArrayList<>();
 
   /** Workers without edges. */
-  public Graph(int size) {
+  Graph(int size) {
     for (int i = 0; i < size; i++) {
       neighbours.add(new TreeSet<>());
     }
   }
 
   /** Adds an edge; one that is there, or leads nowhere, changes nothing. */
-  public void connect(int i, int j) {
+  void connect(int i, int j) {
     if (i != j) {
       neighbours.get(i).add(j);
       neighbours.get(j).add(i);
@@ -30,7 +30,7 @@ public final class Graph {
    * Metropolis-Hastings weights: {@code W_ij = 1 / (1 + max(d_i, d_j))} along every edge, d the
    * number of neighbours, and the rest on the diagonal. Symmetric and doubly stochastic.
    */
-  public MixingMatrix metropolis() {
+  MixingMatrix metropolis() {
     int size = neighbours.size();
     double[][] weights = new double[size][size];
     for (int i = 0; i < size; i++) {

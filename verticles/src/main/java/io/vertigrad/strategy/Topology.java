@@ -31,6 +31,19 @@ public record Topology(List<MixingMatrix> rounds) {
   }
 
   /**
+   * Returns the fixed topology of an undirected graph, with Metropolis-Hastings weights.
+   *
+   * @param edges pairs of positions, each from 0; loops and repeated edges change nothing
+   * @param workers number of positions
+   * @throws IllegalArgumentException when some workers cannot reach each other
+   */
+  public static Topology ofEdges(List<int[]> edges, int workers) {
+    Graph graph = new Graph(workers);
+    edges.forEach(edge -> graph.connect(edge[0], edge[1]));
+    return of(graph.metropolis());
+  }
+
+  /**
    * A topology of {@code workers} positions.
    *
    * @throws IllegalArgumentException when there is none of this name

@@ -11,7 +11,6 @@ import io.vertigrad.internal.membership.MemberNames;
 import io.vertigrad.internal.membership.NodeName;
 import io.vertigrad.internal.membership.OrderlyStop;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.ScheduleCheck;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
@@ -120,7 +119,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     StrategyFactory strategy =
         StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
     CoordinatorConfig config = CoordinatorConfig.of(job, strategy);
-    ScheduleCheck.warnings(job, config.lastVersion()).forEach(LOG::warn);
+    job.warnings(config.lastVersion()).forEach(LOG::warn);
     executor = new DecisionExecutor(vertx, job.addresses(), result);
     coordinatorState =
         new CoordinatorState(

@@ -16,7 +16,6 @@ import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.StragglerReport;
 import io.vertigrad.strategy.StrategyFactory;
-import io.vertigrad.strategy.StrategyObserver;
 import io.vertx.core.Future;
 import java.util.Collection;
 import java.util.Optional;

@@ -3,7 +3,6 @@ package io.vertigrad.internal.strategy;
 import io.vertigrad.compute.Block;
 import io.vertigrad.internal.strategy.SyncGatherConfig.Reduction;
 import io.vertigrad.strategy.Barrier;
-import io.vertigrad.strategy.GatherRound;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
 
@@ -27,7 +26,6 @@ final class SyncGather {
   static ServerStrategy of(SyncGatherConfig config, ServerStrategyContext context) {
     boolean mean =
         config.reduction() == Reduction.MEAN || context.partition().kind() == Block.Kind.STATISTIC;
-    GatherRound sum = new GatherRound(mean, context.partition().length());
-    return new Barrier("sync", config.quorum(), config.deadlineMillis(), context, sum);
+    return Barrier.summing("sync", config.quorum(), config.deadlineMillis(), context, mean);
   }
 }
