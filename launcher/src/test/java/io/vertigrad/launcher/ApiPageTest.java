@@ -38,8 +38,9 @@ class ApiPageTest {
 
     List<String> there =
         new ClassFileImporter()
-            .withImportOption(new ImportOption.DoNotIncludeTests())
-            .importPackages(PACKAGES).stream()
+                .withImportOption(new ImportOption.DoNotIncludeTests())
+                .importPackages(PACKAGES)
+                .stream()
                 .filter(JavaClass::isTopLevelClass)
                 .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))
                 .filter(type -> List.of(PACKAGES).contains(type.getPackageName()))

@@ -1,7 +1,7 @@
 package io.vertigrad.strategy;
 
 /** A configured strategy whose endpoint is beside each worker; such a job has no servers. */
-public interface PeerStrategyFactory extends StrategyFactory {
+public non-sealed interface PeerStrategyFactory extends StrategyFactory {
 
   /** The rule of one worker. */
   PeerStrategy create(PeerContext context);
@@ -9,12 +9,6 @@ public interface PeerStrategyFactory extends StrategyFactory {
   /** After so many steps all replicas are equal, bit for bit; 0 where that never is so. */
   default long agreesEvery() {
     return 0;
-  }
-
-  /** There is no server to sit beside. */
-  @Override
-  default ServerStrategy create(ServerStrategyContext context) {
-    throw new UnsupportedOperationException("this strategy sits beside workers, not servers");
   }
 
   /** A version is a step of every worker. */

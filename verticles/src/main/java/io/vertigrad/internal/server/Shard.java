@@ -14,8 +14,8 @@ import io.vertigrad.strategy.Answers;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StragglerReport;
-import io.vertigrad.strategy.StrategyFactory;
 import io.vertx.core.Future;
 import java.util.Collection;
 import java.util.Optional;
@@ -50,7 +50,7 @@ public final class Shard {
   public Shard(
       ShardConfig config,
       ParameterStore store,
-      StrategyFactory strategy,
+      ServerStrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer) {
     this(config, store, strategy, nanoClock, observer, DuplicateWindow::new);
@@ -63,7 +63,7 @@ public final class Shard {
   public Shard(
       ShardConfig config,
       ParameterStore store,
-      StrategyFactory strategy,
+      ServerStrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer,
       Supplier<DuplicateWindow> windows) {
