@@ -206,7 +206,7 @@ final class JobVerticle extends VerticleBase {
     }
     stopping = true;
     coordinator
-        .interrupt()
+        .interrupt(keepsCheckpoints())
         .transform(
             rest ->
                 history.started()
@@ -220,6 +220,11 @@ final class JobVerticle extends VerticleBase {
                         coordinator.stop(STOPPED);
                       }
                     }));
+  }
+
+  /** Without a word about checkpoints in the job file nobody expects files. */
+  private boolean keepsCheckpoints() {
+    return job.servers().checkpointEvery() > 0 || job.servers().checkpointDirectory().isPresent();
   }
 
   private Future<TrainedModel> read(Optional<Evaluated> tested, long limitSeconds) {

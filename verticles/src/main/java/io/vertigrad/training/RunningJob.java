@@ -81,9 +81,9 @@ public final class RunningJob {
   }
 
   /**
-   * Has every server write its shard to the disk, into {@code servers.checkpointDirectory}, while
-   * training goes on. An event {@code CheckpointWritten} or {@code CheckpointFailed} follows for
-   * each of them.
+   * Has every server write its shard to the disk while training goes on, into {@code
+   * servers.checkpointDirectory} or else into {@code checkpoints/<job>} of the working directory.
+   * An event {@code CheckpointWritten} or {@code CheckpointFailed} follows for each of them.
    *
    * @return completes when the servers were asked; fails with an {@link IllegalStateException} when
    *     the job is not running, or has no servers to write checkpoints
@@ -100,8 +100,8 @@ public final class RunningJob {
 
   /**
    * Ends the job early and in good order: workers finish the step they are in, checkpoints are
-   * written, the parameters are read and tested for at most ten seconds, and all members leave.
-   * That takes some 40 seconds at most. A job that is over already stays as it ended.
+   * written if the job file says how often or where to, the parameters are read and tested for at
+   * most ten seconds, and all members leave. A job that is over already stays as it ended.
    *
    * @return the {@link #result()}
    */

@@ -79,6 +79,16 @@ public final class CoordinatorVerticle extends VerticleBase {
    *     unsaved} (who could not write one, and why)
    */
   public Future<JsonObject> interrupt() {
+    return interrupt(true);
+  }
+
+  /**
+   * Brings the job to rest as {@link #interrupt()} does, with or without checkpoints.
+   *
+   * @param checkpoints true to have servers and stages write one
+   * @return completes as {@link #interrupt()} does
+   */
+  public Future<JsonObject> interrupt(boolean checkpoints) {
     Promise<JsonObject> saved = Promise.promise();
     context.runOnContext(
         go ->
@@ -87,7 +97,8 @@ public final class CoordinatorVerticle extends VerticleBase {
                     coordinatorState,
                     executor,
                     MemberNames.of(job),
-                    job.pipeline().isPresent())
+                    job.pipeline().isPresent(),
+                    checkpoints)
                 .begin()
                 .onComplete(saved));
     return saved.future();

@@ -217,6 +217,7 @@ class TrainingJobTest {
     assertEquals(first, result.loss(), 1e-4);
     assertTrue(result.parametersHash().matches("[0-9a-f]{16}"), result::toString);
     assertEquals(result, get(running.stop()), "a second stop changes nothing");
+    assertFalse(Files.exists(Path.of("checkpoints")), "nobody has asked for checkpoints");
     assertEquals(Set.of(), vertx.deploymentIDs());
   }
 
