@@ -10,11 +10,22 @@ public final class EventPublisher {
   private final EventBus bus;
   private final String address;
 
+  /**
+   * Creates a publisher for one job.
+   *
+   * @param vertx a node of the job's cluster
+   * @param addresses of the job
+   */
   public EventPublisher(Vertx vertx, Addresses addresses) {
     bus = vertx.eventBus();
     address = addresses.events();
   }
 
+  /**
+   * Publishes an event and returns at once; nobody confirms that it arrived.
+   *
+   * @param event what happened
+   */
   public void publish(TrainingEvent event) {
     bus.publish(address, event.toJson());
   }

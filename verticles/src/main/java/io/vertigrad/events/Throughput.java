@@ -11,6 +11,12 @@ import java.util.Map;
  */
 public record Throughput(long timeMillis, List<WorkerRate> workers) {
 
+  /**
+   * Copies the list.
+   *
+   * @param timeMillis wall-clock time of its last event
+   * @param workers those that reported progress, by rank
+   */
   public Throughput {
     workers = List.copyOf(workers);
   }
@@ -43,7 +49,11 @@ public record Throughput(long timeMillis, List<WorkerRate> workers) {
       Map<Integer, Double> sentTo,
       Map<Integer, Double> receivedFrom) {}
 
-  /** All workers together. */
+  /**
+   * Returns the samples that all workers together trained on.
+   *
+   * @return samples per second
+   */
   public double samplesPerSecond() {
     return workers.stream().mapToDouble(WorkerRate::samplesPerSecond).sum();
   }

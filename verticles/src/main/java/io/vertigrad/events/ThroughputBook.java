@@ -18,7 +18,12 @@ public final class ThroughputBook {
   private final Map<Integer, WorkerProgress> before = new HashMap<>();
   private long resumedMillis;
 
-  /** The rates of one interval, from its progress events in order; at least one. */
+  /**
+   * Takes in one interval.
+   *
+   * @param interval its progress events in order, at least one
+   * @return the rates of the workers that told of progress
+   */
   public Throughput enter(List<WorkerProgress> interval) {
     Map<Integer, WorkerProgress> last = new TreeMap<>();
     for (WorkerProgress progress : interval) {
@@ -31,7 +36,11 @@ public final class ThroughputBook {
     return new Throughput(interval.get(interval.size() - 1).timeMillis(), rates);
   }
 
-  /** Workers go on after a pause, which is no time of theirs. */
+  /**
+   * Tells that workers go on after a pause, which is no time of theirs.
+   *
+   * @param timeMillis wall-clock time in milliseconds since 1970
+   */
   public void resumed(long timeMillis) {
     resumedMillis = timeMillis;
   }

@@ -10,7 +10,11 @@ import java.util.Map;
  */
 public sealed interface TrainingEvent {
 
-  /** Wall-clock time in milliseconds since 1970, for people; never used to decide anything. */
+  /**
+   * Returns when it happened, for people; nothing is ever decided by it.
+   *
+   * @return wall-clock time in milliseconds since 1970
+   */
   long timeMillis();
 
   /** Every shard and enough workers are there; step 0 begins. */
@@ -92,7 +96,27 @@ public sealed interface TrainingEvent {
       Map<Integer, Long> receivedFrom)
       implements TrainingEvent {
 
-    /** Of a model that cannot tell its training accuracy. */
+    /**
+     * Creates the counters of a model that cannot tell its training accuracy.
+     *
+     * @param timeMillis wall-clock time in milliseconds since 1970
+     * @param rank the worker's rank
+     * @param incarnation how many times the rank had been admitted before
+     * @param step its own step, from 0
+     * @param version highest version it has seen
+     * @param epoch passes over its share of the training set
+     * @param samples it has trained on
+     * @param loss mean training loss since the event before
+     * @param secondsComputing time in gradients
+     * @param secondsExchanging time from the last gradient byte ready to the next parameters there
+     * @param secondsWaitingForData time without a batch
+     * @param bytesSent bytes of gradients
+     * @param bytesSaved by how much {@code bytesSent} is less than float32 would have been
+     * @param bytesReceived bytes of parameters
+     * @param staleness how many of its gradients were applied at which staleness
+     * @param sentTo {@code bytesSent} by shard, or by worker
+     * @param receivedFrom {@code bytesReceived} likewise
+     */
     public WorkerProgress(
         long timeMillis,
         int rank,
@@ -168,7 +192,17 @@ public sealed interface TrainingEvent {
       String parametersHash)
       implements TrainingEvent {
 
-    /** Without a count of the most probable classes. */
+    /**
+     * Creates a test without a count of the most probable classes.
+     *
+     * @param timeMillis wall-clock time in milliseconds since 1970
+     * @param version of the parameters that were tested
+     * @param samples that were tested
+     * @param loss mean loss over them
+     * @param accuracy in percent
+     * @param wholeTestSet true when no test sample was left out
+     * @param parametersHash of the parameters
+     */
     public Evaluated(
         long timeMillis,
         long version,
@@ -181,9 +215,14 @@ public sealed interface TrainingEvent {
     }
 
     /**
-     * What a test found, now.
+     * Creates what a test found, now.
      *
+     * @param version of the parameters that were tested
+     * @param score what was found
      * @param topK as the score was asked for
+     * @param whole true when no test sample was left out
+     * @param hash of the parameters
+     * @return the event
      */
     public static Evaluated of(long version, Score score, int topK, boolean whole, String hash) {
       return new Evaluated(
@@ -198,7 +237,12 @@ public sealed interface TrainingEvent {
           hash);
     }
 
-    /** The same test, of parameters with this hash. */
+    /**
+     * Returns the same test, of parameters with this hash.
+     *
+     * @param hash of the parameters
+     * @return the event
+     */
     public Evaluated of(String hash) {
       return new Evaluated(
           timeMillis, version, samples, loss, accuracy, topK, topAccuracy, wholeTestSet, hash);
@@ -349,12 +393,21 @@ public sealed interface TrainingEvent {
   /** The job cannot go on; the reason names the culprit. */
   record JobFailed(long timeMillis, String reason) implements TrainingEvent {}
 
-  /** This event as one JSON object. */
+  /**
+   * Writes this event.
+   *
+   * @return one JSON object with {@code type} and {@code timeMillis}
+   */
   default JsonObject toJson() {
     return TrainingEventJson.write(this);
   }
 
-  /** Reads an event back; unknown types give null, so that older readers survive newer writers. */
+  /**
+   * Reads an event back.
+   *
+   * @param json as {@link #toJson()} wrote it
+   * @return the event; null for an unknown type, so that older readers survive newer writers
+   */
   static TrainingEvent fromJson(JsonObject json) {
     return TrainingEventJson.read(json);
   }

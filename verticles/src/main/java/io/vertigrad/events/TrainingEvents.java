@@ -25,13 +25,16 @@ public final class TrainingEvents {
   private TrainingEvents() {}
 
   /**
-   * The events of a job from now on, in the order in which they arrive at this node.
+   * Returns the events of a job from now on, in the order in which they arrive at this node.
    *
    * <p>Each subscriber listens for itself, from its subscription to its cancellation; the flow does
    * not complete, because members still leave after a job has ended. Events whose type this version
-   * does not know are left out.
+   * does not know are left out. Events are emitted on an event loop, which a subscriber must not
+   * block.
    *
+   * @param vertx a node of the job's cluster
    * @param job the job's name
+   * @return the events; nothing is listened for before somebody subscribes
    */
   public static Flowable<TrainingEvent> of(Vertx vertx, String job) {
     String address = new Addresses(job).events();
@@ -45,17 +48,26 @@ public final class TrainingEvents {
             BackpressureStrategy.MISSING));
   }
 
-  /** The same for Vert.x's RxJava binding. */
+  /**
+   * Returns the same for Vert.x's RxJava binding.
+   *
+   * @param vertx a node of the job's cluster
+   * @param job the job's name
+   * @return the events
+   */
   public static Flowable<TrainingEvent> of(io.vertx.rxjava3.core.Vertx vertx, String job) {
     return of(vertx.getDelegate(), job);
   }
 
   /**
-   * How fast the workers were, interval by interval; an interval without progress is left out.
+   * Returns how fast the workers were, interval by interval; an interval without progress is left
+   * out. A subscriber that is too slow sees the newest interval only.
    *
-   * <p>A subscriber that is too slow sees the newest interval only.
-   *
+   * @param events of a job
+   * @param interval length of an interval, above 0
+   * @param unit of the length
    * @param scheduler whose clock counts, and on which intervals are emitted
+   * @return one element for each interval
    */
   public static Flowable<Throughput> windows(
       Flowable<TrainingEvent> events, long interval, TimeUnit unit, Scheduler scheduler) {

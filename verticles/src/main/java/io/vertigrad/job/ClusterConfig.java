@@ -41,7 +41,11 @@ public record ClusterConfig(
     return config;
   }
 
-  /** True when the event bus can authenticate its peers. */
+  /**
+   * Tells whether the event bus can authenticate its peers.
+   *
+   * @return true when certificate, key and authority are all given
+   */
   public boolean mutualTls() {
     return certificate.isPresent() && key.isPresent() && authority.isPresent();
   }

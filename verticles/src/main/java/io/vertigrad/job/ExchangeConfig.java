@@ -42,7 +42,17 @@ public record ExchangeConfig(
 
   private static final int DEFAULT_STALL_MILLIS = 15_000;
 
-  /** Without compression, with the usual limit for stalls. */
+  /**
+   * Creates settings without compression, over streams, with the usual limit for stalls.
+   *
+   * @param type how gradients and parameters are stored in frames
+   * @param partitionElements elements per partition
+   * @param windowBytes payload bytes one worker may have unanswered
+   * @param retryMillis without an answer for this long, the same frame is sent again
+   * @param deadlineMillis after this long an exchange fails
+   * @param suspectMillis without a heartbeat for this long a member is suspected
+   * @param evictMillis without a heartbeat for this long a member is evicted
+   */
   public ExchangeConfig(
       DataType type,
       int partitionElements,
@@ -64,7 +74,11 @@ public record ExchangeConfig(
         TransportKind.STREAM);
   }
 
-  /** The same, but any number of bytes may be unanswered. */
+  /**
+   * Returns the same settings with any number of unanswered bytes.
+   *
+   * @return the changed copy
+   */
   public ExchangeConfig withoutWindow() {
     return new ExchangeConfig(
         type,
@@ -79,7 +93,11 @@ public record ExchangeConfig(
         transport);
   }
 
-  /** What gradients travel as, in a word. */
+  /**
+   * Returns what gradients travel as.
+   *
+   * @return one word, such as {@code float32} or {@code int8}
+   */
   public String encoding() {
     return compression.isOn() ? compression.toString() : type.toString().toLowerCase(Locale.ROOT);
   }

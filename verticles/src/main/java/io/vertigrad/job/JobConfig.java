@@ -74,6 +74,8 @@ public record JobConfig(
    * Reads and checks a job file.
    *
    * @param origin how errors name the file
+   * @param json its content; it is copied
+   * @return the checked job file, its training samples not counted
    * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
    */
   public static JobConfig read(String origin, JsonObject json) {
@@ -114,9 +116,10 @@ public record JobConfig(
   }
 
   /**
-   * Steps per worker: rounds of a synchronous strategy; {@code steps * workers} updates of an
-   * asynchronous one.
+   * Returns the steps of each worker: rounds of a synchronous strategy; an asynchronous one makes
+   * {@code steps * workers} updates.
    *
+   * @return steps, at least 1
    * @throws IllegalStateException when they follow from the data, which was not {@linkplain
    *     #counted counted}
    */
@@ -129,32 +132,44 @@ public record JobConfig(
   }
 
   /**
-   * Passes over the training set that it makes; where its length is in steps, every batch counts as
-   * a full one.
+   * Returns how many passes over the training set it makes; where its length is in steps, every
+   * batch counts as a full one.
    *
+   * @return passes, with a fraction
    * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
    */
   public double epochs() {
     return length.epochs(steps(), workers, replicas(), countedSamples());
   }
 
-  /** How parameters follow gradients, with a schedule that knows how long the run is. */
+  /**
+   * Returns how parameters follow gradients, with a schedule that knows how long the run is where
+   * the training samples were {@linkplain #counted counted}.
+   *
+   * @return the optimizer's settings
+   */
   @Override
   public OptimizerConfig optimizer() {
     return trainingSamples.isPresent() ? optimizer.over(epochs()) : optimizer;
   }
 
   /**
-   * Steps of each worker that make one epoch, as {@link TrainingLength} counts them; with a
-   * fraction where several workers that shuffle the whole set share a pass unevenly.
+   * Returns the steps of each worker that make one epoch, as {@link TrainingLength} counts them.
    *
+   * @return steps, with a fraction where several workers that shuffle the whole set share a pass
+   *     unevenly
    * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
    */
   public double stepsPerEpoch() {
     return stepsPerEpoch(countedSamples());
   }
 
-  /** The same for a training set of this size. */
+  /**
+   * Returns the same for a training set of another size.
+   *
+   * @param samples size of the training set
+   * @return steps, with a fraction likewise
+   */
   public double stepsPerEpoch(long samples) {
     return (double) workers.batches(samples, replicas()) / (workers.sharesData() ? 1 : replicas());
   }
@@ -171,18 +186,23 @@ public record JobConfig(
     return ScheduleCheck.warnings(this, updates);
   }
 
-  /** False while it cannot be trained, because something follows from the training samples. */
+  /**
+   * Tells whether it can be trained as it is.
+   *
+   * @return false while something follows from the training samples, which were not counted
+   */
   public boolean isCounted() {
     return trainingSamples.isPresent() || !needsSamples();
   }
 
   /**
-   * The same job with its training samples counted, if anything about it follows from their number,
-   * or can be checked with it. Whatever number the file held is forgotten, for the data may be
-   * another. Blocks while the training set is opened.
+   * Returns the same job with its training samples counted, if anything about it follows from their
+   * number or can be checked with it. Whatever number the file held is forgotten, for the data may
+   * be another. It blocks while the training set is opened.
    *
    * @param loader finds the data set
-   * @throws io.vertigrad.compute.data.DataException when it cannot be opened
+   * @return the job, with which every member comes to the same length
+   * @throws io.vertigrad.compute.data.DataException when the data set cannot be opened
    */
   public JobConfig counted(ClassLoader loader) {
     JsonObject json = json();
@@ -194,14 +214,20 @@ public record JobConfig(
     return read(origin, json);
   }
 
-  /** How many copies of the model train: as many as workers, or as each stage of a pipeline has. */
+  /**
+   * Returns how many copies of the model train.
+   *
+   * @return as many as workers, or as each stage of a pipeline has
+   */
   public int replicas() {
     return pipeline.map(PipelineConfig::replicas).orElse(workers.count());
   }
 
   /**
-   * The resolved job file: what was written, the defaults of the keys that were not, and in {@code
-   * resolved} what followed from the data.
+   * Returns the resolved job file: what was written, the defaults of the keys that were not, and in
+   * {@code resolved} what followed from the data.
+   *
+   * @return a copy, which the caller may change
    */
   public JsonObject json() {
     JsonObject json = settings.resolved();
@@ -215,8 +241,10 @@ public record JobConfig(
   }
 
   /**
-   * The model this job trains on samples of this data set.
+   * Returns the model that this job trains on samples of a data set.
    *
+   * @param data the training or the test set; its shape and classes count
+   * @return what an engine builds the model from
    * @throws io.vertigrad.compute.settings.SettingsException when {@code evaluator.topK} counts all
    *     of its classes
    */
@@ -233,7 +261,13 @@ public record JobConfig(
         model.name(), options, data.shape(), data.classes(), seed, workers.threads());
   }
 
-  /** A member for people: {@code worker 1}, or {@code stage 1} where workers are stages. */
+  /**
+   * Returns what a member is called for people.
+   *
+   * @param role the role in lower case, such as {@code worker}
+   * @param rank the member's rank
+   * @return such as {@code worker 1}, or {@code stage 1} where workers are stages
+   */
   public String nameOf(String role, int rank) {
     return pipeline
         .filter(stages -> role.equals("worker"))
@@ -241,13 +275,21 @@ public record JobConfig(
         .orElseGet(() -> role + " " + rank);
   }
 
-  /** True when the stages of its pipeline test the model themselves. */
+  /**
+   * Tells who tests the model.
+   *
+   * @return true when the stages of its pipeline test it themselves
+   */
   public boolean stagesTest() {
     return evaluator.count() > 0
         && pipeline.filter(stages -> stages.evaluation().equals("stages")).isPresent();
   }
 
-  /** How many evaluators take part. */
+  /**
+   * Returns how many evaluators take part.
+   *
+   * @return 0 where nobody tests, or the stages do
+   */
   public int evaluators() {
     return stagesTest() ? 0 : evaluator.count();
   }

@@ -36,7 +36,11 @@ public record StopConfig(OptionalDouble accuracy, OptionalDouble loss, OptionalD
     return config;
   }
 
-  /** True when tests decide. */
+  /**
+   * Tells whether tests decide.
+   *
+   * @return true when an accuracy or a loss may end the job
+   */
   public boolean looksAtTests() {
     return accuracy.isPresent() || loss.isPresent();
   }

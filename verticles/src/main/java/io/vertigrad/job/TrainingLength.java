@@ -34,13 +34,21 @@ public record TrainingLength(Unit unit, double amount) {
       this.key = key;
     }
 
-    /** The key of the job file. */
+    /**
+     * Returns the key of the job file.
+     *
+     * @return such as {@code epochs}
+     */
     public String key() {
       return key;
     }
   }
 
-  /** Keys of the job file of which one at most may be given. */
+  /**
+   * Returns the keys of the job file of which one at most may be given.
+   *
+   * @return a key for each unit
+   */
   public static List<String> keys() {
     return Stream.of(Unit.values()).map(Unit::key).toList();
   }
@@ -61,7 +69,11 @@ public record TrainingLength(Unit unit, double amount) {
             : root.longInteger(unit.key, DEFAULT_STEPS, 1, MOST_STEPS));
   }
 
-  /** True when the steps follow from the number of training samples. */
+  /**
+   * Tells whether the steps follow from the number of training samples.
+   *
+   * @return true when the length is in epochs
+   */
   public boolean countsSamples() {
     return unit == Unit.EPOCHS;
   }

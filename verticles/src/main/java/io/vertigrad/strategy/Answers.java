@@ -15,7 +15,14 @@ import io.vertigrad.job.Partition;
  */
 public record Answers(long layout, int server, Partition partition, PartitionStore store) {
 
-  /** The current parameters for this exchange. */
+  /**
+   * Makes an answer with the current parameters.
+   *
+   * @param id the update that is answered
+   * @param outcome what became of it
+   * @param staleness versions between the parameters it was computed on and those it was applied to
+   * @return the frame
+   */
   public ParameterPartition parameters(ExchangeId id, Outcome outcome, int staleness) {
     return new ParameterPartition(
         id,

@@ -57,10 +57,14 @@ public final class Barrier implements ServerStrategy {
   }
 
   /**
-   * Waits for all active workers, keeping their gradients until the round closes.
+   * Returns a barrier that waits for all active workers and keeps their gradients until the round
+   * closes.
    *
    * @param name of the strategy, for errors
    * @param deadlineMillis longest a gradient waits for the others
+   * @param context what the strategy of this partition was given
+   * @param reduction what a round's gradients become
+   * @return the barrier before its first round
    */
   public static Barrier keepingAll(
       String name, long deadlineMillis, ServerStrategyContext context, Reduction reduction) {
@@ -76,6 +80,7 @@ public final class Barrier implements ServerStrategy {
    * @param deadlineMillis longest a gradient waits for the others
    * @param context what the strategy of this partition was given
    * @param mean true to step with the mean over the samples, false with the sum over the workers
+   * @return the barrier before its first round
    */
   public static Barrier summing(
       String name, int quorum, long deadlineMillis, ServerStrategyContext context, boolean mean) {

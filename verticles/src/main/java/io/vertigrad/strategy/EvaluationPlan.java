@@ -30,15 +30,24 @@ public record EvaluationPlan(
   /** What a product of decimal fractions may be off. */
   private static final double ROUNDING = 1e-9;
 
-  /** Tests every so many versions and at the last, for which nobody waits. */
+  /**
+   * Creates a plan with tests every so many versions and at the last, for which nobody waits.
+   *
+   * @param every versions between two tests
+   * @param lastVersion version after which nothing changes
+   */
   public EvaluationPlan(long every, long lastVersion) {
     this(0, every, 1, lastVersion, false, false);
   }
 
   /**
-   * The plan of a job: every {@code evaluator.every} versions, which are rounds or single updates,
-   * or every {@code evaluator.everyEpochs} passes over the training set. Where training waits, the
-   * former are counted from the first version on, which is tested too.
+   * Returns the plan of a job: every {@code evaluator.every} versions, which are rounds or single
+   * updates, or every {@code evaluator.everyEpochs} passes over the training set. Where training
+   * waits, the former are counted from the first version on, which is tested too.
+   *
+   * @param job the job, its training samples counted where tests follow from them
+   * @param strategy the job's
+   * @return the plan
    */
   public static EvaluationPlan of(JobConfig job, StrategyFactory strategy) {
     int workers = job.workers().count();
@@ -56,7 +65,12 @@ public record EvaluationPlan(
     return new EvaluationPlan(offset, every, 1, lastVersion, blocking, perGradient);
   }
 
-  /** The first version after this one at which a test is due; {@link #NONE} when none is. */
+  /**
+   * Returns the first version after another at which a test is due.
+   *
+   * @param version from 0
+   * @return {@link #NONE} when none is
+   */
   public long next(long version) {
     if (version >= lastVersion) {
       return NONE;
@@ -72,12 +86,21 @@ public record EvaluationPlan(
     return due <= lastVersion ? due : blocking ? NONE : lastVersion;
   }
 
-  /** True when a test is due at this version. */
+  /**
+   * Tells whether a test is due.
+   *
+   * @param version from 0
+   * @return true when one is due at this version
+   */
   public boolean isDue(long version) {
     return version > 0 && next(version - 1) == version;
   }
 
-  /** Versions that workers may reach before the first test; {@link #NONE} where nobody waits. */
+  /**
+   * Returns how many versions workers may reach before the first test.
+   *
+   * @return {@link #NONE} where nobody waits
+   */
   public long firstHold() {
     return blocking ? next(0) : NONE;
   }

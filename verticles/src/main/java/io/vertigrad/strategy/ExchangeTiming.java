@@ -12,7 +12,14 @@ public record ExchangeTiming(long exchangeNanos, long waitedNanos, long skipped)
   /** Nothing yet. */
   public static final ExchangeTiming NONE = new ExchangeTiming(0, 0, 0);
 
-  /** Adds one exchange: begun, gradient ready, last message here. */
+  /**
+   * Adds one exchange; times are those of {@link System#nanoTime()}.
+   *
+   * @param begun when it began
+   * @param ready when the worker's gradient was there
+   * @param arrived when its last message was here
+   * @return the sum
+   */
   public ExchangeTiming plus(long begun, long ready, long arrived) {
     return new ExchangeTiming(
         exchangeNanos + Math.max(0, arrived - begun),
@@ -20,11 +27,20 @@ public record ExchangeTiming(long exchangeNanos, long waitedNanos, long skipped)
         skipped);
   }
 
+  /**
+   * Adds one gradient that was left out.
+   *
+   * @return the sum
+   */
   public ExchangeTiming plusSkipped() {
     return new ExchangeTiming(exchangeNanos, waitedNanos, skipped + 1);
   }
 
-  /** Share of the exchange hidden behind the gradient, 0 to 1; 0 for no exchange. */
+  /**
+   * Returns the share of the exchange that was hidden behind the gradient.
+   *
+   * @return 0 to 1; 0 for no exchange
+   */
   public double hiddenShare() {
     return exchangeNanos == 0 ? 0 : 1 - (double) waitedNanos / exchangeNanos;
   }

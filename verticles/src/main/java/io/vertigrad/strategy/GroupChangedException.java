@@ -7,6 +7,11 @@ public final class GroupChangedException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
+  /**
+   * Creates the exception, without a stack trace.
+   *
+   * @param message which groups
+   */
   public GroupChangedException(String message) {
     super(message, null, false, false);
   }

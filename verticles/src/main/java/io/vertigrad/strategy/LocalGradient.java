@@ -9,7 +9,11 @@ package io.vertigrad.strategy;
  */
 public record LocalGradient(float[] values, int samples) {
 
-  /** True when no value is NaN or infinite. */
+  /**
+   * Tells whether it can be applied.
+   *
+   * @return true when no value is NaN or infinite
+   */
   public boolean isFinite() {
     float zero = 0;
     for (float value : values) {

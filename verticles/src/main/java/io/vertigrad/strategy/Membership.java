@@ -18,6 +18,13 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
   /** Nobody, before the job starts. */
   public static final Membership NONE = new Membership(0, List.of(), List.of());
 
+  /**
+   * Sorts the members by rank.
+   *
+   * @param epoch from 1
+   * @param workers in any order
+   * @param servers in any order
+   */
   public Membership {
     workers = workers.stream().sorted(Comparator.comparingInt(Member::rank)).toList();
     servers = servers.stream().sorted(Comparator.comparingInt(Member::rank)).toList();
@@ -32,21 +39,42 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
    */
   public record Member(int rank, int incarnation, long activeFrom) {}
 
-  /** The worker of this rank, if it takes part. */
+  /**
+   * Returns the worker of a rank.
+   *
+   * @param rank from 0
+   * @return empty when it takes no part
+   */
   public Optional<Member> worker(int rank) {
     return workers.stream().filter(member -> member.rank() == rank).findFirst();
   }
 
-  /** True when this very incarnation of a worker takes part. */
+  /**
+   * Tells whether this very incarnation of a worker takes part.
+   *
+   * @param rank from 0
+   * @param incarnation how many times the rank had been admitted before
+   * @return true when it does
+   */
   public boolean hasWorker(int rank, int incarnation) {
     return worker(rank).filter(member -> member.incarnation() == incarnation).isPresent();
   }
 
-  /** The server of this rank, if it takes part. */
+  /**
+   * Returns the server of a rank.
+   *
+   * @param rank the shard it owns
+   * @return empty when it takes no part
+   */
   public Optional<Member> server(int rank) {
     return servers.stream().filter(member -> member.rank() == rank).findFirst();
   }
 
+  /**
+   * Writes it as control messages have it.
+   *
+   * @return the JSON
+   */
   public JsonObject toJson() {
     return new JsonObject()
         .put("epoch", epoch)
@@ -54,6 +82,12 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
         .put("servers", toJson(servers));
   }
 
+  /**
+   * Reads it back.
+   *
+   * @param json as {@link #toJson()} wrote it
+   * @return the membership
+   */
   public static Membership fromJson(JsonObject json) {
     return new Membership(
         json.getInteger("epoch"),

@@ -5,19 +5,33 @@ import io.vertigrad.codecs.Tensor;
 /** One partition's parameters and optimizer state, as a strategy sees them. */
 public interface PartitionStore {
 
-  /** Number of elements. */
+  /**
+   * Returns the number of elements.
+   *
+   * @return at least 1
+   */
   int length();
 
-  /** Updates applied so far, those included that were passed over. */
+  /**
+   * Returns the updates applied so far, those included that were passed over.
+   *
+   * @return from 0
+   */
   long version();
 
   /**
    * Moves to a later version without an update: rounds that nobody took part in, or updates that
    * were lost with a crashed server.
+   *
+   * @param version the later version
    */
   void skipTo(long version);
 
-  /** True when it goes back to a checkpoint, so that workers may have seen later versions. */
+  /**
+   * Tells whether it goes back to a checkpoint, so that workers may have seen later versions.
+   *
+   * @return true when it does
+   */
   boolean isRestored();
 
   /**
@@ -31,6 +45,11 @@ public interface PartitionStore {
    */
   void apply(float[] gradient, float scale, long samples);
 
-  /** The parameters at the current version, in the job's exchange type; made once per version. */
+  /**
+   * Returns the parameters at the current version, in the job's exchange type; they are made once
+   * per version.
+   *
+   * @return an immutable tensor of {@link #length()} elements
+   */
   Tensor parameters();
 }

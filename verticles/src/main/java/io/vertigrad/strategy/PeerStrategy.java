@@ -21,18 +21,28 @@ public interface PeerStrategy {
   /** Starts whatever can go on while the gradient is computed. */
   void begin();
 
-  /** Takes the gradient and leaves the next parameters in the replica. */
+  /**
+   * Takes the gradient and leaves the next parameters in the replica.
+   *
+   * @param gradient at {@link Replica#parameters()}; its values may be overwritten
+   */
   void complete(LocalGradient gradient);
 
   /** Called now and then when this worker has no step to take, for those who still have. */
   default void idle() {}
 
-  /** What the exchange has cost so far. */
+  /**
+   * Returns what the exchange has cost so far.
+   *
+   * @return the sum over all exchanges
+   */
   ExchangeTiming timing();
 
   /**
-   * How fast this group's workers approach each other; 1 where they always agree, NaN where it
-   * would take too long to find out. Asked once per group.
+   * Returns how fast this group's workers approach each other. It is asked once per group.
+   *
+   * @return 0 to 1, where 1 means that they always agree; NaN where it would take too long to find
+   *     out
    */
   double spectralGap();
 }

@@ -3,10 +3,19 @@ package io.vertigrad.strategy;
 /** A configured strategy whose endpoint is beside each worker; such a job has no servers. */
 public non-sealed interface PeerStrategyFactory extends StrategyFactory {
 
-  /** The rule of one worker. */
+  /**
+   * Makes the rule of one worker.
+   *
+   * @param context what the rule is given
+   * @return a rule that has seen no group
+   */
   PeerStrategy create(PeerContext context);
 
-  /** After so many steps all replicas are equal, bit for bit; 0 where that never is so. */
+  /**
+   * Returns after how many steps all replicas are equal, bit for bit.
+   *
+   * @return steps; 0 where that never is so
+   */
   default long agreesEvery() {
     return 0;
   }

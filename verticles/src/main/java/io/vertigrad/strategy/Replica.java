@@ -18,8 +18,9 @@ public final class Replica {
   private double samples;
 
   /**
-   * A replica with these parameters, which it takes over.
+   * Creates a replica.
    *
+   * @param parameters its vector, which it takes over
    * @param trainable how many of them an optimizer steps
    * @param trainingSamples size of the training set, of which an epoch consists
    */
@@ -30,61 +31,111 @@ public final class Replica {
     this.trainingSamples = trainingSamples;
   }
 
-  /** The vector itself; another array after each step. */
+  /**
+   * Returns the vector itself; it is another array after each step.
+   *
+   * @return elements in exchange order
+   */
   public float[] parameters() {
     return parameters;
   }
 
-  /** Elements of the whole vector. */
+  /**
+   * Returns the elements of the whole vector.
+   *
+   * @return trainable elements and statistics
+   */
   public int length() {
     return parameters.length;
   }
 
-  /** Elements the optimizer steps. */
+  /**
+   * Returns the elements that the optimizer steps.
+   *
+   * @return the head of the vector
+   */
   public int trainable() {
     return trainable;
   }
 
-  /** Steps taken. */
+  /**
+   * Returns the steps taken.
+   *
+   * @return from 0
+   */
   public long updates() {
     return updates;
   }
 
-  /** Samples applied by all workers over the size of the training set. */
+  /**
+   * Returns the samples applied by all workers over the size of the training set.
+   *
+   * @return passes, with a fraction
+   */
   public double epochs() {
     return samples / trainingSamples;
   }
 
-  /** Samples applied by all workers. */
+  /**
+   * Returns the samples applied by all workers.
+   *
+   * @return from 0
+   */
   public double samples() {
     return samples;
   }
 
-  /** One optimizer step on a vector that becomes the parameters; {@code gradient} is used up. */
+  /**
+   * Takes one optimizer step on a vector that becomes the parameters.
+   *
+   * @param optimizer takes the step
+   * @param from the vector, stepped in place
+   * @param gradient of its trainable elements; it is used up
+   * @param count samples behind it
+   */
   public void step(Optimizer optimizer, float[] from, float[] gradient, double count) {
     optimizer.step(from, gradient, updates, epochs());
     advance(from, count);
   }
 
-  /** Takes a vector as the parameters after one more update. */
+  /**
+   * Takes a vector as the parameters after one more update.
+   *
+   * @param next the vector, which it takes over
+   * @param count samples behind the update
+   */
   public void advance(float[] next, double count) {
     parameters = next;
     updates++;
     samples += count;
   }
 
-  /** Takes over a whole vector, as another worker sent it. */
+  /**
+   * Takes over a whole vector, as another worker sent it.
+   *
+   * @param vector the vector
+   */
   public void become(float[] vector) {
     parameters = vector;
   }
 
-  /** Goes on from where another worker is. */
+  /**
+   * Goes on from where another worker is.
+   *
+   * @param someUpdates steps taken
+   * @param someSamples samples applied
+   */
   public void resume(long someUpdates, double someSamples) {
     updates = someUpdates;
     samples = someSamples;
   }
 
-  /** The optimizer's state as an array of its own. */
+  /**
+   * Returns the optimizer's state as an array of its own.
+   *
+   * @param optimizer whose state is read
+   * @return a copy
+   */
   public static float[] state(Optimizer optimizer) {
     float[] state = new float[optimizer.stateLength()];
     optimizer.readState(FloatBuffer.wrap(state));

@@ -16,16 +16,35 @@ import java.util.stream.Collectors;
  */
 public record StragglerReport(int partition, long step, List<Integer> workers) {
 
+  /**
+   * Copies the ranks.
+   *
+   * @param partition its index
+   * @param step the round, or the step of the slowest, that has to come
+   * @param workers ranks, ascending
+   */
   public StragglerReport {
     workers = List.copyOf(workers);
   }
 
-  /** Of these ranks, in whatever order they come. */
+  /**
+   * Creates a report of ranks in whatever order they come.
+   *
+   * @param partition its index
+   * @param step the round, or the step of the slowest, that has to come
+   * @param ranks whose gradient for it is missing
+   * @return the report
+   */
   public static StragglerReport of(int partition, long step, Collection<Integer> ranks) {
     return new StragglerReport(partition, step, List.copyOf(new TreeSet<>(ranks)));
   }
 
-  /** For people. */
+  /**
+   * Describes it for people.
+   *
+   * @param shard which shard the partition belongs to
+   * @return one line
+   */
   public String describe(int shard) {
     return "shard %d, partition %d waits for step %d of %s"
         .formatted(
@@ -35,7 +54,11 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
             workers.stream().map(rank -> "worker " + rank).collect(Collectors.joining(", ")));
   }
 
-  /** As part of a server's status. */
+  /**
+   * Writes it as a part of a server's status.
+   *
+   * @return the JSON
+   */
   public JsonObject toJson() {
     return new JsonObject()
         .put("partition", partition)
@@ -43,7 +66,12 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
         .put("workers", new JsonArray(workers));
   }
 
-  /** Reads it back. */
+  /**
+   * Reads it back.
+   *
+   * @param json as {@link #toJson()} wrote it
+   * @return the report
+   */
   public static StragglerReport fromJson(JsonObject json) {
     List<Integer> workers =
         json.getJsonArray("workers").stream().map(rank -> ((Number) rank).intValue()).toList();

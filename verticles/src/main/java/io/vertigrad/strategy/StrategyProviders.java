@@ -16,8 +16,11 @@ public final class StrategyProviders {
   private StrategyProviders() {}
 
   /**
-   * The strategy of this name.
+   * Finds a provider.
    *
+   * @param name the strategy's name, or the class name of its provider
+   * @param loader finds the providers
+   * @return the provider
    * @throws IllegalArgumentException listing the names that are known
    */
   public static StrategyProvider named(String name, ClassLoader loader) {
@@ -28,6 +31,9 @@ public final class StrategyProviders {
   /**
    * Reads the job file's {@code strategy} section with the provider it names.
    *
+   * @param strategy the section
+   * @param loader finds the providers
+   * @return the configured strategy
    * @throws io.vertigrad.compute.settings.SettingsException naming the file and what is wrong
    */
   public static StrategyFactory configure(NamedConfig strategy, ClassLoader loader) {
@@ -49,6 +55,9 @@ public final class StrategyProviders {
   /**
    * Reads a job's strategy and refuses what it does not go with.
    *
+   * @param job the job
+   * @param loader finds the providers
+   * @return the configured strategy
    * @throws io.vertigrad.compute.settings.SettingsException naming the file, the key and what is
    *     wrong
    */

@@ -25,7 +25,14 @@ import java.util.List;
  */
 public record LocalMembers(int servers, int workers, int evaluators) {
 
-  /** Refuses negative numbers. */
+  /**
+   * Checks the numbers.
+   *
+   * @param servers parameter servers
+   * @param workers workers, or stages where the job has a pipeline
+   * @param evaluators 0 or 1
+   * @throws IllegalArgumentException when one of them is below 0
+   */
   public LocalMembers {
     if (servers < 0 || workers < 0 || evaluators < 0) {
       throw new IllegalArgumentException(

@@ -44,19 +44,23 @@ public final class CoordinatorVerticle extends VerticleBase {
   private DecisionExecutor executor;
 
   /**
-   * How the job ended: {@code state} ({@code finished}, {@code failed} or {@code stopped}), {@code
-   * version}, {@code samples}, {@code evaluation} when the evaluator tested the end, {@code
-   * stopped} with the reason when it ended before its last version, {@code silent} with the names
-   * of servers that did not tell their last counters, and {@code failure} when there was one. It
-   * never fails.
+   * Returns how the job ended, once it has.
+   *
+   * @return completes with {@code state} ({@code finished}, {@code failed} or {@code stopped}),
+   *     {@code version}, {@code samples}, {@code evaluation} when the evaluator tested the end,
+   *     {@code stopped} with the reason when it ended before its last version, {@code silent} with
+   *     the names of servers that did not tell their last counters, and {@code failure} when there
+   *     was one; it never fails
    */
   public Future<JsonObject> result() {
     return result.future();
   }
 
   /**
-   * Lets every member go, whatever the job is at; from any thread, once deployed.
+   * Lets every member go, whatever the job is at. It may be called from any thread, once this
+   * verticle was deployed.
    *
+   * @param reason why, for people; members and events repeat it
    * @return completes when all have left, or after five seconds
    */
   public Future<Void> stop(String reason) {
@@ -71,8 +75,9 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   /**
-   * Brings the job to rest and has it saved, so that it can be stopped and its model be read; from
-   * any thread, once deployed. Workers finish the step they are in and begin no other.
+   * Brings the job to rest and has it saved, so that it can be stopped and its model be read.
+   * Workers finish the step they are in and begin no other. It may be called from any thread, once
+   * this verticle was deployed.
    *
    * @return completes, within some 40 seconds and without ever failing, with {@code busy} (names of
    *     workers that did not come to rest), {@code checkpoints} (the files written) and {@code
@@ -105,8 +110,11 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   /**
-   * Whoever of the job lived in this process of this machine is gone, and is not waited for; from
-   * any thread, once deployed.
+   * Tells that a process of this machine has ended. Members that lived in it are evicted at once.
+   * It may be called from any thread, once this verticle was deployed.
+   *
+   * @param pid number of the process, as the operating system gave it
+   * @param how it ended, for people
    */
   public void processEnded(long pid, String how) {
     context.runOnContext(go -> coordinatorState.lost(NodeName.of(job, pid), how));
