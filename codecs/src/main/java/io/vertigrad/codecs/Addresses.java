@@ -58,6 +58,15 @@ public record Addresses(String job) {
     return PREFIX + job + ".shard." + shard + "." + incarnation;
   }
 
+  /**
+   * Where the strategy beside a shard or a worker is found inside its JVM; nothing is sent there.
+   *
+   * @param role {@code server} or {@code worker}
+   */
+  public String strategy(String role, int rank) {
+    return PREFIX + job + ".strategy." + role + "." + rank;
+  }
+
   /** Requests to one member, whatever its role. */
   public String member(String role, int rank, int incarnation) {
     return PREFIX + job + "." + role + "." + rank + "." + incarnation;

@@ -60,10 +60,20 @@ public final class Replica {
     return samples;
   }
 
-  /** One optimizer step on a vector that becomes the parameters; {@code gradient} is used up. */
-  public void step(Optimizer optimizer, float[] from, float[] gradient, double count) {
-    optimizer.step(from, gradient, updates, epochs());
-    advance(from, count);
+  /**
+   * One optimizer step on a vector that becomes the parameters; {@code gradient} is used up. Where
+   * it holds NaN or infinity it is left out: the vector becomes the parameters as it is, after one
+   * more update of no samples.
+   *
+   * @return true when the step was taken
+   */
+  public boolean step(Optimizer optimizer, float[] from, float[] gradient, double count) {
+    boolean finite = new LocalGradient(gradient, 1).isFinite();
+    if (finite) {
+      optimizer.step(from, gradient, updates, epochs());
+    }
+    advance(from, finite ? count : 0);
+    return finite;
   }
 
   /** Takes a vector as the parameters after one more update. */
