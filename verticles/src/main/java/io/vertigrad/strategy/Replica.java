@@ -5,7 +5,8 @@ import java.nio.FloatBuffer;
 import java.util.Objects;
 
 /**
- * One worker's parameters in exchange order, and how far they have come; belongs to its thread.
+ * One worker's parameters in exchange order, and how far they have come; belongs to the strategy's
+ * thread while it works, and to the worker's while that waits for nothing.
  *
  * <p>Trainable elements are the head of the vector, running statistics its tail.
  */

@@ -9,14 +9,16 @@ import io.vertx.core.VerticleBase;
 import io.vertx.core.json.JsonObject;
 
 /**
- * The strategy of a job beside one worker: takes the worker's gradients, talks to the strategies of
- * the other workers, and gives back the next parameters.
+ * The strategy of a job beside one worker or one shard. Beside a worker it takes the worker's
+ * gradients, talks to the strategies of the other workers, and gives back the next parameters;
+ * beside a shard it takes the gradients of all workers, partition by partition.
  *
  * <p>Its configuration is the job file with one more key, whom it stands beside: {@code "beside":
- * {"role": "worker", "rank": 0}}. A worker uses the one that was deployed for its rank in the same
- * Vert.x instance before it was admitted, and deploys one by itself where there is none. Gradients
- * and parameters pass between the two by reference. Undeploying it while its worker trains makes
- * the worker fail.
+ * {"role": "worker", "rank": 0}}, or {@code "server"} and the shard. A worker or server uses the
+ * one that was deployed for its rank in the same Vert.x instance before it was admitted, and
+ * deploys one by itself where there is none; arrays pass between the two by reference. Undeploying
+ * it while its worker trains makes the worker fail; undeploying it beside a shard makes the server
+ * leave.
  */
 public final class StrategyVerticle extends VerticleBase {
 

@@ -21,8 +21,10 @@ import io.vertx.core.json.JsonObject;
 import java.util.Set;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** Strategies deployed by class name, as the stock launcher does, beside the workers of a job. */
+/** Strategies deployed by class name, as the stock launcher does, beside the members of a job. */
 class StrategyVerticleTest extends PointsJob {
 
   private static final String NAME = "io.vertigrad.verticles.StrategyVerticle";
@@ -41,6 +43,40 @@ class StrategyVerticleTest extends PointsJob {
     Set<String> deployed = vertx.deploymentIDs();
     assertTrue(deployed.containsAll(Set.of(first, second)));
     assertEquals(6, deployed.size(), "a coordinator, an evaluator, two workers, two strategies");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"true", "false"})
+  void shouldTrainBesideAShardWhoeverDeploysIt(boolean before) {
+    train("sync", 200);
+    if (before) {
+      deployBeside("server", 0);
+    }
+    String server = deploy(new ParameterServerVerticle());
+    deployEvaluatorAndWorkers(2);
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(coordinateAfter(200), lossOf(result), 1e-4);
+    assertEquals(6, vertx.deploymentIDs().size(), "nobody deployed another strategy");
+    await(vertx.undeploy(server));
+    assertEquals(before ? 5 : 4, vertx.deploymentIDs().size());
+  }
+
+  @Test
+  void shouldHaveItsServerLeaveWhenItIsUndeployedAlone() {
+    train("sync", 1_000_000);
+    final String strategy = deployBeside("server", 0);
+    deploy(new ParameterServerVerticle());
+    deployEvaluatorAndWorkers(2);
+    Awaitility.await()
+        .until(() -> happened(e -> e instanceof WorkerProgress w && w.version() > 20));
+
+    await(vertx.undeploy(strategy));
+
+    Awaitility.await()
+        .until(() -> happened(e -> e instanceof MemberLeft left && left.role().equals("server")));
   }
 
   @Test
@@ -105,7 +141,9 @@ class StrategyVerticleTest extends PointsJob {
   }
 
   private void train(String strategy, long steps) {
-    job.put("steps", steps).put("strategy", new JsonObject().put("name", strategy));
+    JsonObject named = new JsonObject().put("name", strategy);
+    job.put("steps", steps)
+        .put("strategy", strategy.equals("sync") ? named.put("reduction", "mean") : named);
     int count = strategy.equals(BrokenProvider.class.getName()) ? 1 : 2;
     job.getJsonObject("workers").put("count", count);
     deploy(coordinator);

@@ -115,18 +115,16 @@ public final class StrategyHost implements Shareable {
   }
 
   /**
-   * Nobody finds it any more. A member whose verticle deployed it is told to end, for that verticle
-   * is being undeployed; it and any other have a second to release it, because a closing Vert.x
-   * undeploys all verticles at once. After that the exchange of a worker fails.
+   * Nobody finds it any more. A server is told to end, and so is a worker whose verticle deployed
+   * it, for that verticle is being undeployed. They and any other worker have a second to release
+   * it, because a closing Vert.x undeploys all verticles at once; then a worker's exchange fails.
    */
   public Future<Void> unregister() {
     hosts(vertx).removeIfPresent(address, this);
     if (take()) {
       return Future.succeededFuture();
     }
-    if (owned) {
-      ending.run();
-    }
+    ending.run();
     long timer =
         vertx.setTimer(
             GRACE_MILLIS,
@@ -151,9 +149,18 @@ public final class StrategyHost implements Shareable {
    * @param stop ends the worker, when the verticle that deployed this one is undeployed
    */
   public PeerStrategySession open(PeerStrategySession.Setup setup, Runnable stop) {
-    ending = stop;
+    ending = owned ? stop : () -> {};
     session = new PeerStrategySession(vertx, job, (PeerStrategyFactory) strategy, setup, address);
     return session;
+  }
+
+  /**
+   * Ends the server beside which it stands, when this verticle is undeployed.
+   *
+   * @param stop called on this verticle's event loop
+   */
+  public void endsWith(Runnable stop) {
+    ending = stop;
   }
 
   /** An endpoint that is being served. */
