@@ -90,6 +90,17 @@ public record Addresses(String job) {
   }
 
   /**
+   * Where the strategy beside a shard or a worker is found inside its JVM; nothing is sent there.
+   *
+   * @param role {@code server} or {@code worker}
+   * @param rank of the server or worker, from 0
+   * @return the address
+   */
+  public String strategy(String role, int rank) {
+    return PREFIX + job + ".strategy." + role + "." + rank;
+  }
+
+  /**
    * Requests to one member, whatever its role.
    *
    * @param role in lower case

@@ -1,7 +1,8 @@
 package io.vertigrad.strategy;
 
 /**
- * A rule by which workers combine without a server; a plain object on its worker's thread.
+ * A rule by which workers combine without a server; a plain object on the thread of the strategy
+ * verticle beside its worker, where it may wait for other workers.
  *
  * <p>A step is {@link #begin}, the gradient at {@link Replica#parameters()}, {@link #complete}.
  * Each of them may throw {@link GroupChangedException}; the round then leaves no trace, and {@link
@@ -18,7 +19,10 @@ public interface PeerStrategy {
    */
   void open(PeerGroup group, boolean fresh);
 
-  /** Starts whatever can go on while the gradient is computed. */
+  /**
+   * Starts whatever can go on while the gradient is computed. Called as soon as the worker has the
+   * parameters; where the job is paused or ends there, its gradient comes late or never.
+   */
   void begin();
 
   /**

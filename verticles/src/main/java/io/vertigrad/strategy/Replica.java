@@ -5,7 +5,8 @@ import java.nio.FloatBuffer;
 import java.util.Objects;
 
 /**
- * One worker's parameters in exchange order, and how far they have come; belongs to its thread.
+ * One worker's parameters in exchange order, and how far they have come; belongs to the strategy's
+ * thread while it works, and to the worker's while that waits for nothing.
  *
  * <p>Trainable elements are the head of the vector, running statistics its tail.
  */
@@ -86,16 +87,23 @@ public final class Replica {
   }
 
   /**
-   * Takes one optimizer step on a vector that becomes the parameters.
+   * Takes one optimizer step on a vector that becomes the parameters. Where the gradient holds NaN
+   * or infinity it is left out: the vector becomes the parameters as it is, after one more update
+   * of no samples.
    *
    * @param optimizer takes the step
    * @param from the vector, stepped in place
    * @param gradient of its trainable elements; it is used up
    * @param count samples behind it
+   * @return true when the step was taken
    */
-  public void step(Optimizer optimizer, float[] from, float[] gradient, double count) {
-    optimizer.step(from, gradient, updates, epochs());
-    advance(from, count);
+  public boolean step(Optimizer optimizer, float[] from, float[] gradient, double count) {
+    boolean finite = new LocalGradient(gradient, 1).isFinite();
+    if (finite) {
+      optimizer.step(from, gradient, updates, epochs());
+    }
+    advance(from, finite ? count : 0);
+    return finite;
   }
 
   /**

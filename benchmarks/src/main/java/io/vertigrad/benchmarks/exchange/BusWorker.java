@@ -32,7 +32,7 @@ final class BusWorker {
     WindowedExchange bus = WindowedExchange.of(vertx, job, System::nanoTime);
     bus.membershipChanged(membership);
     loop =
-        new TrainingLoop(
+        TrainingLoop.withServers(
             model,
             TrainingPlan.of(job, strategy, partitions, 1),
             bus,

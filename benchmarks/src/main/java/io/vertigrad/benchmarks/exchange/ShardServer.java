@@ -8,18 +8,20 @@ import io.vertigrad.internal.server.Shard;
 import io.vertigrad.internal.server.ShardConfig;
 import io.vertigrad.internal.server.StoreConfig;
 import io.vertigrad.internal.server.StrategyObserver;
-import io.vertigrad.internal.transport.EndpointVerticle;
 import io.vertigrad.internal.transport.FrameEndpoint;
+import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
 import java.nio.FloatBuffer;
 
 /** The product's only shard of a synthetic model, in the endpoint of a strategy verticle. */
 public final class ShardServer implements FrameEndpoint {
 
+  private static final long TICK_MILLIS = 100;
   private static final long TRAINING_SAMPLES = 60_000;
 
   private final Shard shard;
@@ -29,10 +31,18 @@ public final class ShardServer implements FrameEndpoint {
   }
 
   /** A verticle that serves the whole job from the first membership on. */
-  static EndpointVerticle verticle(ExchangeCase exchange, Membership membership) {
+  static VerticleBase verticle(ExchangeCase exchange, Membership membership) {
     Shard shard = shard(exchange);
     shard.membershipChanged(membership);
-    return new EndpointVerticle(exchange.job().addresses().shard(0, 0), new ShardServer(shard));
+    return new VerticleBase() {
+      @Override
+      public Future<?> start() {
+        String address = exchange.job().addresses().shard(0, 0);
+        FrameEndpoint endpoint = new ShardServer(shard);
+        vertx.setPeriodic(TICK_MILLIS, id -> endpoint.tick(System.nanoTime()));
+        return Transport.borrow(vertx, address, endpoint::handle);
+      }
+    };
   }
 
   /** The shard by itself, with nobody taking part yet. */

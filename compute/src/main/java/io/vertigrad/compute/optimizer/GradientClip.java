@@ -36,4 +36,22 @@ public final class GradientClip {
     }
     return Math.sqrt(squares);
   }
+
+  /**
+   * Makes the head of a gradient as short as it may be.
+   *
+   * @param length elements that belong together; later ones stay as they are
+   * @param longest the length it may have; 0 for no limit
+   * @return true when it was too long
+   */
+  public static boolean clip(float[] gradient, int length, double longest) {
+    float factor = factor(norm(FloatBuffer.wrap(gradient, 0, length)), longest);
+    if (factor == 1) {
+      return false;
+    }
+    for (int i = 0; i < length; i++) {
+      gradient[i] *= factor;
+    }
+    return true;
+  }
 }

@@ -1,5 +1,7 @@
 package io.vertigrad.internal.exchange;
 
+import io.vertigrad.strategy.Membership;
+
 /**
  * Carries one round of requests to the servers and their answers back, on the caller's thread.
  *
@@ -17,6 +19,9 @@ public interface PartitionExchange {
 
   /** Makes a thread inside {@link #run} look at {@link PartitionRound#abandoned()} again. */
   void wake();
+
+  /** Tells who takes part from now on, and so where the shards are; any thread. */
+  default void membershipChanged(Membership now) {}
 
   /** The membership epoch to write into new requests. */
   int epoch();

@@ -74,6 +74,7 @@ public final class WindowedExchange implements PartitionExchange {
   }
 
   /** Tells where the shards are from now on; requests in flight follow a server that moved. */
+  @Override
   public void membershipChanged(Membership now) {
     membership = now;
     answerQueue.wake();

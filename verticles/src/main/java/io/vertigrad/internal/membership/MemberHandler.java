@@ -3,6 +3,7 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
+import java.util.OptionalLong;
 
 /** What a member does when the coordinator speaks; called on the member's own context. */
 public interface MemberHandler {
@@ -14,10 +15,10 @@ public interface MemberHandler {
    * Asks a server whether it can take over this membership, before anyone else hears of it.
    *
    * @return empty when it did; otherwise the highest version any of its partitions has reached,
-   *     because a newcomer's first round has already closed there
+   *     because a newcomer's first round has already closed there; fails while it is not ready
    */
-  default java.util.OptionalLong proposed(Membership next) {
-    return java.util.OptionalLong.empty();
+  default Future<OptionalLong> proposed(Membership next) {
+    return Future.succeededFuture(OptionalLong.empty());
   }
 
   /**

@@ -41,12 +41,13 @@ final class MemberRequestHandler {
   }
 
   private Future<JsonObject> propose(Membership next) {
-    JsonObject answer = new JsonObject();
-    try {
-      handler.proposed(next).ifPresent(version -> answer.put("version", version));
-    } catch (IllegalStateException notReady) {
-      return Future.failedFuture(notReady);
-    }
-    return Future.succeededFuture(answer);
+    return handler
+        .proposed(next)
+        .map(
+            reached -> {
+              JsonObject answer = new JsonObject();
+              reached.ifPresent(version -> answer.put("version", version));
+              return answer;
+            });
   }
 }

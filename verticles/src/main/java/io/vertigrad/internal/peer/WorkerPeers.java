@@ -94,7 +94,9 @@ public final class WorkerPeers implements Peers {
   /** Stops listening, and lets go of what was not delivered. */
   public Future<Void> close() {
     outboxes.moveTo(Integer.MAX_VALUE);
-    return listening.compose(Transport.Listening::close);
+    return listening == null
+        ? Future.succeededFuture()
+        : listening.compose(Transport.Listening::close);
   }
 
   /** Tells who takes part from now on. */

@@ -2,7 +2,6 @@ package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.TrafficCounters;
-import io.vertigrad.internal.peer.PeerFrames;
 import io.vertigrad.internal.peer.WorkerPeers;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
@@ -18,20 +17,18 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * One incarnation of a stage among all members: a line to its neighbours, and one to its own
- * replicas and to everybody for agreements.
+ * One incarnation of a stage among all members, with a line to its neighbours.
  *
- * <p>{@link #membershipChanged} and {@link #wake} may be called by any thread, the rest by the
- * stage's.
+ * <p>{@link #membershipChanged} and {@link #wake} may be called by any thread, {@link #adopt} by
+ * the strategy's while the stage waits, the rest by the stage's.
  */
 final class StageGroup {
 
   private final PipelineConfig pipeline;
   private final SenderIdentity self;
   private final WorkerPeers line;
-  private final WorkerPeers peers;
-  private volatile PeerGroup group;
-  private boolean complete;
+  private PeerGroup group;
+  private volatile boolean complete;
 
   StageGroup(
       Vertx vertx,
@@ -45,42 +42,27 @@ final class StageGroup {
     this.self = self;
     StageFrames stages = new StageFrames(pipeline, job.exchange().partitionElements());
     line = new WorkerPeers(vertx, job, plan, self, patience, track, stop, stages);
-    peers =
-        new WorkerPeers(vertx, job, plan, self, patience, track, stop, PeerFrames.ofStrategies());
   }
 
   Future<?> open() {
-    return Future.all(line.open(), peers.open());
+    return line.open();
   }
 
   Future<?> close() {
-    return Future.join(line.close(), peers.close());
+    return line.close();
   }
 
-  /** The line goes first: it is adopted last, so that it never lags behind. */
   void membershipChanged(Membership now) {
     line.membershipChanged(now);
-    peers.membershipChanged(now);
   }
 
   void wake() {
     line.wake();
-    peers.wake();
   }
 
-  /** True while there is a newer membership than the adopted one. */
-  boolean changed() {
-    return peers.regrouped();
-  }
-
-  /** Waits for news, at most some 50 ms. */
-  void pause() {
-    peers.pause();
-  }
-
-  /** Goes over to the newest membership; true when every stage is there. */
-  boolean adopt() {
-    group = peers.adopt();
+  /** Goes over to a membership that the strategy has adopted; true when every stage is there. */
+  boolean adopt(PeerGroup all) {
+    group = all;
     PeerGroup ofLine = line.adopt();
     complete = missing().isEmpty() && ofLine.epoch() == group.epoch();
     return complete;
@@ -88,12 +70,7 @@ final class StageGroup {
 
   /** True while every stage is there and no newer membership was heard of. */
   boolean ready() {
-    return complete && peers.current() && line.current();
-  }
-
-  /** Everybody. */
-  PeerGroup all() {
-    return group;
+    return complete && line.current();
   }
 
   /** The replicas of this stage. */
@@ -123,15 +100,8 @@ final class StageGroup {
         nanoClock);
   }
 
-  WorkerPeers peers() {
-    return peers;
-  }
-
-  /** What went to and came from other stages and replicas so far. */
+  /** What went to and came from other stages so far. */
   TrafficCounters traffic() {
-    TrafficCounters both = new TrafficCounters();
-    both.add(line.traffic());
-    both.add(peers.traffic());
-    return both;
+    return line.traffic();
   }
 }

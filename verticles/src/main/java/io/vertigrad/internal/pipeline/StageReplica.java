@@ -10,21 +10,17 @@ import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.worker.ReplicaModel;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
-import io.vertigrad.strategy.PeerContext;
-import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
-import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Replica;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.LongSupplier;
 
 /** A stage's model, and the vector and optimizer that step it; belongs to the stage's thread. */
-final class StageReplica implements AutoCloseable {
+final class StageReplica implements ReplicaModel, AutoCloseable {
 
   private final StageModel model;
   private final JobConfig job;
@@ -50,34 +46,34 @@ final class StageReplica implements AutoCloseable {
     return model;
   }
 
-  Replica vector() {
+  @Override
+  public Replica vector() {
     return vector;
   }
 
   /** Where a step adds up its gradient. */
-  float[] gradient() {
+  @Override
+  public float[] gradient() {
     return gradient;
   }
 
-  /** The rule by which the replicas of this stage step alike. */
-  PeerStrategy strategy(PeerStrategyFactory factory, Peers peers, LongSupplier nanoClock) {
-    return factory.create(
-        new PeerContext(
-            peers,
-            vector,
-            this::optimizer,
-            job.optimizer(),
-            job.pipeline().orElseThrow().replicas(),
-            job.workers().batch(),
-            job.exchange().type(),
-            job.exchange().compression(),
-            job.exchange().partitionElements(),
-            nanoClock));
+  @Override
+  public long layout() {
+    return plan.hash();
   }
 
-  /** Puts the vector into the model. */
-  void load() {
-    model.writeParameters(0, FloatBuffer.wrap(vector.parameters()));
+  /** The same one for as long as this stage lives, so that its state outlives an incarnation. */
+  @Override
+  public Optimizer optimizer(OptimizerConfig config) {
+    if (optimizer == null) {
+      optimizer = Optimizer.of(Engine.named(job.engine()), config, vector.trainable());
+    }
+    return optimizer;
+  }
+
+  @Override
+  public void load(float[] parameters) {
+    model.writeParameters(0, FloatBuffer.wrap(parameters));
   }
 
   /** What this stage holds in memory. */
@@ -153,13 +149,5 @@ final class StageReplica implements AutoCloseable {
             ? partition.first() - plan.firstTrainable(stage)
             : partition.first() - plan.firstStatistic(stage) + vector.trainable();
     return FloatBuffer.wrap(vector.parameters(), first, partition.length());
-  }
-
-  /** The same one for as long as this stage lives, so that its state outlives an incarnation. */
-  private Optimizer optimizer(OptimizerConfig config) {
-    if (optimizer == null) {
-      optimizer = Optimizer.of(Engine.named(job.engine()), config, vector.trainable());
-    }
-    return optimizer;
   }
 }

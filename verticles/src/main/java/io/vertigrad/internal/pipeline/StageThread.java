@@ -7,6 +7,8 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.worker.TrainingLoop;
+import io.vertigrad.internal.worker.TrainingPlan;
 import io.vertigrad.internal.worker.WorkerMember;
 import io.vertigrad.internal.worker.WorkerThread;
 import io.vertigrad.job.JobConfig;
@@ -56,13 +58,14 @@ public final class StageThread extends WorkerThread {
             System::nanoTime,
             member.clock(),
             member.track());
-    StageWork work =
-        new StageWork(
+    TrainingPlan training = TrainingPlan.of(job, strategy, plan.partitions(), data.size());
+    StageParts parts =
+        new StageParts(
             setting,
-            member,
+            surroundings(training, "update"),
             split,
             () -> StagePlan.split(job, model),
             replica -> batches(data, replica, pipeline.replicas()));
-    return work(plan.layout(), work::membershipChanged, work);
+    return work(plan.layout(), new TrainingLoop(training, member, parts, System::nanoTime));
   }
 }

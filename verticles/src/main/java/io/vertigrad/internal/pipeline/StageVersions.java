@@ -1,11 +1,10 @@
 package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.internal.exchange.SenderIdentity;
-import io.vertigrad.internal.peer.HostedEndpoint;
 import io.vertigrad.internal.peer.SnapshotServer;
+import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.EvaluationPlan;
-import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -19,7 +18,6 @@ final class StageVersions {
   private final StageReplica replica;
   private final SenderIdentity identity;
   private final SnapshotServer endpoint;
-  private final HostedEndpoint hosted;
   private final EvaluationPlan plan;
   private final Optional<PipelineEvaluation> tests;
 
@@ -41,8 +39,6 @@ final class StageVersions {
             identity.incarnation(),
             job.exchange().type(),
             job.exchange().deadlineMillis());
-    String address = job.addresses().shard(identity.rank(), identity.incarnation());
-    hosted = new HostedEndpoint(setting.vertx(), address, endpoint);
     boolean first = job.pipeline().orElseThrow().replicaOf(identity.rank()) == 0;
     tests =
         job.stagesTest() && first
@@ -50,13 +46,9 @@ final class StageVersions {
             : Optional.empty();
   }
 
-  /** Listens to readers. */
-  Future<?> open() {
-    return hosted.open();
-  }
-
-  Future<?> close() {
-    return hosted.close();
+  /** Answers readers. */
+  FrameEndpoint endpoint() {
+    return endpoint;
   }
 
   /** After a step, or when all have gone back to one; blocks while it is tested. */

@@ -40,6 +40,7 @@ public final class ServerMember implements MemberHandler {
   private final boolean waitsForTests;
   private Pause word = Pause.NONE;
   private boolean leaving;
+  private Future<Void> left;
 
   public ServerMember(Vertx vertx, Context context, JobConfig job) {
     this.vertx = vertx;
@@ -53,7 +54,14 @@ public final class ServerMember implements MemberHandler {
     coordinator = new CoordinatorClient(vertx, job, Role.SERVER, this);
     timeline = MemberTimeline.of(vertx, job);
     assembly =
-        new ShardAssembly(vertx, job, coordinator.clock(), timeline.track(), coordinator::report);
+        new ShardAssembly(
+            vertx,
+            context,
+            job,
+            coordinator.clock(),
+            timeline.track(),
+            coordinator::report,
+            this::leave);
   }
 
   /** Builds, joins and serves; fails with a message for the user. */
@@ -68,17 +76,21 @@ public final class ServerMember implements MemberHandler {
 
   /** Lets go in good order; completes when the last checkpoint is on the disk. */
   public Future<Void> leave() {
-    leaving = true;
-    return close("this server is stopping")
-        .transform(closed -> coordinator.leave(LeaveReason.STOPPED))
-        .otherwiseEmpty();
+    if (left == null) {
+      leaving = true;
+      left =
+          close("this server is stopping")
+              .transform(closed -> coordinator.leave(LeaveReason.STOPPED))
+              .otherwiseEmpty();
+    }
+    return left;
   }
 
   @Override
-  public OptionalLong proposed(Membership next) {
+  public Future<OptionalLong> proposed(Membership next) {
     return service
-        .orElseThrow(() -> new IllegalStateException("this server is still starting"))
-        .propose(next);
+        .map(serving -> serving.propose(next))
+        .orElseGet(() -> Future.failedFuture("this server is still starting"));
   }
 
   @Override
@@ -100,9 +112,9 @@ public final class ServerMember implements MemberHandler {
       return MemberHandler.super.command(command);
     }
     return switch (command.getString("command", "")) {
-      case "status" -> Future.succeededFuture(service.get().statusAndCounters());
+      case "status" -> service.get().statusAndCounters();
       case "save" -> service.get().save();
-      case "checkpoint" -> Future.succeededFuture(service.get().checkpoint());
+      case "checkpoint" -> service.get().checkpoint();
       default -> MemberHandler.super.command(command);
     };
   }
@@ -110,7 +122,7 @@ public final class ServerMember implements MemberHandler {
   @Override
   public void evicted(String why) {
     LOG.warn("this server was evicted ({}), joins again", why);
-    service.ifPresent(serving -> serving.abandon(context, "evicted: " + why));
+    service.ifPresent(serving -> serving.abandon("evicted: " + why));
     if (leaving) {
       return;
     }
@@ -130,23 +142,31 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> takeOver(InitialModel model, Admission admission) {
     timeline.belongsTo("server " + admission.rank());
-    Optional<ShardSnapshot> kept = service.flatMap(old -> old.inheritance(admission));
+    Future<Optional<ShardSnapshot>> inherited =
+        service
+            .map(old -> old.inheritance(admission))
+            .orElseGet(() -> Future.succeededFuture(Optional.empty()));
     service = Optional.empty();
-    return assembly
-        .assemble(model, admission, kept)
-        .compose(assembled -> assembled.open(context))
+    return inherited
+        .compose(kept -> assembly.assemble(model, admission, kept))
+        .compose(ShardService::open)
         .compose(opened -> serve(opened, admission));
   }
 
   private Future<Void> serve(ShardService opened, Admission admission) {
     if (leaving) {
-      return opened.close(context, "this server is stopping");
+      return opened.close("this server is stopping");
     }
     service = Optional.of(opened);
     obey(opened);
-    coordinator.report(opened.status());
-    LOG.info("{} serves {}", admission, opened.status().encode());
-    return Future.succeededFuture();
+    return opened
+        .status()
+        .onSuccess(
+            status -> {
+              coordinator.report(status);
+              LOG.info("{} serves {}", admission, status.encode());
+            })
+        .mapEmpty();
   }
 
   /** Before the first word a shard holds at the first test by itself. */
@@ -158,6 +178,6 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> close(String why) {
     timeline.close();
-    return service.map(serving -> serving.close(context, why)).orElseGet(Future::succeededFuture);
+    return service.map(serving -> serving.close(why)).orElseGet(Future::succeededFuture);
   }
 }

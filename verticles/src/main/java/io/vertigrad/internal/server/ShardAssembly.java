@@ -2,13 +2,17 @@ package io.vertigrad.internal.server;
 
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.host.StrategyFinder;
+import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -24,31 +28,40 @@ final class ShardAssembly {
   private static final Logger LOG = LoggerFactory.getLogger(ShardAssembly.class);
 
   private final Vertx vertx;
+  private final Context context;
+  private final StrategyFinder finder;
   private final JobConfig job;
   private final EventPublisher events;
   private final StrategyFactory strategy;
   private final LongSupplier patience;
   private final SpanRecorder track;
   private final Consumer<JsonObject> report;
+  private final Runnable ended;
 
   /**
-   * For one job.
+   * For one job, on the server's context.
    *
    * @param patience monotonic nanoseconds that limit how long workers and readers wait
    * @param track notes each update
-   * @param report told a shard's status twice a second
+   * @param report told a shard's status twice a second, by any thread
+   * @param ended called when the strategy verticle beside a shard is undeployed
    */
   ShardAssembly(
       Vertx vertx,
+      Context context,
       JobConfig job,
       LongSupplier patience,
       SpanRecorder track,
-      Consumer<JsonObject> report) {
+      Consumer<JsonObject> report,
+      Runnable ended) {
     this.vertx = vertx;
+    this.context = context;
     this.job = job;
+    this.finder = new StrategyFinder(vertx, context, job, Role.SERVER);
     this.patience = patience;
     this.track = track;
     this.report = report;
+    this.ended = ended;
     events = new EventPublisher(vertx, job.addresses());
     strategy = StrategyProviders.configure(job.strategy(), ShardAssembly.class.getClassLoader());
   }
@@ -68,7 +81,11 @@ final class ShardAssembly {
         snapshot ->
             vertx
                 .executeBlocking(() -> shard(model, admission, snapshot))
-                .map(shard -> service(model, admission, shard, checkpoints)));
+                .compose(
+                    shard ->
+                        finder
+                            .beside(admission.rank(), admission.incarnation())
+                            .map(host -> service(model, admission, shard, checkpoints, host))));
   }
 
   private Shard shard(InitialModel model, Admission admission, Optional<ShardSnapshot> snapshot) {
@@ -108,7 +125,11 @@ final class ShardAssembly {
   }
 
   private ShardService service(
-      InitialModel model, Admission admission, Shard shard, CheckpointSchedule checkpoints) {
+      InitialModel model,
+      Admission admission,
+      Shard shard,
+      CheckpointSchedule checkpoints,
+      StrategyHost host) {
     boolean owns = !model.plan(job).ofShard(admission.rank()).isEmpty();
     ShardEndpoint endpoint =
         new ShardEndpoint(
@@ -122,6 +143,7 @@ final class ShardAssembly {
               }
             },
             () -> checkpoints.tick(shard));
-    return new ShardService(job, admission, shard, owns, endpoint, checkpoints);
+    host.endsWith(() -> context.runOnContext(go -> ended.run()));
+    return new ShardService(context, job, admission, shard, owns, endpoint, checkpoints, host);
   }
 }

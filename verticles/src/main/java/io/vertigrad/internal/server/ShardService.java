@@ -1,8 +1,9 @@
 package io.vertigrad.internal.server;
 
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.exchange.ContextBridge;
+import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
-import io.vertigrad.internal.transport.EndpointVerticle;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Context;
@@ -10,68 +11,101 @@ import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.Callable;
 
 /**
- * One shard in service under one admission, on the event loop of its server's verticle, so that
- * frames, memberships and the clock reach its state from one thread.
+ * One shard in service under one admission, on the event loop of the strategy verticle beside it,
+ * so that frames, memberships and the clock reach its state from one thread.
+ *
+ * <p>Belongs to the server's context, on which its futures complete.
  */
 final class ShardService {
 
+  private final Context context;
+  private final JobConfig job;
   private final Admission admission;
   private final Shard shard;
   private final boolean owns;
+  private final ShardEndpoint endpoint;
   private final CheckpointSchedule checkpoints;
-  private final EndpointVerticle strategy;
+  private final StrategyHost host;
+  private StrategyHost.Service frames;
   private boolean informed;
   private Future<Void> closed;
 
   /**
    * Takes a shard into service.
    *
+   * @param context the server's
    * @param owns false when the shard has no partition, because there are more shards than cuts
    * @param endpoint what frames reach it through
+   * @param host the strategy verticle beside it
    */
   ShardService(
+      Context context,
       JobConfig job,
       Admission admission,
       Shard shard,
       boolean owns,
       ShardEndpoint endpoint,
-      CheckpointSchedule checkpoints) {
+      CheckpointSchedule checkpoints,
+      StrategyHost host) {
+    this.context = context;
+    this.job = job;
     this.admission = admission;
     this.shard = shard;
     this.owns = owns;
+    this.endpoint = endpoint;
     this.checkpoints = checkpoints;
-    String address = job.addresses().shard(admission.rank(), admission.incarnation());
-    strategy = new EndpointVerticle(address, endpoint);
+    this.host = host;
   }
 
   /** Begins to take frames. */
-  Future<ShardService> open(Context context) {
-    checkpoints.start(shard);
-    try {
-      return strategy.deploy(context).map(this);
-    } catch (Exception e) {
-      return Future.failedFuture(e);
-    }
+  Future<ShardService> open() {
+    String address = job.addresses().shard(admission.rank(), admission.incarnation());
+    return beside(
+            () -> {
+              checkpoints.start(shard);
+              return host.serve(address, endpoint);
+            })
+        .map(
+            serving -> {
+              frames = serving;
+              return this;
+            });
   }
 
   /** Takes a proposed membership over, or says which version is in its way. */
-  OptionalLong propose(Membership next) {
-    if (informed) {
-      return shard.propose(next);
-    }
-    // Nobody has closed a round under this incarnation, however far the checkpoint had come.
-    membershipChanged(next);
-    return OptionalLong.empty();
+  Future<OptionalLong> propose(Membership next) {
+    return beside(
+        () -> {
+          if (informed) {
+            return Future.succeededFuture(shard.propose(next));
+          }
+          // Nobody has closed a round under this incarnation, however far the checkpoint had come.
+          inform(next);
+          return Future.succeededFuture(OptionalLong.empty());
+        });
   }
 
   /** Lets no update follow this version until another is named. */
   void testAt(long version) {
-    shard.testAt(version);
+    beside(
+        () -> {
+          shard.testAt(version);
+          return Future.succeededFuture();
+        });
   }
 
   void membershipChanged(Membership now) {
+    beside(
+        () -> {
+          inform(now);
+          return Future.succeededFuture();
+        });
+  }
+
+  private void inform(Membership now) {
     informed = true;
     shard.membershipChanged(now);
   }
@@ -80,58 +114,82 @@ final class ShardService {
    * For the coordinator: {@code version}, {@code samples}, {@code restored}, {@code waiting};
    * nothing without partitions.
    */
-  JsonObject status() {
+  Future<JsonObject> status() {
+    return beside(() -> Future.succeededFuture(statusNow()));
+  }
+
+  private JsonObject statusNow() {
     return owns ? ShardEndpoint.status(shard) : new JsonObject();
   }
 
   /** The status, with {@code counters}: the event that tells them, up to now. */
-  JsonObject statusAndCounters() {
-    JsonObject counters =
-        ShardEndpoint.event(admission.rank(), admission.incarnation(), shard.counters()).toJson();
-    return owns ? status().put("counters", counters) : status();
+  Future<JsonObject> statusAndCounters() {
+    return beside(
+        () -> {
+          JsonObject counters =
+              ShardEndpoint.event(admission.rank(), admission.incarnation(), shard.counters())
+                  .toJson();
+          JsonObject status = statusNow();
+          return Future.succeededFuture(owns ? status.put("counters", counters) : status);
+        });
   }
 
   /** Begins a checkpoint, unless one is being written; answers with the status. */
-  JsonObject checkpoint() {
-    checkpoints.now(shard);
-    return status();
+  Future<JsonObject> checkpoint() {
+    return beside(
+        () -> {
+          checkpoints.now(shard);
+          return Future.succeededFuture(statusNow());
+        });
   }
 
   /** Writes a checkpoint; answers with its {@code file} once it is on the disk. */
   Future<JsonObject> save() {
-    return owns
-        ? checkpoints.save(shard).map(file -> new JsonObject().put("file", file.toString()))
-        : Future.succeededFuture(new JsonObject());
+    return beside(
+        () ->
+            owns
+                ? checkpoints.save(shard).map(file -> new JsonObject().put("file", file.toString()))
+                : Future.succeededFuture(new JsonObject()));
   }
 
   /** Its state, for the same server under its next incarnation, if nobody was in between. */
-  Optional<ShardSnapshot> inheritance(Admission next) {
+  Future<Optional<ShardSnapshot>> inheritance(Admission next) {
     boolean successor =
         next.rank() == admission.rank() && next.incarnation() == admission.incarnation() + 1;
-    return successor ? Optional.of(shard.snapshot()) : Optional.empty();
+    return beside(
+        () ->
+            Future.succeededFuture(
+                successor ? Optional.of(shard.snapshot()) : Optional.<ShardSnapshot>empty()));
   }
 
   /** Ends every wait and every exchange; completes when the last checkpoint is on the disk. */
-  Future<Void> close(Context context, String why) {
+  Future<Void> close(String why) {
     if (closed == null) {
-      closed = end(context, why).transform(ended -> checkpoints.finish(shard));
+      closed =
+          end(why)
+              .transform(ended -> beside(() -> checkpoints.finish(shard)))
+              .onComplete(finished -> host.release());
     }
     return closed;
   }
 
   /** Ends service without a checkpoint: another server may own the shard by now. */
-  void abandon(Context context, String why) {
+  void abandon(String why) {
     if (closed == null) {
-      closed = end(context, why);
+      closed = end(why).onComplete(ended -> host.release());
     }
   }
 
-  private Future<Void> end(Context context, String why) {
-    shard.close(why);
-    try {
-      return strategy.undeploy(context).mapEmpty();
-    } catch (Exception e) {
-      return Future.failedFuture(e);
-    }
+  private Future<Void> end(String why) {
+    return beside(
+        () -> {
+          shard.close(why);
+          return frames == null ? Future.succeededFuture() : frames.close(why);
+        });
+  }
+
+  /** Does something where the shard's state belongs, and comes back. */
+  private <T> Future<T> beside(Callable<Future<T>> action) {
+    return ContextBridge.to(context, host.call(action));
   }
 }

@@ -115,12 +115,11 @@ final class AllReduceStrategy implements PeerStrategy {
     for (int i = 0; i < mean.length; i++) {
       mean[i] = sum[i] / weight;
     }
-    if (new LocalGradient(mean, 1).isFinite()) {
-      replica.step(optimizer, replica.parameters(), mean, (double) weight * context.batch());
+    double samples = (double) weight * context.batch();
+    if (replica.step(optimizer, replica.parameters(), mean, samples)) {
       delivered();
     } else {
       timing = timing.plusSkipped();
-      replica.advance(replica.parameters(), 0);
     }
   }
 

@@ -106,15 +106,12 @@ final class DecentralizedSgd implements PeerStrategy {
 
   private void step(float[] before, LocalGradient gradient) {
     double samples = (double) gradient.samples() * group.size();
-    if (!gradient.isFinite()) {
-      timing = timing.plusSkipped();
-      replica.advance(mixed, 0);
-      return;
-    }
     for (int i = 0; l2 != 0 && i < replica.trainable(); i++) {
       gradient.values()[i] += l2 * before[i];
     }
-    replica.step(optimizer, mixed, gradient.values(), samples);
+    if (!replica.step(optimizer, mixed, gradient.values(), samples)) {
+      timing = timing.plusSkipped();
+    }
   }
 
   private void offer(int phase, float[] vector, int length) {

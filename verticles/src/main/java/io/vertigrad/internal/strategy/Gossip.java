@@ -152,11 +152,8 @@ final class Gossip implements PeerStrategy {
 
   private void step(LocalGradient gradient) {
     double samples = (double) gradient.samples() * group.size();
-    if (gradient.isFinite()) {
-      replica.step(optimizer, replica.parameters(), gradient.values(), samples);
-    } else {
+    if (!replica.step(optimizer, replica.parameters(), gradient.values(), samples)) {
       timing = timing.plusSkipped();
-      replica.advance(replica.parameters(), 0);
     }
   }
 

@@ -50,11 +50,8 @@ final class LocalSgd implements PeerStrategy {
   @Override
   public void complete(LocalGradient gradient) {
     double samples = (double) gradient.samples() * group.size();
-    if (gradient.isFinite()) {
-      replica.step(optimizer, replica.parameters(), gradient.values(), samples);
-    } else {
+    if (!replica.step(optimizer, replica.parameters(), gradient.values(), samples)) {
       timing = timing.plusSkipped();
-      replica.advance(replica.parameters(), 0);
     }
     if (replica.updates() % config.every() == 0 && group.size() > 1) {
       average();

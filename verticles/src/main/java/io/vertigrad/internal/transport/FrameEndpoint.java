@@ -3,7 +3,7 @@ package io.vertigrad.internal.transport;
 import io.vertigrad.codecs.Frame;
 import io.vertx.core.Future;
 
-/** What a {@link EndpointVerticle} hosts: frames in, frames out, all from one thread. */
+/** What a strategy verticle serves: frames in, frames out, all from one thread. */
 public interface FrameEndpoint {
 
   /**

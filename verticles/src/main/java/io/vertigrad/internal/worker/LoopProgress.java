@@ -23,7 +23,7 @@ import java.util.Map;
  * @param bytesSent payload of gradients
  * @param bytesSaved by how much that is less than float32 would have been
  * @param bytesReceived payload of parameters
- * @param refused gradients of which a server refused some partition as not finite
+ * @param refused gradients that were left out because they were not finite
  * @param staleness how many gradients were applied at which staleness, the largest of a gradient's
  *     partitions
  * @param sentTo {@code bytesSent} by partner, as {@link TrafficCounters} names them

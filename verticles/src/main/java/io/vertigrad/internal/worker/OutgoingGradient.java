@@ -121,11 +121,7 @@ final class OutgoingGradient {
 
   private void clip() {
     model.readGradient(0, FloatBuffer.wrap(trainable));
-    float factor = GradientClip.factor(GradientClip.norm(FloatBuffer.wrap(trainable)), clipNorm);
-    clipped = factor < 1;
-    if (clipped) {
-      scale(trainable, factor);
-    }
+    clipped = GradientClip.clip(trainable, trainable.length, clipNorm);
   }
 
   private boolean isClipped(Partition partition) {
@@ -172,11 +168,5 @@ final class OutgoingGradient {
       largest = Math.max(largest, Float.floatToRawIntBits(array[i]) & MAGNITUDE_BITS);
     }
     return Float.intBitsToFloat(largest);
-  }
-
-  private static void scale(float[] values, float factor) {
-    for (int i = 0; i < values.length; i++) {
-      values[i] *= factor;
-    }
   }
 }

@@ -2,94 +2,166 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.PartitionExchange;
-import io.vertigrad.internal.exchange.PartitionExchange.Ending;
 import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.worker.GradientSource.Computed;
+import io.vertigrad.internal.worker.ParameterExchange.Ending;
+import io.vertigrad.internal.worker.ParameterExchange.Step;
+import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Membership;
+import io.vertx.core.Future;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * A worker's work: joins, pulls, then batch, gradient, exchange until the last version.
+ * A worker's work, whatever the strategy: joins, fetches parameters, then gradient, exchange, next
+ * parameters until the last version; and joins again when it is not welcome any more.
  *
- * <p>{@link #run()} belongs to the thread that owns the model; {@link #stop}, {@link #evicted} and
- * {@link #progress} may be called by any.
+ * <p>{@link #run()} belongs to the thread that owns the model, the rest to any.
  */
 public final class TrainingLoop implements WorkerTask {
 
+  private static final Logger LOG = LoggerFactory.getLogger(TrainingLoop.class);
   private static final long SNAPSHOT_NANOS = 50_000_000;
   private static final int FRUITLESS_JOINS = 5;
+  private static final int LEFT_OUT_UNTIL_DIVERGED = 20;
 
-  private final Model model;
   private final TrainingPlan plan;
-  private final PartitionExchange exchange;
   private final JoinRequester requester;
-  private final BatchesOfRank batches;
+  private final Parts parts;
   private final LongSupplier nanoClock;
   private final StepGate gate;
   private volatile boolean stopping;
   private volatile SenderIdentity evicted;
+  private volatile Membership newest = Membership.NONE;
+  private volatile ParameterExchange current;
   private volatile LoopProgress progress = LoopProgress.NONE;
+  private volatile long samplesOfAll;
+  private volatile List<TrainingEvent> news = List.of();
+  private GradientSource source;
+  private ParameterExchange exchange;
+  private WorkerCounters counters;
+  private boolean over;
   private long snapshotNanos;
+  private int leftOutInARow;
+
+  /** Makes what a worker works with, for each incarnation; all on the loop's thread. */
+  public interface Parts extends AutoCloseable {
+
+    /** Where the gradients of an incarnation are computed; asked before {@link #exchange}. */
+    GradientSource source(Incarnation self);
+
+    /** Where they go; not open yet. */
+    ParameterExchange exchange(Incarnation self);
+
+    /** Test samples that went through, where who trains also tests; any thread. */
+    default long tested() {
+      return 0;
+    }
+
+    /** Lets go of batches and models. */
+    @Override
+    void close();
+  }
 
   /**
-   * @param data opens the batches of a rank; closed by the loop
+   * A loop that has not begun.
+   *
+   * @param parts closed by the loop
    * @param nanoClock monotonic time in nanoseconds
    */
   public TrainingLoop(
+      TrainingPlan plan, JoinRequester requester, Parts parts, LongSupplier nanoClock) {
+    this.plan = plan;
+    this.requester = requester;
+    this.parts = parts;
+    this.nanoClock = nanoClock;
+    this.gate = requester.gate();
+  }
+
+  /**
+   * The loop of a worker whose strategies stand beside servers.
+   *
+   * @param exchange carries partitions to the servers
+   * @param data opens the batches of a rank; closed by the loop
+   * @param nanoClock monotonic time in nanoseconds
+   */
+  public static TrainingLoop withServers(
       Model model,
       TrainingPlan plan,
       PartitionExchange exchange,
       JoinRequester requester,
       IntFunction<BatchSource> data,
       LongSupplier nanoClock) {
-    this.model = model;
-    this.plan = plan;
-    this.exchange = exchange;
-    this.requester = requester;
-    this.batches = new BatchesOfRank(data);
-    this.nanoClock = nanoClock;
-    this.gate = requester.gate();
+    ModelParts parts =
+        new ModelParts(
+            model,
+            data,
+            self -> new ServerExchange(model, plan, exchange, self, requester.track()),
+            requester,
+            nanoClock);
+    return new TrainingLoop(plan, requester, parts, nanoClock);
   }
 
   /**
    * Trains until the job's last version.
    *
    * @return true when it was reached, or the job ended early; false when told to stop before
-   * @throws ExchangeException when the servers cannot be worked with; the message says why
+   * @throws ExchangeException when the others cannot be worked with; the message says why
    */
   @Override
   public boolean run() {
-    try (batches) {
+    try (parts) {
       int fruitless = 0;
       while (!stopping) {
         Optional<Membership.Member> member = requester.join();
         if (member.isEmpty()) {
-          return false;
+          return over;
         }
-        TrainingSession session = session(member.get());
-        if (train(session, member.get().rank())) {
+        Ending ending = become(member.get());
+        if (over && ending == Ending.COMPLETE) {
           return true;
         }
-        fruitless = session.fruitful() ? 0 : fruitless + 1;
+        boolean refused = ending == Ending.REJOIN && counters.step() == 0;
+        fruitless = refused ? fruitless + 1 : 0;
         refuseEndlessJoining(fruitless, member.get());
       }
-      return false;
+      return over;
+    }
+  }
+
+  /** Tells who takes part from now on. */
+  public void membershipChanged(Membership now) {
+    newest = now;
+    ParameterExchange open = current;
+    if (open != null) {
+      open.membershipChanged(now);
     }
   }
 
   @Override
   public void stop() {
     stopping = true;
-    exchange.wake();
+    wake();
   }
 
   @Override
   public void evicted(int rank, int incarnation) {
     evicted = new SenderIdentity(plan.job(), rank, incarnation);
-    exchange.wake();
+    wake();
+  }
+
+  @Override
+  public Future<Path> checkpoint() {
+    ParameterExchange open = current;
+    return open == null ? Future.failedFuture("it takes no part at the moment") : open.checkpoint();
   }
 
   /** Counters, at most some 50 ms behind while it runs, exact when it has ended. */
@@ -98,44 +170,136 @@ public final class TrainingLoop implements WorkerTask {
     return progress;
   }
 
-  private boolean train(TrainingSession session, int rank) {
-    snapshotNanos = nanoClock.getAsLong();
+  @Override
+  public long samplesOfAll() {
+    return samplesOfAll;
+  }
+
+  @Override
+  public long tested() {
+    return parts.tested();
+  }
+
+  @Override
+  public List<TrainingEvent> news() {
+    return news;
+  }
+
+  private Ending become(Membership.Member member) {
+    SenderIdentity identity = new SenderIdentity(plan.job(), member.rank(), member.incarnation());
+    Incarnation self =
+        new Incarnation(
+            identity,
+            plan.lockstep() ? member.activeFrom() : 0,
+            gate,
+            () -> stopping || identity.equals(evicted));
+    source = parts.source(self);
+    exchange = parts.exchange(self);
+    counters = new WorkerCounters(identity, plan.epochs(), requester::epochTrained);
+    leftOutInARow = 0;
     try {
-      Ending ending = session.pull();
-      while (ending == Ending.COMPLETE && !session.interrupted()) {
-        if (session.finished() || gate.ended(session.version())) {
-          return true;
-        }
-        if (!gate.enter(session.version())) {
-          progress = session.progress();
-          gate.await(session.version(), session::interrupted);
-          continue;
-        }
-        ending = session.step(batches.of(rank));
-        long now = nanoClock.getAsLong();
-        if (now - snapshotNanos >= SNAPSHOT_NANOS) {
-          snapshotNanos = now;
-          progress = session.progress();
-        }
+      exchange.open();
+      current = exchange;
+      if (newest != Membership.NONE) {
+        exchange.membershipChanged(newest);
       }
-      return false;
+      return train(self);
+    } catch (GroupChangedException ended) {
+      return Ending.ABANDONED;
     } finally {
-      progress = session.progress();
+      if (current != null) {
+        publish();
+        current = null;
+      }
+      exchange.close();
     }
   }
 
-  private TrainingSession session(Membership.Member member) {
-    SenderIdentity identity = new SenderIdentity(plan.job(), member.rank(), member.incarnation());
-    return new TrainingSession(
-        model,
-        plan,
-        exchange,
-        identity,
-        plan.lockstep() ? member.activeFrom() : 0,
-        nanoClock,
-        requester.track(),
-        requester::epochTrained,
-        () -> stopping || identity.equals(evicted));
+  /** COMPLETE when the job needs this worker no more. */
+  private Ending train(Incarnation self) {
+    long held = -1;
+    boolean resting = false;
+    while (!self.stop().getAsBoolean()) {
+      if (exchange.changed()) {
+        Ending ending = exchange.fetch();
+        counters.pulled(exchange.newest());
+        if (ending == Ending.REJOIN) {
+          return ending;
+        }
+        continue;
+      }
+      long version = exchange.version();
+      over = version >= plan.lastVersion() || gate.ended(version);
+      if (over && !exchange.staysForOthers()) {
+        return Ending.COMPLETE;
+      }
+      if (!over && exchange.ready() && gate.open(version) && gate.enter(version)) {
+        resting = false;
+        try {
+          if (step(version) == Ending.REJOIN) {
+            return Ending.REJOIN;
+          }
+        } catch (GroupChangedException changed) {
+          LOG.info("step {} given up, {}", version, changed.getMessage());
+        }
+        continue;
+      }
+      if (!resting) {
+        resting = true;
+        publish();
+      }
+      if (gate.held(version) && held != version) {
+        held = version;
+        exchange.hold(version);
+      }
+      gate.idle();
+      if (gate.ended(version) && !gate.resting() && exchange.end(version)) {
+        gate.rest();
+      }
+      exchange.idle(version);
+    }
+    return Ending.ABANDONED;
+  }
+
+  private Ending step(long version) {
+    long start = nanoClock.getAsLong();
+    Computed gradient = source.compute(version, counters.step());
+    counters.computed(gradient);
+    long begun = nanoClock.getAsLong();
+    Step became = exchange.exchange(gradient, counters.step());
+    long ended = nanoClock.getAsLong();
+    if (became.ending() == Ending.COMPLETE) {
+      counters.exchanged(gradient, became, exchange.newest(), ended - begun, exchange.traffic());
+      counters.took(ended - start);
+      watchDivergence(became, gradient.loss());
+    }
+    if (ended - snapshotNanos >= SNAPSHOT_NANOS) {
+      snapshotNanos = ended;
+      publish();
+    }
+    return became.ending();
+  }
+
+  /** Shows other threads how far it is. */
+  private void publish() {
+    samplesOfAll = exchange.samplesOfAll();
+    news = exchange.news();
+    progress = counters.snapshot();
+  }
+
+  private void watchDivergence(Step became, double loss) {
+    leftOutInARow = became.leftOut().isPresent() ? leftOutInARow + 1 : 0;
+    if (leftOutInARow >= LEFT_OUT_UNTIL_DIVERGED) {
+      throw new ExchangeException(
+          ("worker %d: training diverged: %d gradients in a row were refused, the last at step %d"
+                  + " (loss %s): %s. Lower optimizer.learningRate or set optimizer.clipNorm")
+              .formatted(
+                  counters.snapshot().rank(),
+                  leftOutInARow,
+                  counters.step(),
+                  loss,
+                  became.leftOut().get()));
+    }
   }
 
   private void refuseEndlessJoining(int fruitless, Membership.Member member) {
@@ -144,6 +308,13 @@ public final class TrainingLoop implements WorkerTask {
           ("worker %d joined %d times in a row and was refused before a step was answered, last as"
                   + " incarnation %d; do servers and coordinator belong to the same job?")
               .formatted(member.rank(), fruitless, member.incarnation()));
+    }
+  }
+
+  private void wake() {
+    ParameterExchange open = current;
+    if (open != null) {
+      open.wake();
     }
   }
 }

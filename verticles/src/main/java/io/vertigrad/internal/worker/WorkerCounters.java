@@ -4,12 +4,14 @@ import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.job.Epochs;
+import io.vertigrad.internal.worker.GradientSource.Computed;
+import io.vertigrad.internal.worker.ParameterExchange.Step;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
 
 /** Counts what a training loop does; belongs to its thread. */
-public final class WorkerCounters {
+final class WorkerCounters {
 
   private static final double NANOS_PER_SECOND = 1e9;
 
@@ -39,50 +41,38 @@ public final class WorkerCounters {
    * @param epochs when one ends
    * @param trained told of each that this worker has been through
    */
-  public WorkerCounters(SenderIdentity identity, Epochs epochs, Consumer<EpochTrained> trained) {
+  WorkerCounters(SenderIdentity identity, Epochs epochs, Consumer<EpochTrained> trained) {
     this.identity = identity;
     this.epochs = epochs;
     this.trained = trained;
     this.epochBegan = snapshot();
   }
 
-  /** Time in which nothing could be done: no data, or nothing of a neighbouring stage. */
-  public void waited(long nanos) {
-    waitingNanos += nanos;
-  }
-
-  /** A gradient, of a batch of this epoch. */
-  public void computed(int ofEpoch, long nanos) {
-    epoch = ofEpoch;
-    computingNanos += nanos;
-  }
-
-  /** Of a gradient that was applied nowhere, being late or not finite, no samples count. */
-  void exchanged(GradientRound round, double loss, int right, long newest, long nanos) {
-    step++;
-    if (round.staleness().isPresent()) {
-      learned(round.samples(), loss, right);
-    }
-    version = newest;
-    exchangingNanos += nanos;
-    traffic.add(round.traffic());
-    refused += round.refusal().isPresent() ? 1 : 0;
-    round.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
+  /** A gradient was computed. */
+  void computed(Computed gradient) {
+    epoch = gradient.epoch();
+    waitingNanos += gradient.waitedNanos();
+    computingNanos += gradient.computedNanos();
+    exchangingNanos += gradient.movedNanos();
   }
 
   /**
-   * A step without servers.
+   * It was exchanged. Of a gradient that was applied nowhere, being late or not finite, no samples
+   * count.
    *
-   * @param applied samples behind the gradient, 0 if it was left out or is another's to count
-   * @param loss their mean; means nothing without samples
-   * @param right how many of them were classified correctly; -1 where that is unknown
+   * @param nanos from the gradient to the next parameters
+   * @param all traffic of the whole incarnation
    */
-  public void stepped(int applied, double loss, int right, long newest) {
+  void exchanged(Computed gradient, Step became, long newest, long nanos, TrafficCounters all) {
     step++;
-    if (applied > 0) {
-      learned(applied, loss, right);
+    if (became.applied() && gradient.counted() > 0) {
+      learned(gradient.counted(), gradient.loss(), gradient.correct());
     }
     version = newest;
+    exchangingNanos += nanos;
+    traffic = all;
+    refused += became.leftOut().isPresent() ? 1 : 0;
+    became.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
   }
 
   private void learned(int applied, double loss, int right) {
@@ -92,24 +82,14 @@ public final class WorkerCounters {
     uncounted |= right < 0;
   }
 
-  /**
-   * Time spent on tensors of others.
-   *
-   * @param all traffic of the whole session
-   */
-  public void moved(long nanos, TrafficCounters all) {
-    exchangingNanos += nanos;
-    traffic = all;
-  }
-
   /** Goes on from a version. */
-  public void pulled(long newest) {
+  void pulled(long newest) {
     version = newest;
     endEpoch();
   }
 
   /** The last step took so long, from asking for its batch to the next parameters. */
-  public void took(long nanos) {
+  void took(long nanos) {
     epochNanos += nanos;
     endEpoch();
   }
@@ -145,7 +125,7 @@ public final class WorkerCounters {
   }
 
   /** The counters as they are. */
-  public LoopProgress snapshot() {
+  LoopProgress snapshot() {
     return new LoopProgress(
         identity.rank(),
         identity.incarnation(),

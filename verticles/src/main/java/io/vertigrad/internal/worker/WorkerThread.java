@@ -16,10 +16,12 @@ import io.vertigrad.compute.data.ShuffledSampler;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.WindowedExchange;
-import io.vertigrad.internal.worker.PeerTrainingLoop.PeerTrainingPlan;
+import io.vertigrad.internal.host.StrategyFinder;
+import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.Membership;
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
@@ -27,7 +29,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.util.List;
-import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * The one thread that builds a worker's model, trains it and closes it.
@@ -39,12 +41,15 @@ public class WorkerThread {
   private final Vertx vertx;
   private final JobConfig job;
   private final WorkerMember member;
+  private final StrategyFinder finder;
   private final ClassLoader loader = WorkerThread.class.getClassLoader();
   private final Promise<Boolean> ended = Promise.promise();
   private volatile WorkerTask work;
 
+  /** Made on the verticle's context. */
   public WorkerThread(Vertx vertx, JobConfig job, WorkerMember member) {
     this.vertx = vertx;
+    this.finder = new StrategyFinder(vertx, vertx.getOrCreateContext(), job, Role.WORKER);
     this.job = job;
     this.member = member;
   }
@@ -97,19 +102,53 @@ public class WorkerThread {
     try (Model model = Engine.named(job.engine()).model(job.modelOn(data))) {
       PartitionPlan partitions = PartitionPlan.of(job, model.layout());
       TrainingPlan plan = TrainingPlan.of(job, strategy, partitions, data.size());
-      return strategy instanceof PeerStrategyFactory peers
-          ? trainWithPeers(peers, plan, model, data)
-          : trainWithServers(plan, model, data);
+      ModelParts parts =
+          new ModelParts(
+              model,
+              rank -> batches(data, rank),
+              exchanges(strategy, plan, model, data),
+              member,
+              System::nanoTime);
+      return work(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
     }
   }
 
-  private boolean trainWithServers(TrainingPlan plan, Model model, Dataset data) {
+  /** The one place that asks where a strategy stands. */
+  private Function<Incarnation, ParameterExchange> exchanges(
+      StrategyFactory strategy, TrainingPlan plan, Model model, Dataset data) {
+    if (strategy instanceof PeerStrategyFactory) {
+      VectorModel vector =
+          new VectorModel(model, Engine.named(job.engine()), plan.clipNorm(), data.size());
+      EvaluationPlan evaluations = EvaluationPlan.of(job, strategy);
+      return self ->
+          new StrategyExchange(
+              surroundings(plan, "exchange"),
+              self,
+              vector,
+              new SnapshotDuties(
+                  new SnapshotServer(
+                      plan.partitions(),
+                      self.identity().incarnation(),
+                      plan.type(),
+                      job.exchange().deadlineMillis()),
+                  evaluations));
+    }
     WindowedExchange exchange =
         WindowedExchange.of(vertx, job.addresses(), limits(plan), member.clock());
-    TrainingLoop loop =
-        new TrainingLoop(
-            model, plan, exchange, member, rank -> batches(data, rank), System::nanoTime);
-    return work(model.layout(), exchange::membershipChanged, loop);
+    return self -> new ServerExchange(model, plan, exchange, self, member.track());
+  }
+
+  /** What an exchange with a strategy verticle needs; {@code span} names its wait in timelines. */
+  protected final StrategyExchange.Surroundings surroundings(TrainingPlan plan, String span) {
+    return new StrategyExchange.Surroundings(
+        finder,
+        member::stop,
+        job,
+        span,
+        plan.lastVersion(),
+        System::nanoTime,
+        member.clock(),
+        member.track());
   }
 
   /**
@@ -121,27 +160,10 @@ public class WorkerThread {
     return held ? job.exchange().withoutWindow() : job.exchange();
   }
 
-  private boolean trainWithPeers(
-      PeerStrategyFactory strategy, TrainingPlan plan, Model model, Dataset data) {
-    PeerTrainingPlan peers =
-        new PeerTrainingPlan(
-            vertx,
-            job,
-            plan,
-            strategy,
-            data.size(),
-            System::nanoTime,
-            member.clock(),
-            member.track());
-    PeerTrainingLoop loop = new PeerTrainingLoop(peers, model, member, rank -> batches(data, rank));
-    return work(model.layout(), loop::membershipChanged, loop);
-  }
-
-  /** Lets the coordinator and the reports see the work, and does it. */
-  protected final boolean work(
-      ParameterLayout layout, Consumer<Membership> membership, WorkerTask begun) {
+  /** Lets the coordinator and the reports see the loop, and runs it. */
+  protected final boolean work(ParameterLayout layout, TrainingLoop begun) {
     work = begun;
-    member.serve(layout, membership, begun);
+    member.serve(layout, begun::membershipChanged, begun);
     return begun.run();
   }
 

@@ -66,9 +66,9 @@ final class FakeMember extends VerticleBase implements MemberHandler {
   }
 
   @Override
-  public OptionalLong proposed(Membership next) {
+  public Future<OptionalLong> proposed(Membership next) {
     proposals.add(next);
-    return answer.apply(next);
+    return Future.succeededFuture(answer.apply(next));
   }
 
   @Override

@@ -141,7 +141,7 @@ class NotFiniteGradientTest {
             addresses,
             new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 1_000, 5_000, 3_000, 10_000));
     exchange.membershipChanged(members);
-    return new TrainingLoop(
+    return TrainingLoop.withServers(
         new QuadraticModel(TRAINABLE, STATISTICS),
         new TrainingPlan(TestJob.JOB, job.plan, DataType.FLOAT32, Compression.NONE, 0, STEPS, true),
         exchange,

@@ -53,7 +53,7 @@ final class TrainingLoopFixture {
   }
 
   TrainingLoop loop(TrainingPlan plan, JoinRequester requester, IntConsumer onBatch) {
-    return new TrainingLoop(
+    return TrainingLoop.withServers(
         model, plan, new MemoryExchange(shard), requester, rank -> watched(onBatch), clock::get);
   }
 

@@ -1,0 +1,84 @@
+package io.vertigrad.internal.host;
+
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertx.core.Context;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.util.concurrent.RejectedExecutionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Where one member finds the strategy verticle beside it, or has one deployed. Any thread. */
+public final class StrategyFinder {
+
+  private static final Logger LOG = LoggerFactory.getLogger(StrategyFinder.class);
+  private static final String VERTICLE = "io.vertigrad.verticles.StrategyVerticle";
+
+  private final Vertx vertx;
+  private final Context context;
+  private final JobConfig job;
+  private final Role role;
+  private volatile String own;
+
+  /**
+   * A finder of one member.
+   *
+   * @param context of the member's verticle; what it deploys is undeployed with that verticle
+   */
+  public StrategyFinder(Vertx vertx, Context context, JobConfig job, Role role) {
+    this.vertx = vertx;
+    this.context = context;
+    this.job = job;
+    this.role = role;
+  }
+
+  /**
+   * The strategy verticle beside one incarnation: one that was deployed for its rank and that
+   * nobody uses, or else a new one in place of that of an earlier incarnation.
+   *
+   * @return completes with a host that is the caller's until {@link StrategyHost#release}
+   */
+  public Future<StrategyHost> beside(int rank, int incarnation) {
+    JsonObject beside = StrategyHost.beside(role, rank);
+    StrategyHost ready = StrategyHost.at(vertx, job, beside);
+    if (ready != null && ready.take()) {
+      return Future.succeededFuture(ready);
+    }
+    Promise<StrategyHost> found = Promise.promise();
+    try {
+      context.runOnContext(go -> replace(beside, incarnation).onComplete(found));
+    } catch (RejectedExecutionException closed) {
+      found.fail(closed);
+    }
+    return found.future();
+  }
+
+  private Future<StrategyHost> replace(JsonObject beside, int incarnation) {
+    String earlier = own;
+    own = null;
+    Future<?> before =
+        earlier == null
+            ? Future.succeededFuture()
+            : vertx
+                .undeploy(earlier)
+                .onFailure(gone -> LOG.debug("strategy of an earlier incarnation", gone));
+    return before.transform(
+        undeployed -> deploy(beside.copy().put(StrategyHost.INCARNATION, incarnation)));
+  }
+
+  /** On the member's context, so that it is a child of the member's verticle. */
+  private Future<StrategyHost> deploy(JsonObject beside) {
+    JsonObject config = job.json().put(StrategyHost.BESIDE, beside);
+    return vertx
+        .deployVerticle(VERTICLE, new DeploymentOptions().setConfig(config))
+        .map(
+            deployed -> {
+              own = deployed;
+              return StrategyHost.at(vertx, job, beside).owned();
+            });
+  }
+}

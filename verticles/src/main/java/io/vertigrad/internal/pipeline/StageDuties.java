@@ -1,0 +1,163 @@
+package io.vertigrad.internal.pipeline;
+
+import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.exchange.TrafficCounters;
+import io.vertigrad.internal.transport.FrameEndpoint;
+import io.vertigrad.internal.worker.ReplicaDuties;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.Peers;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ThreadLocalRandom;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What one incarnation of a stage owes others besides its gradients: it agrees with all stages on a
+ * step to go on from, shows and keeps versions, and tests them with its neighbours.
+ */
+final class StageDuties implements ReplicaDuties {
+
+  private static final Logger LOG = LoggerFactory.getLogger(StageDuties.class);
+  private static final int SAVES = 4;
+
+  private final StageContext setting;
+  private final StageReplica replica;
+  private final SenderIdentity identity;
+  private final StageGroup group;
+  private final StageVersions versions;
+  private final BlockingQueue<Promise<Path>> saves = new ArrayBlockingQueue<>(SAVES);
+
+  StageDuties(
+      StageContext setting, StageReplica replica, SenderIdentity identity, StageGroup group) {
+    this.setting = setting;
+    this.replica = replica;
+    this.identity = identity;
+    this.group = group;
+    versions =
+        new StageVersions(
+            setting, replica, identity, group.neighbours(setting.job(), setting.nanoClock()));
+  }
+
+  @Override
+  public FrameEndpoint endpoint() {
+    return versions.endpoint();
+  }
+
+  @Override
+  public Future<?> open() {
+    return group.open();
+  }
+
+  @Override
+  public void membershipChanged(Membership now) {
+    group.membershipChanged(now);
+  }
+
+  @Override
+  public void wake() {
+    group.wake();
+  }
+
+  @Override
+  public boolean current() {
+    return group.ready();
+  }
+
+  @Override
+  public Optional<PeerGroup> settle(Peers peers, PeerGroup all) {
+    if (!group.adopt(all)) {
+      LOG.warn(
+          "{}: step {} cannot go on without {}; the job waits for a replacement",
+          name(),
+          replica.vector().updates(),
+          group.missing());
+      return Optional.empty();
+    }
+    List<StageState> points = replica.points(setting.checkpoints(), identity);
+    CheckpointAgreement.Agreed agreed =
+        CheckpointAgreement.hold(
+                peers, all, points, ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE))
+            .orElseThrow(() -> StageErrors.nothingInCommon(name(), points));
+    if (!agreed.from().equals(replica.point())) {
+      replica.restore(setting.checkpoints().restore(identity.rank(), agreed.from()));
+    }
+    replica.belongsTo(agreed.run());
+    LOG.info("{}: goes on at step {}", name(), replica.vector().updates());
+    return Optional.of(group.replicas());
+  }
+
+  /** Where stages go on was agreed on before the replicas of one are asked. */
+  @Override
+  public boolean fresh() {
+    return false;
+  }
+
+  /** Blocks while the version is tested. */
+  @Override
+  public void reached(long version, float[] parameters, boolean last) {
+    versions.reached(version);
+  }
+
+  @Override
+  public void hold(long version, float[] parameters) {
+    if (group.ready()) {
+      versions.rest(version);
+    }
+  }
+
+  /** A version that is the last anyway was shown and tested when it was reached. */
+  @Override
+  public void end(long version, float[] parameters) {
+    if (version < setting.lastVersion()) {
+      versions.ended(version);
+    }
+  }
+
+  /** One stage's gradient that is not finite leaves the others with half a step. */
+  @Override
+  public void leftOut(long version, double loss) {
+    throw StageErrors.diverged(name(), version, loss);
+  }
+
+  @Override
+  public void idle() {
+    Promise<Path> asked = saves.poll();
+    if (asked != null) {
+      versions
+          .write()
+          .ifPresentOrElse(asked::complete, () -> asked.fail("it could not be written"));
+    }
+  }
+
+  @Override
+  public TrafficCounters traffic() {
+    return group.traffic();
+  }
+
+  @Override
+  public Future<Path> checkpoint() {
+    Promise<Path> asked = Promise.promise();
+    return saves.offer(asked)
+        ? asked.future()
+        : Future.failedFuture("%d checkpoints are being waited for already".formatted(SAVES));
+  }
+
+  @Override
+  public Future<?> close() {
+    for (Promise<Path> late = saves.poll(); late != null; late = saves.poll()) {
+      late.fail("this stage is stopping");
+    }
+    return group.close();
+  }
+
+  private String name() {
+    return setting.job().pipeline().orElseThrow().name(identity.rank());
+  }
+}

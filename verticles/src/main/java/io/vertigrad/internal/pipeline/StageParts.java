@@ -1,0 +1,121 @@
+package io.vertigrad.internal.pipeline;
+
+import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.compute.pipeline.SplitModel;
+import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.worker.GradientSource;
+import io.vertigrad.internal.worker.Incarnation;
+import io.vertigrad.internal.worker.ParameterExchange;
+import io.vertigrad.internal.worker.StrategyExchange;
+import io.vertigrad.internal.worker.TrainingLoop;
+import io.vertigrad.job.PipelineConfig;
+import java.util.function.IntFunction;
+import java.util.function.Supplier;
+
+/** What a stage works with: the stage that its rank stands for, and its share of the batches. */
+final class StageParts implements TrainingLoop.Parts {
+
+  private final StageContext setting;
+  private final StrategyExchange.Surroundings surroundings;
+  private final IntFunction<BatchSource> data;
+  private final Supplier<SplitModel> splitting;
+  private final PipelineConfig pipeline;
+  private SplitModel split;
+  private StageReplica replica;
+  private StepBatches batches;
+  private StageGroup group;
+
+  /**
+   * Parts of which none is built yet.
+   *
+   * @param split the cut model, let go once the stage is built
+   * @param splitting cuts it again, should another stage be wanted
+   * @param data opens the batches of a replica
+   */
+  StageParts(
+      StageContext setting,
+      StrategyExchange.Surroundings surroundings,
+      SplitModel split,
+      Supplier<SplitModel> splitting,
+      IntFunction<BatchSource> data) {
+    this.setting = setting;
+    this.surroundings = surroundings;
+    this.split = split;
+    this.splitting = splitting;
+    this.data = data;
+    this.pipeline = setting.job().pipeline().orElseThrow();
+  }
+
+  @Override
+  public GradientSource source(Incarnation self) {
+    SenderIdentity identity = self.identity();
+    int rank = identity.rank();
+    Thread.currentThread()
+        .setName("%s of %s".formatted(pipeline.name(rank), setting.job().addresses().job()));
+    provide(pipeline.stageOf(rank));
+    closeBatches();
+    int of = pipeline.replicaOf(rank);
+    batches = new StepBatches(() -> data.apply(of), pipeline, rank, setting.sizes());
+    group =
+        new StageGroup(
+            setting.vertx(),
+            setting.job(),
+            setting.plan().hash(),
+            identity,
+            setting.patience(),
+            setting.track(),
+            self.stop());
+    return new StageGradients(
+        setting,
+        replica,
+        group.neighbours(setting.job(), setting.nanoClock()),
+        batches,
+        pipeline.stageOf(rank));
+  }
+
+  @Override
+  public ParameterExchange exchange(Incarnation self) {
+    return new StrategyExchange(
+        surroundings, self, replica, new StageDuties(setting, replica, self.identity(), group));
+  }
+
+  @Override
+  public long tested() {
+    return setting.tested().get();
+  }
+
+  @Override
+  public void close() {
+    closeBatches();
+    closeStage();
+  }
+
+  /** Keeps the stage it has when the rank still stands for it. */
+  private void provide(int stage) {
+    if (replica != null && replica.model().spec().index() == stage) {
+      return;
+    }
+    closeStage();
+    SplitModel whole = split == null ? splitting.get() : split;
+    replica =
+        new StageReplica(
+            whole.stage(stage), setting.job(), setting.plan(), setting.trainingSamples());
+    split = null;
+    // Only the collector frees the native memory of the whole model's parameters.
+    System.gc();
+  }
+
+  private void closeBatches() {
+    if (batches != null) {
+      batches.close();
+      batches = null;
+    }
+  }
+
+  private void closeStage() {
+    if (replica != null) {
+      replica.close();
+      replica = null;
+    }
+  }
+}

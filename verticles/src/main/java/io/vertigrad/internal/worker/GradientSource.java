@@ -1,0 +1,40 @@
+package io.vertigrad.internal.worker;
+
+/**
+ * Where a worker's gradients are computed: by a model of its own, or by one stage of a model
+ * together with its neighbours. Belongs to the training loop's thread.
+ */
+public interface GradientSource {
+
+  /**
+   * What is known of a gradient that was computed.
+   *
+   * @param epoch of its batch
+   * @param samples behind it
+   * @param counted how many of them are this worker's to count; another stage counts the others
+   * @param loss their mean; means nothing without counted samples
+   * @param correct how many of them were classified correctly; -1 where that is unknown
+   * @param waitedNanos time without data to compute on
+   * @param computedNanos time in the model
+   * @param movedNanos time spent on tensors of other stages
+   */
+  record Computed(
+      int epoch,
+      int samples,
+      int counted,
+      double loss,
+      int correct,
+      long waitedNanos,
+      long computedNanos,
+      long movedNanos) {}
+
+  /**
+   * Computes the gradient of one batch at the parameters that the model holds; blocks.
+   *
+   * @param version of these parameters
+   * @param step steps that this incarnation has taken
+   * @throws io.vertigrad.strategy.GroupChangedException when another stage has gone: let go of the
+   *     step
+   */
+  Computed compute(long version, long step);
+}

@@ -1,0 +1,50 @@
+package io.vertigrad.internal.worker;
+
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.data.BatchSource;
+import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.function.LongSupplier;
+
+/** What a worker with a whole model works with; batches are those of the rank it has. */
+final class ModelParts implements TrainingLoop.Parts {
+
+  private final Model model;
+  private final BatchesOfRank batches;
+  private final Function<Incarnation, ParameterExchange> exchanges;
+  private final JoinRequester requester;
+  private final LongSupplier nanoClock;
+
+  /**
+   * @param data opens the batches of a rank
+   * @param exchanges makes an incarnation's way to its next parameters
+   */
+  ModelParts(
+      Model model,
+      IntFunction<BatchSource> data,
+      Function<Incarnation, ParameterExchange> exchanges,
+      JoinRequester requester,
+      LongSupplier nanoClock) {
+    this.model = model;
+    this.batches = new BatchesOfRank(data);
+    this.exchanges = exchanges;
+    this.requester = requester;
+    this.nanoClock = nanoClock;
+  }
+
+  @Override
+  public GradientSource source(Incarnation self) {
+    int rank = self.identity().rank();
+    return new BatchGradients(model, () -> batches.of(rank), nanoClock, requester.track());
+  }
+
+  @Override
+  public ParameterExchange exchange(Incarnation self) {
+    return exchanges.apply(self);
+  }
+
+  @Override
+  public void close() {
+    batches.close();
+  }
+}

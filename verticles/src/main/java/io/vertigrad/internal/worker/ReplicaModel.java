@@ -1,0 +1,27 @@
+package io.vertigrad.internal.worker;
+
+import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.strategy.Replica;
+
+/**
+ * A model, or a stage of one, and the vector that a strategy beside the worker steps. Belongs to
+ * the training loop's thread.
+ */
+public interface ReplicaModel {
+
+  /** The parameters as the strategy has them. */
+  Replica vector();
+
+  /** Hash of what the vector means, the same in all workers. */
+  long layout();
+
+  /** An optimizer of the vector; called by the strategy's thread while this worker waits. */
+  Optimizer optimizer(OptimizerConfig config);
+
+  /** Puts these parameters into the model. */
+  void load(float[] parameters);
+
+  /** The gradient computed last, in an array that the strategy may overwrite. */
+  float[] gradient();
+}

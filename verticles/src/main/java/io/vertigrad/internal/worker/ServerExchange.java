@@ -1,0 +1,157 @@
+package io.vertigrad.internal.worker;
+
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.compute.Model;
+import io.vertigrad.internal.exchange.ModelPartitions;
+import io.vertigrad.internal.exchange.PartitionExchange;
+import io.vertigrad.internal.exchange.PartitionVersions;
+import io.vertigrad.internal.exchange.PullRound;
+import io.vertigrad.internal.exchange.TrafficCounters;
+import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.internal.worker.GradientSource.Computed;
+import io.vertigrad.job.Partition;
+import io.vertigrad.strategy.Membership;
+import java.util.List;
+import java.util.Optional;
+
+/** The exchange with the shards of parameter servers, partition by partition. */
+final class ServerExchange implements ParameterExchange {
+
+  private final TrainingPlan plan;
+  private final PartitionExchange exchange;
+  private final Incarnation self;
+  private final SpanRecorder track;
+  private final ModelPartitions parameters;
+  private final PartitionVersions versions;
+  private final GradientRound.Replica replica;
+  private final TrafficCounters traffic = new TrafficCounters();
+  private long next;
+  private boolean pulled;
+
+  /**
+   * An exchange that has pulled nothing yet.
+   *
+   * @param exchange carries the partitions
+   */
+  ServerExchange(
+      Model model,
+      TrainingPlan plan,
+      PartitionExchange exchange,
+      Incarnation self,
+      SpanRecorder track) {
+    this.plan = plan;
+    this.exchange = exchange;
+    this.self = self;
+    this.track = track;
+    this.parameters = new ModelPartitions(model, plan.type());
+    this.versions = new PartitionVersions(plan.partitions());
+    this.replica =
+        new GradientRound.Replica(
+            self.identity(),
+            plan.partitions().layout(),
+            new OutgoingGradient(model, parameters, plan),
+            parameters,
+            versions);
+  }
+
+  @Override
+  public void membershipChanged(Membership now) {
+    exchange.membershipChanged(now);
+  }
+
+  @Override
+  public void wake() {
+    exchange.wake();
+  }
+
+  @Override
+  public boolean changed() {
+    return !pulled;
+  }
+
+  /** In lockstep the parameters of the first round to take part in. */
+  @Override
+  public Ending fetch() {
+    Ending ending =
+        ending(
+            exchange.run(
+                new PullRound(
+                    plan.partitions(),
+                    parameters,
+                    versions,
+                    self.identity(),
+                    exchange.epoch(),
+                    next,
+                    self.firstVersion(),
+                    self.stop())));
+    pulled = ending == Ending.COMPLETE;
+    return ending;
+  }
+
+  @Override
+  public boolean ready() {
+    return pulled;
+  }
+
+  /** That all partitions have reached; in lockstep the next round. */
+  @Override
+  public long version() {
+    return versions.lowest();
+  }
+
+  @Override
+  public long newest() {
+    return versions.highest();
+  }
+
+  /**
+   * A gradient that is not finite everywhere is applied nowhere: only the first partition that
+   * breaks it is offered, for a server to refuse and count. In lockstep the round stays open for
+   * the next batch; otherwise the others have moved on meanwhile, and this worker catches up.
+   */
+  @Override
+  public Step exchange(Computed gradient, long step) {
+    Optional<Partition> broken = replica.gradient().computed();
+    List<Partition> order = broken.map(List::of).orElseGet(versions::oldestFirst);
+    GradientRound round =
+        new GradientRound(
+            replica, order, exchange.epoch(), step, gradient.samples(), track, self.stop());
+    long begun = track.now();
+    Ending ending = ending(exchange.run(round));
+    round.note(begun, track.now());
+    next = step + 1;
+    if (ending != Ending.COMPLETE) {
+      return Step.without(ending);
+    }
+    traffic.add(round.traffic());
+    pulled = broken.isEmpty() || plan.lockstep();
+    return new Step(
+        ending,
+        round.staleness().isPresent(),
+        round.refusal().map(Refusal::message),
+        round.staleness());
+  }
+
+  @Override
+  public boolean staysForOthers() {
+    return false;
+  }
+
+  @Override
+  public void idle(long version) {
+    self.gate().await(version, self.stop());
+  }
+
+  @Override
+  public TrafficCounters traffic() {
+    return traffic;
+  }
+
+  private static Ending ending(PartitionExchange.Ending of) {
+    return switch (of) {
+      case COMPLETE -> Ending.COMPLETE;
+      case REJOIN -> Ending.REJOIN;
+      case ABANDONED -> Ending.ABANDONED;
+    };
+  }
+}

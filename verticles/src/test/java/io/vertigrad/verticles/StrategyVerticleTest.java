@@ -1,0 +1,207 @@
+package io.vertigrad.verticles;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.strategy.ExchangeTiming;
+import io.vertigrad.strategy.LocalGradient;
+import io.vertigrad.strategy.PeerContext;
+import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.PeerStrategy;
+import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyProvider;
+import io.vertigrad.testkit.PointsJob;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.json.JsonObject;
+import java.util.Set;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Strategies deployed by class name, as the stock launcher does, beside the members of a job. */
+class StrategyVerticleTest extends PointsJob {
+
+  private static final String NAME = "io.vertigrad.verticles.StrategyVerticle";
+
+  @Test
+  void shouldTrainWhenItWasDeployedByNameBesideEachWorker() {
+    train("allreduce", 200);
+    String first = deployBeside("worker", 0);
+    String second = deployBeside("worker", 1);
+    deployEvaluatorAndWorkers(2);
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(coordinateAfter(200), lossOf(result), 1e-4);
+    Set<String> deployed = vertx.deploymentIDs();
+    assertTrue(deployed.containsAll(Set.of(first, second)));
+    assertEquals(6, deployed.size(), "a coordinator, an evaluator, two workers, two strategies");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"true", "false"})
+  void shouldTrainBesideAShardWhoeverDeploysIt(boolean before) {
+    train("sync", 200);
+    if (before) {
+      deployBeside("server", 0);
+    }
+    String server = deploy(new ParameterServerVerticle());
+    deployEvaluatorAndWorkers(2);
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(coordinateAfter(200), lossOf(result), 1e-4);
+    assertEquals(6, vertx.deploymentIDs().size(), "nobody deployed another strategy");
+    await(vertx.undeploy(server));
+    assertEquals(before ? 5 : 4, vertx.deploymentIDs().size());
+  }
+
+  @Test
+  void shouldHaveItsServerLeaveWhenItIsUndeployedAlone() {
+    train("sync", 1_000_000);
+    final String strategy = deployBeside("server", 0);
+    deploy(new ParameterServerVerticle());
+    deployEvaluatorAndWorkers(2);
+    Awaitility.await()
+        .until(() -> happened(e -> e instanceof WorkerProgress w && w.version() > 20));
+
+    await(vertx.undeploy(strategy));
+
+    Awaitility.await()
+        .until(() -> happened(e -> e instanceof MemberLeft left && left.role().equals("server")));
+  }
+
+  @Test
+  void shouldBeDeployedByAWorkerThatFindsNoneBesideItself() {
+    train("dpsgd", 200);
+    deployEvaluatorAndWorkers(2);
+
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(6, vertx.deploymentIDs().size());
+    workers.forEach(worker -> await(vertx.undeploy(worker)));
+    assertEquals(2, vertx.deploymentIDs().size(), "they end with their workers");
+  }
+
+  @Test
+  void shouldFailItsWorkerNamingItselfWhenItIsUndeployedAlone() {
+    train("allreduce", 1_000_000);
+    final String first = deployBeside("worker", 0);
+    deployEvaluatorAndWorkers(2);
+    Awaitility.await()
+        .until(() -> happened(e -> e instanceof WorkerProgress w && w.version() > 20));
+
+    await(vertx.undeploy(first));
+
+    String place = "its strategy verticle \"allreduce\" at vertigrad.points.strategy.worker.0";
+    awaitFailure(0, place + " was undeployed while its worker trained; undeploy the worker first");
+  }
+
+  @Test
+  void shouldFailItsWorkerNamingItselfWhenTheRuleBreaks() {
+    train(BrokenProvider.class.getName(), 1_000);
+    deployEvaluatorAndWorkers(1);
+
+    awaitFailure(
+        0,
+        "at vertigrad.points.strategy.worker.0.0 failed at step 0:"
+            + " java.lang.IllegalStateException: this rule is broken");
+  }
+
+  @Test
+  void shouldRefuseAPlaceWhereItsStrategyDoesNotStand() {
+    train("allreduce", 10);
+
+    Exception refused = assertThrows(Exception.class, () -> deployBeside("server", 0));
+
+    String expected =
+        "-conf: beside.role is \"server\", expected \"worker\": that is where strategy"
+            + " \"allreduce\" stands";
+    assertTrue(refused.getMessage().contains(expected), refused.getMessage());
+  }
+
+  @Test
+  void shouldRefuseASecondOneAtTheSamePlace() {
+    train("allreduce", 10);
+    deployBeside("worker", 0);
+
+    Exception refused = assertThrows(Exception.class, () -> deployBeside("worker", 0));
+
+    String expected = "another strategy verticle is at vertigrad.points.strategy.worker.0";
+    assertTrue(refused.getMessage().contains(expected), refused.getMessage());
+  }
+
+  private void train(String strategy, long steps) {
+    JsonObject named = new JsonObject().put("name", strategy);
+    job.put("steps", steps)
+        .put("strategy", strategy.equals("sync") ? named.put("reduction", "mean") : named);
+    int count = strategy.equals(BrokenProvider.class.getName()) ? 1 : 2;
+    job.getJsonObject("workers").put("count", count);
+    deploy(coordinator);
+  }
+
+  private String deployBeside(String role, int rank) {
+    JsonObject beside = new JsonObject().put("role", role).put("rank", rank);
+    JsonObject config = job.copy().put("beside", beside);
+    return await(vertx.deployVerticle(NAME, new DeploymentOptions().setConfig(config)));
+  }
+
+  private void awaitFailure(int rank, String part) {
+    Awaitility.await()
+        .until(
+            () ->
+                happened(
+                    e ->
+                        e instanceof MemberLeft left
+                            && left.role().equals("worker")
+                            && left.rank() == rank
+                            && left.reason().contains(part)));
+  }
+
+  /** A strategy that breaks at the first gradient. */
+  public static final class BrokenProvider implements StrategyProvider {
+
+    @Override
+    public String name() {
+      return "broken";
+    }
+
+    @Override
+    public StrategyFactory configure(Settings settings) {
+      return (PeerStrategyFactory) BrokenRule::new;
+    }
+  }
+
+  private record BrokenRule(PeerContext context) implements PeerStrategy {
+
+    @Override
+    public void open(PeerGroup group, boolean fresh) {}
+
+    @Override
+    public void begin() {}
+
+    @Override
+    public void complete(LocalGradient gradient) {
+      throw new IllegalStateException("this rule is broken");
+    }
+
+    @Override
+    public ExchangeTiming timing() {
+      return ExchangeTiming.NONE;
+    }
+
+    @Override
+    public double spectralGap() {
+      return 1;
+    }
+  }
+}
