@@ -47,40 +47,72 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
         : new Tensor(type, encoding, length, bytes);
   }
 
-  /** Returns these elements as a tensor that lasts: this one, or a copy of borrowed memory. */
+  /**
+   * Returns these elements as a tensor that lasts: this one, or a copy of borrowed memory.
+   *
+   * @return a tensor whose memory nobody writes
+   */
   public abstract Tensor retain();
 
-  /** How each element is stored. */
+  /**
+   * How each element is stored.
+   *
+   * @return the type
+   */
   public final DataType type() {
     return type;
   }
 
-  /** How elements are laid out. */
+  /**
+   * How elements are laid out.
+   *
+   * @return the encoding
+   */
   public final Encoding encoding() {
     return encoding;
   }
 
-  /** True when the payload is nothing but every element as float32. */
+  /**
+   * True when the payload is nothing but every element as float32.
+   *
+   * @return true for a plain float32 tensor
+   */
   public final boolean isPlain() {
     return type == DataType.FLOAT32 && encoding == Encoding.DENSE;
   }
 
-  /** Number of elements. */
+  /**
+   * Number of elements.
+   *
+   * @return at least 0
+   */
   public final int length() {
     return length;
   }
 
-  /** Bytes by which the payload is smaller than its elements as float32. */
+  /**
+   * Bytes by which the payload is smaller than its elements as float32.
+   *
+   * @return a number of bytes; 0 for plain float32
+   */
   public final int savedBytes() {
     return length * Float.BYTES - payloadBytes();
   }
 
-  /** Size of the payload on the wire. */
+  /**
+   * Size of the payload on the wire.
+   *
+   * @return a number of bytes
+   */
   public final int payloadBytes() {
     return bytes.remaining();
   }
 
-  /** A fresh read-only little-endian view of the payload, position 0. */
+  /**
+   * A fresh read-only little-endian view of the payload, position 0.
+   *
+   * @return the view
+   */
   public final ByteBuffer bytes() {
     return bytes.asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
   }
@@ -90,7 +122,11 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
     return bytes.duplicate();
   }
 
-  /** Writes all elements at the destination's position and advances it. */
+  /**
+   * Writes all elements at the destination's position and advances it.
+   *
+   * @param destination has room for {@link #length()} values
+   */
   public final void copyTo(FloatBuffer destination) {
     if (destination.remaining() < length) {
       throw new BufferOverflowException();
@@ -107,7 +143,12 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
         });
   }
 
-  /** {@code destination[offset + i] = this[i]}. */
+  /**
+   * {@code destination[offset + i] = this[i]}.
+   *
+   * @param destination has room for {@link #length()} values from the offset on
+   * @param offset where the first element goes
+   */
   public final void copyTo(float[] destination, int offset) {
     copyTo(FloatBuffer.wrap(destination, offset, length()));
   }
@@ -115,6 +156,10 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   /**
    * {@code accumulator[offset + i] += scale * this[i]}, in float32, one rounding per product and
    * one per sum; a scale of 1 adds the elements themselves.
+   *
+   * @param accumulator has {@link #length()} elements from the offset on
+   * @param offset where the first element is added
+   * @param scale factor of every element
    */
   public final void addTo(float[] accumulator, int offset, float scale) {
     Objects.checkFromIndexSize(offset, length, accumulator.length);
@@ -126,7 +171,11 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
         });
   }
 
-  /** True when no element is NaN or infinite. */
+  /**
+   * True when no element is NaN or infinite.
+   *
+   * @return true for a tensor of finite elements
+   */
   public final boolean isFinite() {
     int words = payloadBytes() / Integer.BYTES;
     return switch (encoding) {

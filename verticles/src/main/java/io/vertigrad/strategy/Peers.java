@@ -18,22 +18,43 @@ import java.util.function.BiConsumer;
  */
 public interface Peers {
 
-  /** The newest group heard of; from now on messages go to it and come from it. */
+  /**
+   * The newest group heard of; from now on messages go to it and come from it.
+   *
+   * @return the group
+   */
   PeerGroup adopt();
 
   /**
    * Sends and returns at once; the tensor may be queued behind earlier ones to the same worker.
    *
    * @param rank another worker of the group
+   * @param tag what the receiver asks for
+   * @param tensor the values
    */
   void send(int rank, Tag tag, TensorView tensor);
 
-  /** Sends a copy of these values, which are the caller's again when this returns. */
+  /**
+   * Sends a copy of these values, which are the caller's again when this returns.
+   *
+   * @param rank another worker of the group
+   * @param tag what the receiver asks for
+   * @param type how the values travel
+   * @param values from the buffer's position to its limit
+   */
   default void send(int rank, Tag tag, DataType type, FloatBuffer values) {
     send(rank, tag, Tensor.copyOf(type, values));
   }
 
-  /** Sends {@code own + tensor}, both of which are the caller's again when this returns. */
+  /**
+   * Sends {@code own + tensor}, both of which are the caller's again when this returns.
+   *
+   * @param rank another worker of the group
+   * @param tag what the receiver asks for
+   * @param type how the sum travels
+   * @param own as many values as the tensor has
+   * @param tensor the other summand
+   */
   default void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, TensorView tensor) {
     send(rank, tag, Tensor.sumOf(type, own, tensor));
   }
@@ -41,6 +62,9 @@ public interface Peers {
   /**
    * Waits for a message.
    *
+   * @param rank another worker of the group
+   * @param tag what that worker sent it with
+   * @return the tensor
    * @throws GroupChangedException when there is a newer group than the one adopted, or nobody wants
    *     the message any more: let go of the round
    * @throws io.vertigrad.internal.exchange.UnansweredException at the deadline, naming who has not
@@ -53,7 +77,9 @@ public interface Peers {
    * order, by any thread. The tensor may be borrowed until {@code taker} returns: what must last is
    * {@linkplain TensorView#retain retained}.
    *
+   * @param rank another worker of the group
    * @param tags in the order in which they are expected
+   * @param taker is given each tag with its tensor
    * @throws GroupChangedException as {@link #receive(int, Tag)}, and likewise at the deadline;
    *     {@code taker} is not called any more after that
    */
@@ -61,9 +87,19 @@ public interface Peers {
     tags.forEach(tag -> taker.accept(tag, receive(rank, tag)));
   }
 
-  /** A message if it is there already. */
+  /**
+   * A message if it is there already.
+   *
+   * @param rank another worker of the group
+   * @param tag what that worker sent it with
+   * @return the tensor; empty when it is not there
+   */
   Optional<Tensor> poll(int rank, Tag tag);
 
-  /** When the latest of the messages received had arrived; see {@link System#nanoTime()}. */
+  /**
+   * When the latest of the messages received had arrived; see {@link System#nanoTime()}.
+   *
+   * @return nanoseconds on the clock of {@link System#nanoTime()}
+   */
   long arrivedNanos();
 }

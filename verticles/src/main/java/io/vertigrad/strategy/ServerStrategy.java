@@ -22,6 +22,7 @@ public interface ServerStrategy {
    * Takes one worker's gradient and answers with its next parameters, at once or when the rule
    * says.
    *
+   * @param update finite, of the current layout, and not seen before
    * @return completes with a {@link io.vertigrad.codecs.ParameterPartition} or a {@link
    *     io.vertigrad.codecs.Refusal}; fails only on a defect
    */
@@ -29,8 +30,10 @@ public interface ServerStrategy {
 
   /**
    * True when it is done with an update's gradient as soon as {@link #exchange} returns, or
-   * {@linkplain GradientPartition#kept keeps} it: then it gets gradients whose memory is only
+   * {@linkplain GradientPartition#retain retains} it: then it gets gradients whose memory is only
    * borrowed until then, which saves a copy.
+   *
+   * @return false unless a strategy says so
    */
   default boolean borrows() {
     return false;
@@ -39,6 +42,8 @@ public interface ServerStrategy {
   /**
    * True when an update is in the parameters as soon as {@link #exchange} returns, even if its
    * answer waits. Otherwise a refusal means that it is not, and the same update may come again.
+   *
+   * @return true unless a strategy says otherwise
    */
   default boolean appliesAtOnce() {
     return false;
@@ -50,20 +55,34 @@ public interface ServerStrategy {
    */
   default void versionSkipped() {}
 
-  /** Tells who takes part from now on; a barrier must never wait for someone who left. */
+  /**
+   * Tells who takes part from now on; a barrier must never wait for someone who left.
+   *
+   * @param now the members, of a higher epoch than before
+   */
   void membershipChanged(Membership now);
 
   /**
    * Called about ten times a second with a monotonic clock: whatever waits longer than its limit
    * ends here, and names its culprit.
+   *
+   * @param nowNanos the clock of {@link ServerStrategyContext}
    */
   void tick(long nowNanos);
 
-  /** Whom the workers wait for that have no answer yet; empty when none of them waits. */
+  /**
+   * Whom the workers wait for that have no answer yet; empty when none of them waits.
+   *
+   * @return the first that is held up
+   */
   default Optional<StragglerReport> heldUp() {
     return Optional.empty();
   }
 
-  /** Ends every wait with {@link io.vertigrad.codecs.Refusal.Reason#UNAVAILABLE}. */
+  /**
+   * Ends every wait with {@link io.vertigrad.codecs.Refusal.Reason#UNAVAILABLE}.
+   *
+   * @param why for the worker, in one line
+   */
   void close(String why);
 }
