@@ -48,9 +48,9 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   }
 
   /**
-   * Returns these elements as a tensor that lasts: this one, or a copy of borrowed memory.
+   * Returns these elements as a tensor that lasts.
    *
-   * @return a tensor whose memory nobody writes
+   * @return this one, or a copy of borrowed memory
    */
   public abstract Tensor retain();
 
