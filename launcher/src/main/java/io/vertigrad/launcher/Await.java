@@ -1,6 +1,6 @@
 package io.vertigrad.launcher;
 
-import io.vertigrad.launcher.deploy.JobFailedException;
+import io.vertigrad.training.JobFailedException;
 import io.vertx.core.Future;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;

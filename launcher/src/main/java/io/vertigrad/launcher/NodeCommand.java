@@ -9,7 +9,7 @@ import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.deploy.CoordinatorLostException;
 import io.vertigrad.launcher.deploy.ParentExitMonitor;
-import io.vertigrad.launcher.deploy.RoleVerticles;
+import io.vertigrad.launcher.deploy.RoleName;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertx.core.Vertx;
@@ -115,11 +115,11 @@ final class NodeCommand implements Callable<Integer> {
       throw new InputException(
           "--role %s: expected one of %s".formatted(roleName, String.join(", ", known)));
     }
-    if (name.equals(RoleVerticles.STAGE) && config.pipeline().isEmpty()) {
+    if (name.equals(RoleName.STAGE) && config.pipeline().isEmpty()) {
       throw new InputException(
           "--role stage: %s has no pipeline; use --role worker".formatted(config.origin()));
     }
-    return RoleVerticles.named(name);
+    return RoleName.role(name);
   }
 
   private JobConfig read() {

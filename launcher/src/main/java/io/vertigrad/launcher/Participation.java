@@ -5,9 +5,10 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.deploy.JobEndMonitor;
-import io.vertigrad.launcher.deploy.JobFailedException;
-import io.vertigrad.launcher.deploy.RoleVerticles;
+import io.vertigrad.launcher.deploy.RoleName;
 import io.vertigrad.launcher.run.RunLog;
+import io.vertigrad.training.JobFailedException;
+import io.vertigrad.training.LocalMembers;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -57,16 +58,16 @@ final class Participation implements AutoCloseable {
    *
    * @return false when a signal ended it before
    * @throws io.vertigrad.launcher.deploy.CoordinatorLostException when the coordinator falls silent
-   * @throws io.vertigrad.launcher.deploy.JobFailedException when the job fails
+   * @throws io.vertigrad.training.JobFailedException when the job fails
    */
   boolean play() {
     try {
       FrameCodecs.register(vertx.eventBus());
       Await.result(watch.listen(), START_SECONDS, "the event bus");
       Await.result(
-          RoleVerticles.deploy(vertx, RoleVerticles.className(job, role), job),
+          LocalMembers.one(role).deploy(vertx, job),
           START_SECONDS,
-          "starting the " + RoleVerticles.name(job, role));
+          "starting the " + RoleName.of(job, role));
       Await.result(watch.over(), FOREVER_SECONDS, "the job");
       return true;
     } catch (RuntimeException e) {

@@ -1,7 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.job.Role;
-import io.vertigrad.launcher.deploy.RoleVerticles;
+import io.vertigrad.launcher.deploy.RoleName;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.stream.Stream;
@@ -11,8 +11,7 @@ final class RoleNames implements Iterable<String> {
 
   @Override
   public Iterator<String> iterator() {
-    return Stream.concat(
-            Arrays.stream(Role.values()).map(Role::lower), Stream.of(RoleVerticles.STAGE))
+    return Stream.concat(Arrays.stream(Role.values()).map(Role::lower), Stream.of(RoleName.STAGE))
         .iterator();
   }
 }

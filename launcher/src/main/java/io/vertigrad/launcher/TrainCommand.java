@@ -3,9 +3,7 @@ package io.vertigrad.launcher;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.ScheduleCheck;
 import io.vertigrad.launcher.cluster.ClusterStart;
-import io.vertigrad.launcher.deploy.LocalRoles;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -13,6 +11,7 @@ import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.training.LocalMembers;
 import io.vertigrad.training.PipelinePlan;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
@@ -101,7 +100,7 @@ final class TrainCommand implements Callable<Integer> {
   public Integer call() {
     RunLog.leaveConsole();
     JobConfig asked = read().counted(LOADER);
-    LocalRoles roles = roles(asked);
+    LocalMembers roles = roles(asked);
     ClusterStart.check(asked.cluster());
     checkData(asked, roles);
     RunDirectory directory =
@@ -118,7 +117,7 @@ final class TrainCommand implements Callable<Integer> {
     long updates =
         StrategyProviders.configure(kept.strategy(), LOADER)
             .lastVersion(kept.steps(), kept.workers().count());
-    ScheduleCheck.warnings(kept, updates).forEach(warning -> notes.add("warning: " + warning));
+    kept.warnings(updates).forEach(warning -> notes.add("warning: " + warning));
     NextCommand next = new NextCommand(arguments(), directory, open);
     return new TrainingRun(kept, directory, display, notes, next).call(roles, processes, open);
   }
@@ -129,15 +128,15 @@ final class TrainCommand implements Callable<Integer> {
   }
 
   /** Finds what is missing before a folder is made or a process started. */
-  private static void checkData(JobConfig asked, LocalRoles roles) {
+  private static void checkData(JobConfig asked, LocalMembers roles) {
     if (roles.servers() + roles.workers() > 0) {
       DatasetProvider.check(asked.data(), Split.TRAIN, LOADER);
     }
     DatasetProvider.check(asked.data(), Split.TEST, LOADER);
   }
 
-  private LocalRoles roles(JobConfig asked) {
-    LocalRoles all = LocalRoles.of(asked);
+  private LocalMembers roles(JobConfig asked) {
+    LocalMembers all = LocalMembers.of(asked);
     if (workersHere == null) {
       return all;
     }

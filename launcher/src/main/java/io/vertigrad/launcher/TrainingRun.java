@@ -8,8 +8,6 @@ import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.deploy.Deployment;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
-import io.vertigrad.launcher.deploy.JobFailedException;
-import io.vertigrad.launcher.deploy.LocalRoles;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
 import io.vertigrad.launcher.deploy.StartProgress;
@@ -23,6 +21,8 @@ import io.vertigrad.launcher.run.Versions;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
 import io.vertigrad.training.FinalModel;
+import io.vertigrad.training.JobFailedException;
+import io.vertigrad.training.LocalMembers;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
@@ -91,7 +91,7 @@ final class TrainingRun {
    *
    * @param roles whom to start here
    */
-  int call(LocalRoles roles, boolean processes, boolean listen) {
+  int call(LocalMembers roles, boolean processes, boolean listen) {
     directory.write(directory.job(), LocalSettings.removedFrom(job.json()));
     RunLog.appendTo(directory.log());
     try (TerminationSignals watched = new TerminationSignals(this::signalled)) {
@@ -102,7 +102,7 @@ final class TrainingRun {
     }
   }
 
-  private int run(LocalRoles roles, boolean processes, boolean listen) {
+  private int run(LocalMembers roles, boolean processes, boolean listen) {
     try {
       start(roles, processes, listen);
       finish(await(ended(), FOREVER_SECONDS, "the job"));
@@ -132,7 +132,7 @@ final class TrainingRun {
     conclude();
   }
 
-  private void start(LocalRoles roles, boolean processes, boolean listen) {
+  private void start(LocalMembers roles, boolean processes, boolean listen) {
     open(processes || listen);
     FrameCodecs.register(vertx.eventBus());
     if (job.dashboard().enabled()) {
@@ -159,7 +159,7 @@ final class TrainingRun {
     }
   }
 
-  private void offerJoining(LocalRoles roles) {
+  private void offerJoining(LocalMembers roles) {
     boolean full = roles.workers() >= job.workers().places();
     String label = full ? "a node may take the place of one that is lost" : "nodes may join";
     monitor.offer(label, launch().byHand(Role.WORKER));
@@ -182,7 +182,7 @@ final class TrainingRun {
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
 
-  private Deployment processes(LocalRoles roles) {
+  private Deployment processes(LocalMembers roles) {
     return new ProcessDeployment(vertx, roles, launch(), coordinator, monitor::say, monitor::offer);
   }
 

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
-import io.vertigrad.launcher.deploy.JobFailedException;
+import io.vertigrad.training.JobFailedException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;

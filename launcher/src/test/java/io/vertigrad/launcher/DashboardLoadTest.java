@@ -7,8 +7,8 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.training.LocalMembers;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Vertx;
@@ -118,7 +118,7 @@ final class DashboardLoadTest {
     String url =
         Await.result(
             Dashboard.start(vertx, job, new MetricsVerticle()), LIMIT_SECONDS, "the dashboard");
-    Await.result(new EmbeddedDeployment(vertx, job).start(), LIMIT_SECONDS, "the members");
+    Await.result(LocalMembers.of(job).deploy(vertx, job), LIMIT_SECONDS, "the members");
     client =
         vertx.createWebSocketClient(new WebSocketClientOptions().setMaxConnections(SOCKETS + 1));
     return URI.create(url);

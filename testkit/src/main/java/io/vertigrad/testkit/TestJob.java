@@ -12,17 +12,18 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.server.ParameterSource;
 import io.vertigrad.internal.server.ParameterStore;
 import io.vertigrad.internal.server.Shard;
 import io.vertigrad.internal.server.ShardConfig;
 import io.vertigrad.internal.server.StoreConfig;
+import io.vertigrad.internal.server.StrategyObserver;
 import io.vertigrad.job.Partition;
-import io.vertigrad.job.PartitionPlan;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
-import io.vertigrad.strategy.StrategyFactory;
-import io.vertigrad.strategy.StrategyObserver;
+import io.vertigrad.strategy.ServerStrategyFactory;
+import io.vertigrad.strategy.StrategyProvider;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
@@ -54,7 +55,7 @@ public final class TestJob {
   public final PartitionPlan plan;
 
   private final ParameterLayout layout;
-  private final StrategyFactory strategy;
+  private final ServerStrategyFactory strategy;
   private final long steps;
   private final int workers;
   float learningRate = LEARNING_RATE;
@@ -106,9 +107,14 @@ public final class TestJob {
     this.steps = steps;
     this.workers = workers;
     Settings settings = Settings.of("test.json", strategy);
-    this.strategy =
-        StrategyProviders.named(settings.string("name", ""), TestJob.class.getClassLoader())
-            .configure(settings);
+    StrategyProvider provider =
+        StrategyProviders.named(settings.string("name", ""), TestJob.class.getClassLoader());
+    if (!(provider.configure(settings) instanceof ServerStrategyFactory rule)) {
+      throw new IllegalArgumentException(
+          "strategy %s runs beside workers, expected one that runs beside servers"
+              .formatted(provider.name()));
+    }
+    this.strategy = rule;
   }
 
   /**

@@ -15,10 +15,10 @@ public final class EventFile {
 
   /**
    * Hands on every event in order. A torn last line, of a run that was killed, and events of
-   * unknown types are left out.
+   * unknown types are left out. It blocks while it reads.
    *
-   * @param events {@code events.jsonl} of a run
-   * @param action is given each event on the calling thread
+   * @param events path of an {@code events.jsonl}
+   * @param action takes the events
    * @throws IOException when the file cannot be read
    */
   public static void forEach(Path events, Consumer<TrainingEvent> action) throws IOException {

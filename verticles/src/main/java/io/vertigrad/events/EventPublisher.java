@@ -11,9 +11,9 @@ public final class EventPublisher {
   private final String address;
 
   /**
-   * Publishes the events of one job.
+   * Creates a publisher for one job.
    *
-   * @param vertx whose event bus carries them
+   * @param vertx a node of the job's cluster
    * @param addresses of the job
    */
   public EventPublisher(Vertx vertx, Addresses addresses) {
@@ -22,9 +22,9 @@ public final class EventPublisher {
   }
 
   /**
-   * Publishes an event; any thread.
+   * Publishes an event and returns at once; nobody confirms that it arrived.
    *
-   * @param event is sent to whoever listens, on every node
+   * @param event what happened
    */
   public void publish(TrainingEvent event) {
     bus.publish(address, event.toJson());

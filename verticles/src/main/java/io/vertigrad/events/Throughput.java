@@ -11,7 +11,12 @@ import java.util.Map;
  */
 public record Throughput(long timeMillis, List<WorkerRate> workers) {
 
-  /** Copies the workers' rates. */
+  /**
+   * Copies the list.
+   *
+   * @param timeMillis wall-clock time of its last event
+   * @param workers those that reported progress, by rank
+   */
   public Throughput {
     workers = List.copyOf(workers);
   }
@@ -45,9 +50,9 @@ public record Throughput(long timeMillis, List<WorkerRate> workers) {
       Map<Integer, Double> receivedFrom) {}
 
   /**
-   * All workers together.
+   * Returns the samples that all workers together trained on.
    *
-   * @return samples in a second, at least 0
+   * @return samples per second
    */
   public double samplesPerSecond() {
     return workers.stream().mapToDouble(WorkerRate::samplesPerSecond).sum();

@@ -23,10 +23,10 @@ public final class ThroughputBook {
   private long resumedMillis;
 
   /**
-   * The rates of one interval, from its progress events in order; at least one.
+   * Takes in one interval.
    *
-   * @param interval events of one interval, at least one
-   * @return the rates
+   * @param interval its progress events in order, at least one
+   * @return the rates of the workers that told of progress
    */
   public Throughput enter(List<WorkerProgress> interval) {
     Map<Integer, WorkerProgress> last = new TreeMap<>();
@@ -41,9 +41,9 @@ public final class ThroughputBook {
   }
 
   /**
-   * Workers go on after a pause, which is no time of theirs.
+   * Tells that workers go on after a pause, which is no time of theirs.
    *
-   * @param timeMillis when they go on, on the clock of the events
+   * @param timeMillis wall-clock time in milliseconds since 1970
    */
   public void resumed(long timeMillis) {
     resumedMillis = timeMillis;

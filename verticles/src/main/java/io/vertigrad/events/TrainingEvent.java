@@ -11,9 +11,9 @@ import java.util.Map;
 public sealed interface TrainingEvent {
 
   /**
-   * Wall-clock time in milliseconds since 1970, for people; never used to decide anything.
+   * Returns when it happened, for people; nothing is ever decided by it.
    *
-   * @return milliseconds
+   * @return wall-clock time in milliseconds since 1970
    */
   long timeMillis();
 
@@ -98,25 +98,24 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {
 
     /**
-     * Of a model that cannot tell its training accuracy.
+     * Creates the counters of a model that cannot tell its training accuracy.
      *
-     * @param timeMillis when it was published
+     * @param timeMillis wall-clock time in milliseconds since 1970
      * @param rank the worker's rank
-     * @param incarnation how often the rank was admitted before
+     * @param incarnation how many times the rank had been admitted before
      * @param step its own step, from 0
      * @param version highest version it has seen
-     * @param epoch passes over the training set, from 0
-     * @param samples samples applied so far
+     * @param epoch passes over its share of the training set
+     * @param samples it has trained on
      * @param loss mean training loss since the event before
      * @param secondsComputing time in gradients
      * @param secondsExchanging time from the last gradient byte ready to the next parameters there
-     * @param secondsWaitingForData time spent waiting for batches
-     * @param bytesSent payload bytes sent
+     * @param secondsWaitingForData time without a batch
+     * @param bytesSent bytes of gradients
      * @param bytesSaved by how much {@code bytesSent} is less than float32 would have been
-     * @param bytesReceived payload bytes received
+     * @param bytesReceived bytes of parameters
      * @param staleness how many of its gradients were applied at which staleness
-     * @param sentTo {@code bytesSent} by shard, or by worker in a job without servers; beyond a few
-     *     of them the others together, as -1
+     * @param sentTo {@code bytesSent} by shard, or by worker
      * @param receivedFrom {@code bytesReceived} likewise
      */
     public WorkerProgress(
@@ -195,15 +194,15 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {
 
     /**
-     * Without a count of the most probable classes.
+     * Creates a test without a count of the most probable classes.
      *
-     * @param timeMillis when it was published
-     * @param version that was tested
-     * @param samples how many test samples
-     * @param loss mean loss
-     * @param accuracy share of the samples that were classified correctly, from 0 to 1
+     * @param timeMillis wall-clock time in milliseconds since 1970
+     * @param version of the parameters that were tested
+     * @param samples that were tested
+     * @param loss mean loss over them
+     * @param accuracy in percent
      * @param wholeTestSet true when no test sample was left out
-     * @param parametersHash empty when the stages of a pipeline tested, of which none has them all
+     * @param parametersHash of the parameters
      */
     public Evaluated(
         long timeMillis,
@@ -217,13 +216,13 @@ public sealed interface TrainingEvent {
     }
 
     /**
-     * What a test found, now.
+     * Creates what a test found, now.
      *
-     * @param version that was tested
-     * @param score what the model did
+     * @param version of the parameters that were tested
+     * @param score what was found
      * @param topK as the score was asked for
      * @param whole true when no test sample was left out
-     * @param hash of the parameters that were tested
+     * @param hash of the parameters
      * @return the event
      */
     public static Evaluated of(long version, Score score, int topK, boolean whole, String hash) {
@@ -240,10 +239,10 @@ public sealed interface TrainingEvent {
     }
 
     /**
-     * The same test, of parameters with this hash.
+     * Returns the same test, of parameters with this hash.
      *
-     * @param hash of the parameters that were tested
-     * @return a copy
+     * @param hash of the parameters
+     * @return the event
      */
     public Evaluated of(String hash) {
       return new Evaluated(
@@ -396,19 +395,19 @@ public sealed interface TrainingEvent {
   record JobFailed(long timeMillis, String reason) implements TrainingEvent {}
 
   /**
-   * This event as one JSON object.
+   * Writes this event.
    *
-   * @return what {@link #fromJson} reads
+   * @return one JSON object with {@code type} and {@code timeMillis}
    */
   default JsonObject toJson() {
     return TrainingEventJson.write(this);
   }
 
   /**
-   * Reads an event back; unknown types give null, so that older readers survive newer writers.
+   * Reads an event back.
    *
-   * @param json what {@link #toJson} wrote
-   * @return the event, or null
+   * @param json as {@link #toJson()} wrote it
+   * @return the event; null for an unknown type, so that older readers survive newer writers
    */
   static TrainingEvent fromJson(JsonObject json) {
     return TrainingEventJson.read(json);

@@ -25,15 +25,16 @@ public final class TrainingEvents {
   private TrainingEvents() {}
 
   /**
-   * The events of a job from now on, in the order in which they arrive at this node.
+   * Returns the events of a job from now on, in the order in which they arrive at this node.
    *
    * <p>Each subscriber listens for itself, from its subscription to its cancellation; the flow does
    * not complete, because members still leave after a job has ended. Events whose type this version
-   * does not know are left out.
+   * does not know are left out. Events are emitted on an event loop, which a subscriber must not
+   * block.
    *
-   * @param vertx whose event bus is listened to
+   * @param vertx a node of the job's cluster
    * @param job the job's name
-   * @return a cold flow
+   * @return the events; nothing is listened for before somebody subscribes
    */
   public static Flowable<TrainingEvent> of(Vertx vertx, String job) {
     String address = new Addresses(job).events();
@@ -48,26 +49,25 @@ public final class TrainingEvents {
   }
 
   /**
-   * The same for Vert.x's RxJava binding.
+   * Returns the same for Vert.x's RxJava binding.
    *
-   * @param vertx whose event bus is listened to
-   * @param job its name
-   * @return a cold flow
+   * @param vertx a node of the job's cluster
+   * @param job the job's name
+   * @return the events
    */
   public static Flowable<TrainingEvent> of(io.vertx.rxjava3.core.Vertx vertx, String job) {
     return of(vertx.getDelegate(), job);
   }
 
   /**
-   * How fast the workers were, interval by interval; an interval without progress is left out.
+   * Returns how fast the workers were, interval by interval; an interval without progress is left
+   * out. A subscriber that is too slow sees the newest interval only.
    *
-   * <p>A subscriber that is too slow sees the newest interval only.
-   *
-   * @param events of one job
-   * @param interval length of an interval, in the unit
-   * @param unit of the interval
+   * @param events of a job
+   * @param interval length of an interval, above 0
+   * @param unit of the length
    * @param scheduler whose clock counts, and on which intervals are emitted
-   * @return the rates
+   * @return one element for each interval
    */
   public static Flowable<Throughput> windows(
       Flowable<TrainingEvent> events, long interval, TimeUnit unit, Scheduler scheduler) {
@@ -83,11 +83,24 @@ public final class TrainingEvents {
         });
   }
 
-  /** Events from JSON that arrives faster than anyone may ask for it. */
-  static Flowable<TrainingEvent> of(Flowable<JsonObject> arriving) {
+  /**
+   * The same events for a subscriber that may be slower than they come: it misses the oldest
+   * progress, and never a landmark, as said above. Whoever makes a flow of events of their own
+   * bounds it so.
+   *
+   * @param arriving events that are emitted whether or not they were asked for
+   * @return the flow that honours back-pressure; it fails with a {@code
+   *     MissingBackpressureException} when {@value EventBacklog#CAPACITY} landmarks wait
+   */
+  public static Flowable<TrainingEvent> keepingLandmarks(Flowable<TrainingEvent> arriving) {
     return arriving
-        .mapOptional(json -> Optional.ofNullable(TrainingEvent.fromJson(json)))
         .onBackpressureReduce(EventBacklog::new, EventBacklog::plus)
         .concatMapIterable(EventBacklog::take, 1);
+  }
+
+  /** Events from JSON that arrives faster than anyone may ask for it. */
+  static Flowable<TrainingEvent> of(Flowable<JsonObject> arriving) {
+    return keepingLandmarks(
+        arriving.mapOptional(json -> Optional.ofNullable(TrainingEvent.fromJson(json))));
   }
 }

@@ -42,9 +42,9 @@ public record ClusterConfig(
   }
 
   /**
-   * True when the event bus can authenticate its peers.
+   * Tells whether the event bus can authenticate its peers.
    *
-   * @return true with a certificate, its key and an authority
+   * @return true when certificate, key and authority are all given
    */
   public boolean mutualTls() {
     return certificate.isPresent() && key.isPresent() && authority.isPresent();

@@ -43,15 +43,15 @@ public record ExchangeConfig(
   private static final int DEFAULT_STALL_MILLIS = 15_000;
 
   /**
-   * Without compression, with the usual limit for stalls.
+   * Creates settings without compression, over streams, with the usual limit for stalls.
    *
-   * @param type what tensors travel as
-   * @param partitionElements most elements of a partition
-   * @param windowBytes most bytes that a worker has unanswered
-   * @param retryMillis after which a frame without an answer is sent again
-   * @param deadlineMillis longest an exchange may take
-   * @param suspectMillis silence after which a member is mentioned
-   * @param evictMillis silence after which a member is out
+   * @param type how gradients and parameters are stored in frames
+   * @param partitionElements elements per partition
+   * @param windowBytes payload bytes one worker may have unanswered
+   * @param retryMillis without an answer for this long, the same frame is sent again
+   * @param deadlineMillis after this long an exchange fails
+   * @param suspectMillis without a heartbeat for this long a member is suspected
+   * @param evictMillis without a heartbeat for this long a member is evicted
    */
   public ExchangeConfig(
       DataType type,
@@ -75,9 +75,9 @@ public record ExchangeConfig(
   }
 
   /**
-   * The same, but any number of bytes may be unanswered.
+   * Returns the same settings with any number of unanswered bytes.
    *
-   * @return a copy
+   * @return the changed copy
    */
   public ExchangeConfig withoutWindow() {
     return new ExchangeConfig(
@@ -94,9 +94,9 @@ public record ExchangeConfig(
   }
 
   /**
-   * What gradients travel as, in a word.
+   * Returns what gradients travel as.
    *
-   * @return the compression's name, or that of the type
+   * @return one word, such as {@code float32} or {@code int8}
    */
   public String encoding() {
     return compression.isOn() ? compression.toString() : type.toString().toLowerCase(Locale.ROOT);

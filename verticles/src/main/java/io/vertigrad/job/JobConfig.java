@@ -12,6 +12,7 @@ import io.vertigrad.job.TrainingLength.Unit;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -73,8 +74,8 @@ public record JobConfig(
    * Reads and checks a job file.
    *
    * @param origin how errors name the file
-   * @param json what the file holds; it is not changed
-   * @return the job, not yet {@linkplain #counted counted}
+   * @param json its content; it is copied
+   * @return the checked job file, its training samples not counted
    * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
    */
   public static JobConfig read(String origin, JsonObject json) {
@@ -115,10 +116,10 @@ public record JobConfig(
   }
 
   /**
-   * Steps per worker: rounds of a synchronous strategy; {@code steps * workers} updates of an
-   * asynchronous one.
+   * Returns the steps of each worker: rounds of a synchronous strategy; an asynchronous one makes
+   * {@code steps * workers} updates.
    *
-   * @return the number of steps, at least 1
+   * @return steps, at least 1
    * @throws IllegalStateException when they follow from the data, which was not {@linkplain
    *     #counted counted}
    */
@@ -131,10 +132,10 @@ public record JobConfig(
   }
 
   /**
-   * Passes over the training set that it makes; where its length is in steps, every batch counts as
-   * a full one.
+   * Returns how many passes over the training set it makes; where its length is in steps, every
+   * batch counts as a full one.
    *
-   * @return passes over the training set
+   * @return passes, with a fraction
    * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
    */
   public double epochs() {
@@ -142,7 +143,8 @@ public record JobConfig(
   }
 
   /**
-   * How parameters follow gradients, with a schedule that knows how long the run is.
+   * Returns how parameters follow gradients, with a schedule that knows how long the run is where
+   * the training samples were {@linkplain #counted counted}.
    *
    * @return the optimizer's settings
    */
@@ -152,10 +154,10 @@ public record JobConfig(
   }
 
   /**
-   * Steps of each worker that make one epoch, as {@link TrainingLength} counts them; with a
-   * fraction where several workers that shuffle the whole set share a pass unevenly.
+   * Returns the steps of each worker that make one epoch, as {@link TrainingLength} counts them.
    *
-   * @return steps, more than 0
+   * @return steps, with a fraction where several workers that shuffle the whole set share a pass
+   *     unevenly
    * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
    */
   public double stepsPerEpoch() {
@@ -163,32 +165,44 @@ public record JobConfig(
   }
 
   /**
-   * The same for a training set of this size.
+   * Returns the same for a training set of another size.
    *
-   * @param samples of the training set
-   * @return steps, more than 0
+   * @param samples size of the training set
+   * @return steps, with a fraction likewise
    */
   public double stepsPerEpoch(long samples) {
     return (double) workers.batches(samples, replicas()) / (workers.sharesData() ? 1 : replicas());
   }
 
   /**
-   * False while it cannot be trained, because something follows from the training samples.
+   * Returns where its learning-rate schedule and its length do not fit, one sentence each: which
+   * key, what was found, what it means, and what to do.
    *
-   * @return true when it can be trained
+   * @param updates of the whole run
+   * @return empty when all fits, or where the training samples were not {@linkplain #counted
+   *     counted}
+   */
+  public List<String> warnings(long updates) {
+    return ScheduleCheck.warnings(this, updates);
+  }
+
+  /**
+   * Tells whether it can be trained as it is.
+   *
+   * @return false while something follows from the training samples, which were not counted
    */
   public boolean isCounted() {
     return trainingSamples.isPresent() || !needsSamples();
   }
 
   /**
-   * The same job with its training samples counted, if anything about it follows from their number,
-   * or can be checked with it. Whatever number the file held is forgotten, for the data may be
-   * another. Blocks while the training set is opened.
+   * Returns the same job with its training samples counted, if anything about it follows from their
+   * number or can be checked with it. Whatever number the file held is forgotten, for the data may
+   * be another. It blocks while the training set is opened.
    *
    * @param loader finds the data set
-   * @return a job that {@link #isCounted()}
-   * @throws io.vertigrad.compute.data.DataException when it cannot be opened
+   * @return the job, with which every member comes to the same length
+   * @throws io.vertigrad.compute.data.DataException when the data set cannot be opened
    */
   public JobConfig counted(ClassLoader loader) {
     JsonObject json = json();
@@ -201,19 +215,19 @@ public record JobConfig(
   }
 
   /**
-   * How many copies of the model train: as many as workers, or as each stage of a pipeline has.
+   * Returns how many copies of the model train.
    *
-   * @return at least 1
+   * @return as many as workers, or as each stage of a pipeline has
    */
   public int replicas() {
     return pipeline.map(PipelineConfig::replicas).orElse(workers.count());
   }
 
   /**
-   * The resolved job file: what was written, the defaults of the keys that were not, and in {@code
-   * resolved} what followed from the data.
+   * Returns the resolved job file: what was written, the defaults of the keys that were not, and in
+   * {@code resolved} what followed from the data.
    *
-   * @return a copy
+   * @return a copy, which the caller may change
    */
   public JsonObject json() {
     JsonObject json = settings.resolved();
@@ -227,10 +241,10 @@ public record JobConfig(
   }
 
   /**
-   * The model this job trains on samples of this data set.
+   * Returns the model that this job trains on samples of a data set.
    *
-   * @param data a training or test set
-   * @return the model's name, options, input shape, number of classes and seed
+   * @param data the training or the test set; its shape and classes count
+   * @return what an engine builds the model from
    * @throws io.vertigrad.compute.settings.SettingsException when {@code evaluator.topK} counts all
    *     of its classes
    */
@@ -248,11 +262,11 @@ public record JobConfig(
   }
 
   /**
-   * A member for people: {@code worker 1}, or {@code stage 1} where workers are stages.
+   * Returns what a member is called for people.
    *
-   * @param role in lower case, as in events
+   * @param role the role in lower case, such as {@code worker}
    * @param rank the member's rank
-   * @return a name of a few words
+   * @return such as {@code worker 1}, or {@code stage 1} where workers are stages
    */
   public String nameOf(String role, int rank) {
     return pipeline
@@ -262,9 +276,9 @@ public record JobConfig(
   }
 
   /**
-   * True when the stages of its pipeline test the model themselves.
+   * Tells who tests the model.
    *
-   * @return false without a pipeline, or where an evaluator tests
+   * @return true when the stages of its pipeline test it themselves
    */
   public boolean stagesTest() {
     return evaluator.count() > 0
@@ -272,9 +286,9 @@ public record JobConfig(
   }
 
   /**
-   * How many evaluators take part.
+   * Returns how many evaluators take part.
    *
-   * @return how many, 0 where stages test
+   * @return 0 where nobody tests, or the stages do
    */
   public int evaluators() {
     return stagesTest() ? 0 : evaluator.count();
@@ -338,7 +352,7 @@ public record JobConfig(
     Optional<Path> directory = Optional.ofNullable(section.string("directory", null)).map(Path::of);
     Optional<URI> download = Optional.ofNullable(section.string("download", null)).map(URI::create);
     Map<String, Object> rest = new TreeMap<>(options);
-    rest.keySet().removeAll(java.util.List.of("name", "directory", "download"));
+    rest.keySet().removeAll(List.of("name", "directory", "download"));
     return new DataConfig(name, directory, download, rest);
   }
 }

@@ -9,9 +9,9 @@ public final class JoinException extends RuntimeException {
   private final boolean late;
 
   /**
-   * A refusal that trying again does not change.
+   * Creates a refusal that is final.
    *
-   * @param message for a person, in one line
+   * @param message for the user: what was found, what was expected
    */
   public JoinException(String message) {
     this(message, false, false);
@@ -24,38 +24,38 @@ public final class JoinException extends RuntimeException {
   }
 
   /**
-   * Whoever holds the place may be dead.
+   * Creates a refusal for want of a place, whose holder may be dead.
    *
-   * @param message for a person, in one line
-   * @return a refusal after which trying again is worth it
+   * @param message for the user
+   * @return a refusal that is worth retrying
    */
   public static JoinException full(String message) {
     return new JoinException(message, true, false);
   }
 
   /**
-   * The job has come to a good end, or is about to.
+   * Creates a refusal because the job has come to a good end, or is about to.
    *
-   * @param message for a person, in one line
-   * @return a refusal that is no error
+   * @param message for the user
+   * @return a refusal that is nobody's failure
    */
   public static JoinException late(String message) {
     return new JoinException(message, false, true);
   }
 
   /**
-   * True when the place may become free, because whoever holds it may be dead.
+   * Tells whether the place may become free, because whoever holds it may be dead.
    *
-   * @return true when the same request may be admitted later
+   * @return true when another attempt makes sense
    */
   public boolean worthRetrying() {
     return worthRetrying;
   }
 
   /**
-   * True when nothing is left to do, and nothing has gone wrong.
+   * Tells whether nothing is left to do, and nothing has gone wrong.
    *
-   * @return true when the job was over
+   * @return true when the job has ended well, or is about to
    */
   public boolean late() {
     return late;

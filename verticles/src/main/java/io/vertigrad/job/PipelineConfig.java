@@ -30,7 +30,17 @@ public record PipelineConfig(
 
   private static final int MOST = 1024;
 
-  /** Copies the cuts. */
+  /**
+   * Copies the cuts.
+   *
+   * @param stages how many
+   * @param cuts layers with which all stages but the last end
+   * @param balance what an automatic split shares out evenly
+   * @param microBatches into how many parts a batch is cut
+   * @param schedule {@code gpipe} or {@code 1f1b}
+   * @param replicas of every stage
+   * @param evaluation who tests
+   */
   public PipelineConfig {
     cuts = List.copyOf(cuts);
   }
@@ -62,7 +72,7 @@ public record PipelineConfig(
   }
 
   /**
-   * Stages and their replicas.
+   * Returns how many members the pipeline has.
    *
    * @return stages times replicas
    */
@@ -71,41 +81,41 @@ public record PipelineConfig(
   }
 
   /**
-   * The stage that a member of this rank computes.
+   * Returns the stage that a member computes.
    *
-   * @param rank from 0
-   * @return from 0
+   * @param rank the member's rank
+   * @return the stage, from 0
    */
   public int stageOf(int rank) {
     return rank % stages;
   }
 
   /**
-   * The replica that a member of this rank belongs to.
+   * Returns the replica that a member belongs to.
    *
-   * @param rank from 0
-   * @return from 0
+   * @param rank the member's rank
+   * @return the replica, from 0
    */
   public int replicaOf(int rank) {
     return rank / stages;
   }
 
   /**
-   * The rank of a stage of a replica.
+   * Returns the rank of the member that computes a stage of a replica.
    *
    * @param stage from 0
    * @param replica from 0
-   * @return from 0
+   * @return the rank
    */
   public int rank(int stage, int replica) {
     return replica * stages + stage;
   }
 
   /**
-   * For people: {@code stage 1}, or {@code stage 1 of replica 0} where there are several.
+   * Returns what a stage is called for people.
    *
-   * @param rank from 0
-   * @return the name
+   * @param rank the member's rank
+   * @return {@code stage 1}, or {@code stage 1 of replica 0} where there are several replicas
    */
   public String name(int rank) {
     String stage = "stage " + stageOf(rank);
@@ -113,10 +123,11 @@ public record PipelineConfig(
   }
 
   /**
-   * How every member cuts the model; measured times differ, so that those must be resolved.
+   * Returns how every member cuts the model. Measured times differ from member to member, so that
+   * cuts by time are decided before, see {@code PipelinePlan}.
    *
-   * @param batch samples of a batch, which is cut into micro-batches
-   * @return what {@code SplitModel} needs
+   * @param batch samples of one batch
+   * @return what an engine splits the model by
    */
   public SplitConfig split(int batch) {
     return cuts.isEmpty()
@@ -125,9 +136,9 @@ public record PipelineConfig(
   }
 
   /**
-   * True when the cuts are still to be measured by whoever starts the job.
+   * Tells whether the cuts are still to be measured by whoever starts the job.
    *
-   * @return true before they were measured
+   * @return true when they are
    */
   public boolean undecided() {
     return stages > 1 && cuts.isEmpty() && balance == Balance.TIME;

@@ -4,17 +4,19 @@ import java.util.Locale;
 
 /** What a member does in a job. */
 public enum Role {
-  /** Keeps and steps one shard of the parameters. */
+  /** Owns one shard of the parameters. */
   SERVER,
-  /** Computes gradients, or one stage of them. */
+
+  /** Computes gradients, of the whole model or of one stage of it. */
   WORKER,
+
   /** Tests the newest parameters. */
   EVALUATOR;
 
   /**
-   * As in addresses, events and the command line.
+   * Returns its name in addresses, events and on the command line.
    *
-   * @return such as {@code worker}
+   * @return the name in lower case
    */
   public String lower() {
     return name().toLowerCase(Locale.ROOT);

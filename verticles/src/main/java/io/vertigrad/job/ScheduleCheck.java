@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 
 /** Compares how long a job's learning-rate schedule lasts with how long the job does. */
-public final class ScheduleCheck {
+final class ScheduleCheck {
 
   /** Share of a run: a cosine that ends so little before it is as long as it. */
   private static final double LEAST_REST = 0.01;
@@ -25,7 +25,7 @@ public final class ScheduleCheck {
    * @param updates of the whole run
    * @return the sentences, in no job more than a few
    */
-  public static List<String> warnings(JobConfig job, long updates) {
+  static List<String> warnings(JobConfig job, long updates) {
     if (job.trainingSamples().isEmpty()) {
       return List.of();
     }

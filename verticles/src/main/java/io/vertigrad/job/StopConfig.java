@@ -37,9 +37,9 @@ public record StopConfig(OptionalDouble accuracy, OptionalDouble loss, OptionalD
   }
 
   /**
-   * True when tests decide.
+   * Tells whether tests decide.
    *
-   * @return true when an accuracy or a loss ends the job
+   * @return true when an accuracy or a loss may end the job
    */
   public boolean looksAtTests() {
     return accuracy.isPresent() || loss.isPresent();

@@ -35,9 +35,9 @@ public record TrainingLength(Unit unit, double amount) {
     }
 
     /**
-     * The key of the job file.
+     * Returns the key of the job file.
      *
-     * @return such as {@code steps} or {@code epochs}
+     * @return such as {@code epochs}
      */
     public String key() {
       return key;
@@ -45,9 +45,9 @@ public record TrainingLength(Unit unit, double amount) {
   }
 
   /**
-   * Keys of the job file of which one at most may be given.
+   * Returns the keys of the job file of which one at most may be given.
    *
-   * @return the keys
+   * @return a key for each unit
    */
   public static List<String> keys() {
     return Stream.of(Unit.values()).map(Unit::key).toList();
@@ -70,9 +70,9 @@ public record TrainingLength(Unit unit, double amount) {
   }
 
   /**
-   * True when the steps follow from the number of training samples.
+   * Tells whether the steps follow from the number of training samples.
    *
-   * @return false where the length is given in steps
+   * @return true when the length is in epochs
    */
   public boolean countsSamples() {
     return unit == Unit.EPOCHS;

@@ -49,41 +49,41 @@ public record WorkersConfig(
   }
 
   /**
-   * How many may take part at once: as many as there are shares, where the data is shared out.
+   * Returns how many workers may take part at once.
    *
-   * @return {@code workers.count}, or the most that a job may have
+   * @return as many as there are shares, where the data is shared out; a large number elsewhere
    */
   public int places() {
     return sharesData() ? count : MOST;
   }
 
   /**
-   * True when each worker sees its own share of an epoch, false when each shuffles everything.
+   * Tells how an epoch is sampled.
    *
-   * @return true with the sampler {@code distributed}
+   * @return true when each worker sees its own share of it, false when each shuffles everything
    */
   public boolean sharesData() {
     return sampler.equals("distributed");
   }
 
   /**
-   * Samples of an epoch that one of several replicas of the model sees.
+   * Returns how much of an epoch one replica of the model sees.
    *
-   * @param samples of the training set
-   * @param replicas of the model
-   * @return samples, at least 0
+   * @param samples size of the training set
+   * @param replicas how many copies of the model train
+   * @return samples
    */
   public long share(long samples, int replicas) {
     return sharesData() ? DistributedSampler.share(samples, replicas) : samples;
   }
 
   /**
-   * Batches of one pass of one of several replicas over its share; a smaller last one counts unless
-   * it is left out.
+   * Returns how many batches one pass of a replica over its share has; a smaller last one counts
+   * unless it is left out.
    *
-   * @param samples of the training set
-   * @param replicas of the model
-   * @return at least 1
+   * @param samples size of the training set
+   * @param replicas how many copies of the model train
+   * @return batches, at least 1
    * @throws IllegalArgumentException when every batch is smaller and left out
    */
   public long batches(long samples, int replicas) {
@@ -95,8 +95,8 @@ public record WorkersConfig(
   /**
    * Checks that a replica's epoch has a batch.
    *
-   * @param samples of the training set
-   * @param replicas of the model
+   * @param samples size of the training set
+   * @param replicas how many copies of the model train
    * @throws IllegalArgumentException when every batch of its share is smaller and left out
    */
   public void requireBatch(long samples, int replicas) {

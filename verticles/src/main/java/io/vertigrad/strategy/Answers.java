@@ -16,12 +16,12 @@ import io.vertigrad.job.Partition;
 public record Answers(long layout, int server, Partition partition, PartitionStore store) {
 
   /**
-   * Makes the answer with the current parameters for one exchange.
+   * Makes an answer with the current parameters.
    *
-   * @param id of the update that is answered
-   * @param outcome what became of the update
-   * @param staleness versions that the update was behind, from 0
-   * @return the frame that the worker gets
+   * @param id the update that is answered
+   * @param outcome what became of it
+   * @param staleness versions between the parameters it was computed on and those it was applied to
+   * @return the frame
    */
   public ParameterPartition parameters(ExchangeId id, Outcome outcome, int staleness) {
     return new ParameterPartition(

@@ -39,7 +39,7 @@ public final class Barrier implements ServerStrategy {
   private Membership membership;
 
   /**
-   * A barrier before its first round.
+   * Creates a barrier before its first round.
    *
    * @param name of the strategy, for errors
    * @param quorum gradients that close a round; 0 for all active workers
@@ -47,7 +47,7 @@ public final class Barrier implements ServerStrategy {
    * @param context the partition, its store and the members
    * @param round keeps what arrived
    */
-  public Barrier(
+  Barrier(
       String name, int quorum, long deadlineMillis, ServerStrategyContext context, Round round) {
     this.name = name;
     this.quorum = quorum;
@@ -58,17 +58,35 @@ public final class Barrier implements ServerStrategy {
   }
 
   /**
-   * Waits for all active workers, keeping their gradients until the round closes.
+   * Returns a barrier that waits for all active workers and keeps their gradients until the round
+   * closes.
    *
    * @param name of the strategy, for errors
    * @param deadlineMillis longest a gradient waits for the others
-   * @param context the partition, its store and the members
-   * @param reduction what the round's gradients become
-   * @return a barrier before its first round
+   * @param context what the strategy of this partition was given
+   * @param reduction what a round's gradients become
+   * @return the barrier before its first round
    */
   public static Barrier keepingAll(
       String name, long deadlineMillis, ServerStrategyContext context, Reduction reduction) {
     return new Barrier(name, 0, deadlineMillis, context, new KeptRound(reduction));
+  }
+
+  /**
+   * Returns a barrier that adds gradients up as they arrive, in rank order, and steps with their
+   * sum or mean.
+   *
+   * @param name of the strategy, for errors
+   * @param quorum gradients that close a round; 0 for all active workers
+   * @param deadlineMillis longest a gradient waits for the others
+   * @param context what the strategy of this partition was given
+   * @param mean true to step with the mean over the samples, false with the sum over the workers
+   * @return the barrier before its first round
+   */
+  public static Barrier summing(
+      String name, int quorum, long deadlineMillis, ServerStrategyContext context, boolean mean) {
+    GatherRound sum = new GatherRound(mean, context.partition().length());
+    return new Barrier(name, quorum, deadlineMillis, context, sum);
   }
 
   /** What a round's gradients become. */

@@ -31,9 +31,9 @@ public record EvaluationPlan(
   private static final double ROUNDING = 1e-9;
 
   /**
-   * Tests every so many versions and at the last, for which nobody waits.
+   * Creates a plan with tests every so many versions and at the last, for which nobody waits.
    *
-   * @param every versions between two tests, at least 1
+   * @param every versions between two tests
    * @param lastVersion version after which nothing changes
    */
   public EvaluationPlan(long every, long lastVersion) {
@@ -41,12 +41,12 @@ public record EvaluationPlan(
   }
 
   /**
-   * The plan of a job: every {@code evaluator.every} versions, which are rounds or single updates,
-   * or every {@code evaluator.everyEpochs} passes over the training set. Where training waits, the
-   * former are counted from the first version on, which is tested too.
+   * Returns the plan of a job: every {@code evaluator.every} versions, which are rounds or single
+   * updates, or every {@code evaluator.everyEpochs} passes over the training set. Where training
+   * waits, the former are counted from the first version on, which is tested too.
    *
-   * @param job the job file
-   * @param strategy the job's strategy, which says what a version is
+   * @param job the job, its training samples counted where tests follow from them
+   * @param strategy the job's
    * @return the plan
    */
   public static EvaluationPlan of(JobConfig job, StrategyFactory strategy) {
@@ -66,10 +66,10 @@ public record EvaluationPlan(
   }
 
   /**
-   * The first version after this one at which a test is due; {@link #NONE} when none is.
+   * Returns the first version after another at which a test is due.
    *
    * @param version from 0
-   * @return a version above it, or {@link #NONE}
+   * @return {@link #NONE} when none is
    */
   public long next(long version) {
     if (version >= lastVersion) {
@@ -87,19 +87,19 @@ public record EvaluationPlan(
   }
 
   /**
-   * True when a test is due at this version.
+   * Tells whether a test is due.
    *
    * @param version from 0
-   * @return true when a test is due there
+   * @return true when one is due at this version
    */
   public boolean isDue(long version) {
     return version > 0 && next(version - 1) == version;
   }
 
   /**
-   * Versions that workers may reach before the first test; {@link #NONE} where nobody waits.
+   * Returns how many versions workers may reach before the first test.
    *
-   * @return a version from 1 on, or {@link #NONE}
+   * @return {@link #NONE} where nobody waits
    */
   public long firstHold() {
     return blocking ? next(0) : NONE;

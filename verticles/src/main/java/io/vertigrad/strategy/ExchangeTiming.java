@@ -13,12 +13,12 @@ public record ExchangeTiming(long exchangeNanos, long waitedNanos, long skipped)
   public static final ExchangeTiming NONE = new ExchangeTiming(0, 0, 0);
 
   /**
-   * Adds one exchange: begun, gradient ready, last message here.
+   * Adds one exchange; times are those of {@link System#nanoTime()}.
    *
-   * @param begun when the gradient was begun, {@link System#nanoTime()}
-   * @param ready when the gradient was there
-   * @param arrived when the last message was there
-   * @return the sums with this exchange
+   * @param begun when it began
+   * @param ready when the worker's gradient was there
+   * @param arrived when its last message was here
+   * @return the sum
    */
   public ExchangeTiming plus(long begun, long ready, long arrived) {
     return new ExchangeTiming(
@@ -28,18 +28,18 @@ public record ExchangeTiming(long exchangeNanos, long waitedNanos, long skipped)
   }
 
   /**
-   * Counts an exchange that was let go of.
+   * Adds one gradient that was left out.
    *
-   * @return the sums with one more that was skipped
+   * @return the sum
    */
   public ExchangeTiming plusSkipped() {
     return new ExchangeTiming(exchangeNanos, waitedNanos, skipped + 1);
   }
 
   /**
-   * Share of the exchange hidden behind the gradient, 0 to 1; 0 for no exchange.
+   * Returns the share of the exchange that was hidden behind the gradient.
    *
-   * @return the share, from 0 to 1
+   * @return 0 to 1; 0 for no exchange
    */
   public double hiddenShare() {
     return exchangeNanos == 0 ? 0 : 1 - (double) waitedNanos / exchangeNanos;

@@ -15,7 +15,7 @@ import java.util.TreeSet;
  * are summed without rounding a product, and the whole is scaled by {@code samples of the first /
  * samples of all}. The array of the sum is kept from round to round.
  */
-public final class GatherRound implements Barrier.Round {
+final class GatherRound implements Barrier.Round {
 
   private final boolean mean;
   private final int length;
@@ -26,13 +26,7 @@ public final class GatherRound implements Barrier.Round {
   private long samples;
   private long firstSamples;
 
-  /**
-   * A round before its first gradient.
-   *
-   * @param mean true for the mean of the gradients, false for their sum
-   * @param length elements of the partition
-   */
-  public GatherRound(boolean mean, int length) {
+  GatherRound(boolean mean, int length) {
     this.mean = mean;
     this.length = length;
   }

@@ -7,28 +7,19 @@ import java.util.List;
 import java.util.TreeSet;
 
 /** An undirected graph of workers, without loops and without double edges. */
-public final class Graph {
+final class Graph {
 
   private final List<TreeSet<Integer>> neighbours = new ArrayList<>();
 
-  /**
-   * Workers without edges.
-   *
-   * @param size number of workers
-   */
-  public Graph(int size) {
+  /** Workers without edges. */
+  Graph(int size) {
     for (int i = 0; i < size; i++) {
       neighbours.add(new TreeSet<>());
     }
   }
 
-  /**
-   * Adds an edge; one that is there, or leads nowhere, changes nothing.
-   *
-   * @param i a worker's position, from 0
-   * @param j another worker's position
-   */
-  public void connect(int i, int j) {
+  /** Adds an edge; one that is there, or leads nowhere, changes nothing. */
+  void connect(int i, int j) {
     if (i != j) {
       neighbours.get(i).add(j);
       neighbours.get(j).add(i);
@@ -41,7 +32,7 @@ public final class Graph {
    *
    * @return the matrix, one row for each worker
    */
-  public MixingMatrix metropolis() {
+  MixingMatrix metropolis() {
     int size = neighbours.size();
     double[][] weights = new double[size][size];
     for (int i = 0; i < size; i++) {

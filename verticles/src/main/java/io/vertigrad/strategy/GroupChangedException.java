@@ -8,9 +8,9 @@ public final class GroupChangedException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   /**
-   * An exchange was let go of.
+   * Creates the exception, without a stack trace.
    *
-   * @param message what changed, for the log
+   * @param message which groups
    */
   public GroupChangedException(String message) {
     super(message, null, false, false);

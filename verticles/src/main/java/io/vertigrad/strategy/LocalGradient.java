@@ -10,9 +10,9 @@ package io.vertigrad.strategy;
 public record LocalGradient(float[] values, int samples) {
 
   /**
-   * True when no value is NaN or infinite.
+   * Tells whether it can be applied.
    *
-   * @return false when some value is NaN or infinite
+   * @return true when no value is NaN or infinite
    */
   public boolean isFinite() {
     float zero = 0;

@@ -18,7 +18,13 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
   /** Nobody, before the job starts. */
   public static final Membership NONE = new Membership(0, List.of(), List.of());
 
-  /** Sorts both lists by rank. */
+  /**
+   * Sorts the members by rank.
+   *
+   * @param epoch from 1
+   * @param workers in any order
+   * @param servers in any order
+   */
   public Membership {
     workers = workers.stream().sorted(Comparator.comparingInt(Member::rank)).toList();
     servers = servers.stream().sorted(Comparator.comparingInt(Member::rank)).toList();
@@ -34,40 +40,40 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
   public record Member(int rank, int incarnation, long activeFrom) {}
 
   /**
-   * The worker of this rank, if it takes part.
+   * Returns the worker of a rank.
    *
-   * @param rank the worker's rank
-   * @return the member; empty if there is none
+   * @param rank from 0
+   * @return empty when it takes no part
    */
   public Optional<Member> worker(int rank) {
     return workers.stream().filter(member -> member.rank() == rank).findFirst();
   }
 
   /**
-   * True when this very incarnation of a worker takes part.
+   * Tells whether this very incarnation of a worker takes part.
    *
-   * @param rank the worker's rank
-   * @param incarnation how often the rank was admitted before
-   * @return true when it takes part
+   * @param rank from 0
+   * @param incarnation how many times the rank had been admitted before
+   * @return true when it does
    */
   public boolean hasWorker(int rank, int incarnation) {
     return worker(rank).filter(member -> member.incarnation() == incarnation).isPresent();
   }
 
   /**
-   * The server of this rank, if it takes part.
+   * Returns the server of a rank.
    *
-   * @param rank the shard
-   * @return the member; empty if there is none
+   * @param rank the shard it owns
+   * @return empty when it takes no part
    */
   public Optional<Member> server(int rank) {
     return servers.stream().filter(member -> member.rank() == rank).findFirst();
   }
 
   /**
-   * Writes the membership as it goes over the event bus.
+   * Writes it as control messages have it.
    *
-   * @return the epoch, and each member as an array of rank, incarnation and first round
+   * @return the JSON
    */
   public JsonObject toJson() {
     return new JsonObject()
@@ -77,9 +83,9 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
   }
 
   /**
-   * Reads what {@link #toJson} wrote.
+   * Reads it back.
    *
-   * @param json a membership as JSON
+   * @param json as {@link #toJson()} wrote it
    * @return the membership
    */
   public static Membership fromJson(JsonObject json) {

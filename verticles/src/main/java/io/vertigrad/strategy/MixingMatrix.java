@@ -43,7 +43,7 @@ public final class MixingMatrix {
   /**
    * Checks and copies the weights; what a row lacks to 1 within the tolerance goes to its diagonal.
    *
-   * @param weights a square array: row i is what position i takes of every position
+   * @param weights one row for each worker
    * @return the matrix
    * @throws IllegalArgumentException such as {@code row 2 sums to 0.9, expected 1}
    */
@@ -81,20 +81,20 @@ public final class MixingMatrix {
   }
 
   /**
-   * Number of workers.
+   * Returns the number of workers.
    *
-   * @return the number of rows
+   * @return rows
    */
   public int size() {
     return positions.length;
   }
 
   /**
-   * What position {@code i} takes of position {@code j}.
+   * Returns what one position takes of another.
    *
    * @param i the position that takes
-   * @param j the position that gives
-   * @return the weight, from 0 to 1
+   * @param j the position that is taken of
+   * @return 0 to 1
    */
   public double weight(int i, int j) {
     int at = Arrays.binarySearch(positions[i], j);
@@ -102,41 +102,41 @@ public final class MixingMatrix {
   }
 
   /**
-   * Positions other than {@code i} whose parameters it takes a share of, in order.
+   * Returns whose parameters a position takes a share of.
    *
    * @param i the position that takes
-   * @return positions in ascending order
+   * @return the other positions, in order
    */
   public int[] sources(int i) {
     return Arrays.stream(positions[i]).filter(j -> j != i).toArray();
   }
 
   /**
-   * Positions other than {@code i} that take a share of its parameters, in order.
+   * Returns who takes a share of a position's parameters.
    *
-   * @param i the position that gives
-   * @return positions in ascending order
+   * @param i the position that is taken of
+   * @return the other positions, in order
    */
   public int[] targets(int i) {
     return IntStream.range(0, size()).filter(j -> j != i && weight(j, i) > 0).toArray();
   }
 
   /**
-   * The matrix of this round followed by another: {@code next * this}.
+   * Returns the matrix of this round followed by another.
    *
-   * @param next the matrix that is applied to this one's result
-   * @return the product
+   * @param next the matrix of the later round
+   * @return {@code next * this}
    */
   public MixingMatrix then(MixingMatrix next) {
     return new MixingMatrix(SquareMatrix.product(next.dense(), dense()));
   }
 
   /**
-   * Spectral radius of {@code W - J/N}, J all ones: by this factor, at least, the workers' distance
-   * from their mean shrinks per round. For a symmetric matrix the second largest eigenvalue's
-   * magnitude. Cost: some tens of products of N x N matrices.
+   * Returns the spectral radius of {@code W - J/N}, J all ones: by this factor, at least, the
+   * workers' distance from their mean shrinks per round. For a symmetric matrix it is the second
+   * largest eigenvalue's magnitude. It costs some tens of products of N x N matrices.
    *
-   * @return the radius, from 0 to 1
+   * @return 0 to 1
    */
   public double secondEigenvalue() {
     int size = size();
@@ -150,9 +150,9 @@ public final class MixingMatrix {
   }
 
   /**
-   * {@code 1 - secondEigenvalue()}: 1 averages at once, 0 never.
+   * Returns {@code 1 - secondEigenvalue()}.
    *
-   * @return the gap, from 0 to 1
+   * @return 1 where one round averages at once, 0 where the workers never come together
    */
   public double spectralGap() {
     return 1 - secondEigenvalue();

@@ -6,16 +6,16 @@ import io.vertigrad.codecs.Tensor;
 public interface PartitionStore {
 
   /**
-   * Number of elements.
+   * Returns the number of elements.
    *
-   * @return elements of the partition
+   * @return at least 1
    */
   int length();
 
   /**
-   * Updates applied so far, those included that were passed over.
+   * Returns the updates applied so far, those included that were passed over.
    *
-   * @return the version, from 0
+   * @return from 0
    */
   long version();
 
@@ -23,14 +23,14 @@ public interface PartitionStore {
    * Moves to a later version without an update: rounds that nobody took part in, or updates that
    * were lost with a crashed server.
    *
-   * @param version at least the current one
+   * @param version the later version
    */
   void skipTo(long version);
 
   /**
-   * True when it goes back to a checkpoint, so that workers may have seen later versions.
+   * Tells whether it goes back to a checkpoint, so that workers may have seen later versions.
    *
-   * @return true after a restart from a checkpoint
+   * @return true when it does
    */
   boolean isRestored();
 
@@ -46,9 +46,10 @@ public interface PartitionStore {
   void apply(float[] gradient, float scale, long samples);
 
   /**
-   * The parameters at the current version, in the job's exchange type; made once per version.
+   * Returns the parameters at the current version, in the job's exchange type; they are made once
+   * per version.
    *
-   * @return as many elements as {@link #length()}; not to be changed
+   * @return an immutable tensor of {@link #length()} elements
    */
   Tensor parameters();
 }

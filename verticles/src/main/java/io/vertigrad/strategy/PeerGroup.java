@@ -13,7 +13,14 @@ import java.util.List;
  */
 public record PeerGroup(int epoch, List<Integer> ranks, int self) {
 
-  /** Copies the ranks. */
+  /**
+   * Sorts the ranks.
+   *
+   * @param epoch membership epoch
+   * @param ranks of all workers, in any order
+   * @param self this worker's rank
+   * @throws IllegalArgumentException when {@code self} is not among them
+   */
   public PeerGroup {
     ranks = ranks.stream().sorted().toList();
     if (!ranks.contains(self)) {
@@ -23,7 +30,7 @@ public record PeerGroup(int epoch, List<Integer> ranks, int self) {
   }
 
   /**
-   * Number of workers.
+   * Returns the number of workers.
    *
    * @return at least 1
    */
@@ -32,37 +39,37 @@ public record PeerGroup(int epoch, List<Integer> ranks, int self) {
   }
 
   /**
-   * This worker's position, from 0.
+   * Returns this worker's position.
    *
-   * @return its place in rank order
+   * @return from 0
    */
   public int position() {
     return ranks.indexOf(self);
   }
 
   /**
-   * The rank at a position; positions wrap around.
+   * Returns the rank at a position.
    *
-   * @param position any number; it is taken modulo the number of workers
-   * @return the rank of the worker there
+   * @param position any number; positions wrap around
+   * @return the rank
    */
   public int rank(int position) {
     return ranks.get(Math.floorMod(position, size()));
   }
 
   /**
-   * The next rank around the ring.
+   * Returns the next rank around the ring.
    *
-   * @return a rank; the own one in a group of one
+   * @return the rank at the next position
    */
   public int right() {
     return rank(position() + 1);
   }
 
   /**
-   * The rank before this one around the ring.
+   * Returns the rank before this one around the ring.
    *
-   * @return a rank; the own one in a group of one
+   * @return the rank at the position before
    */
   public int left() {
     return rank(position() - 1);

@@ -24,7 +24,7 @@ public interface PeerStrategy {
   /**
    * Takes the gradient and leaves the next parameters in the replica.
    *
-   * @param gradient this worker's gradient, of the replica as it is
+   * @param gradient at {@link Replica#parameters()}; its values may be overwritten
    */
   void complete(LocalGradient gradient);
 
@@ -32,17 +32,17 @@ public interface PeerStrategy {
   default void idle() {}
 
   /**
-   * What the exchange has cost so far.
+   * Returns what the exchange has cost so far.
    *
-   * @return sums since the worker began
+   * @return the sum over all exchanges
    */
   ExchangeTiming timing();
 
   /**
-   * How fast this group's workers approach each other; 1 where they always agree, NaN where it
-   * would take too long to find out. Asked once per group.
+   * Returns how fast this group's workers approach each other. It is asked once per group.
    *
-   * @return from 0 to 1, or NaN
+   * @return 0 to 1, where 1 means that they always agree; NaN where it would take too long to find
+   *     out
    */
   double spectralGap();
 }

@@ -1,29 +1,23 @@
 package io.vertigrad.strategy;
 
 /** A configured strategy whose endpoint is beside each worker; such a job has no servers. */
-public interface PeerStrategyFactory extends StrategyFactory {
+public non-sealed interface PeerStrategyFactory extends StrategyFactory {
 
   /**
-   * The rule of one worker.
+   * Makes the rule of one worker.
    *
-   * @param context the worker's replica, group and line to the others
-   * @return a rule that is used by one thread
+   * @param context what the rule is given
+   * @return a rule that has seen no group
    */
   PeerStrategy create(PeerContext context);
 
   /**
-   * After so many steps all replicas are equal, bit for bit; 0 where that never is so.
+   * Returns after how many steps all replicas are equal, bit for bit.
    *
-   * @return a number of steps, or 0
+   * @return steps; 0 where that never is so
    */
   default long agreesEvery() {
     return 0;
-  }
-
-  /** There is no server to sit beside. */
-  @Override
-  default ServerStrategy create(ServerStrategyContext context) {
-    throw new UnsupportedOperationException("this strategy sits beside workers, not servers");
   }
 
   /** A version is a step of every worker. */

@@ -19,7 +19,7 @@ import java.util.function.BiConsumer;
 public interface Peers {
 
   /**
-   * The newest group heard of; from now on messages go to it and come from it.
+   * Adopts the newest group heard of; from now on messages go to it and come from it.
    *
    * @return the group
    */
@@ -29,8 +29,8 @@ public interface Peers {
    * Sends and returns at once; the tensor may be queued behind earlier ones to the same worker.
    *
    * @param rank another worker of the group
-   * @param tag what the receiver asks for
-   * @param tensor the values
+   * @param tag what the message is
+   * @param tensor what it holds; not to be changed any more
    */
   void send(int rank, Tag tag, TensorView tensor);
 
@@ -38,9 +38,9 @@ public interface Peers {
    * Sends a copy of these values, which are the caller's again when this returns.
    *
    * @param rank another worker of the group
-   * @param tag what the receiver asks for
+   * @param tag what the message is
    * @param type how the values travel
-   * @param values from the buffer's position to its limit
+   * @param values what is sent: all that remains in the buffer
    */
   default void send(int rank, Tag tag, DataType type, FloatBuffer values) {
     send(rank, tag, Tensor.copyOf(type, values));
@@ -50,21 +50,21 @@ public interface Peers {
    * Sends {@code own + tensor}, both of which are the caller's again when this returns.
    *
    * @param rank another worker of the group
-   * @param tag what the receiver asks for
+   * @param tag what the message is
    * @param type how the sum travels
    * @param own as many values as the tensor has
-   * @param tensor the other summand
+   * @param tensor what they are added to
    */
   default void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, TensorView tensor) {
     send(rank, tag, Tensor.sumOf(type, own, tensor));
   }
 
   /**
-   * Waits for a message.
+   * Waits for a message; blocks the worker's thread.
    *
-   * @param rank another worker of the group
-   * @param tag what that worker sent it with
-   * @return the tensor
+   * @param rank the worker that sends it
+   * @param tag what the message is
+   * @return the tensor, which is the caller's
    * @throws GroupChangedException when there is a newer group than the one adopted, or nobody wants
    *     the message any more: let go of the round
    * @throws io.vertigrad.internal.exchange.UnansweredException at the deadline, naming who has not
@@ -77,9 +77,9 @@ public interface Peers {
    * order, by any thread. The tensor may be borrowed until {@code taker} returns: what must last is
    * {@linkplain TensorView#retain retained}.
    *
-   * @param rank another worker of the group
+   * @param rank the worker that sends them
    * @param tags in the order in which they are expected
-   * @param taker is given each tag with its tensor
+   * @param taker takes each message
    * @throws GroupChangedException as {@link #receive(int, Tag)}, and likewise at the deadline;
    *     {@code taker} is not called any more after that
    */
@@ -88,18 +88,18 @@ public interface Peers {
   }
 
   /**
-   * A message if it is there already.
+   * Returns a message if it is there already.
    *
-   * @param rank another worker of the group
-   * @param tag what that worker sent it with
+   * @param rank the worker that sends it
+   * @param tag what the message is
    * @return the tensor; empty when it is not there
    */
   Optional<Tensor> poll(int rank, Tag tag);
 
   /**
-   * When the latest of the messages received had arrived; see {@link System#nanoTime()}.
+   * Returns when the latest of the messages received had arrived.
    *
-   * @return nanoseconds on the clock of {@link System#nanoTime()}
+   * @return a time of {@link System#nanoTime()}
    */
   long arrivedNanos();
 }

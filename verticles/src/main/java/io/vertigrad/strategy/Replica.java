@@ -18,9 +18,9 @@ public final class Replica {
   private double samples;
 
   /**
-   * A replica with these parameters, which it takes over.
+   * Creates a replica.
    *
-   * @param parameters the whole exchange vector
+   * @param parameters its vector, which it takes over
    * @param trainable how many of them an optimizer steps
    * @param trainingSamples size of the training set, of which an epoch consists
    */
@@ -32,16 +32,16 @@ public final class Replica {
   }
 
   /**
-   * The vector itself; another array after each step.
+   * Returns the vector itself; it is another array after each step.
    *
-   * @return the exchange vector, not a copy
+   * @return elements in exchange order
    */
   public float[] parameters() {
     return parameters;
   }
 
   /**
-   * Elements of the whole vector.
+   * Returns the elements of the whole vector.
    *
    * @return trainable elements and statistics
    */
@@ -50,48 +50,48 @@ public final class Replica {
   }
 
   /**
-   * Elements the optimizer steps.
+   * Returns the elements that the optimizer steps.
    *
-   * @return trainable elements, which come first
+   * @return the head of the vector
    */
   public int trainable() {
     return trainable;
   }
 
   /**
-   * Steps taken.
+   * Returns the steps taken.
    *
-   * @return the number of updates, from 0
+   * @return from 0
    */
   public long updates() {
     return updates;
   }
 
   /**
-   * Samples applied by all workers over the size of the training set.
+   * Returns the samples applied by all workers over the size of the training set.
    *
-   * @return passes over the training set, from 0
+   * @return passes, with a fraction
    */
   public double epochs() {
     return samples / trainingSamples;
   }
 
   /**
-   * Samples applied by all workers.
+   * Returns the samples applied by all workers.
    *
-   * @return the number of samples; a mean over workers may leave a fraction
+   * @return from 0
    */
   public double samples() {
     return samples;
   }
 
   /**
-   * One optimizer step on a vector that becomes the parameters; {@code gradient} is used up.
+   * Takes one optimizer step on a vector that becomes the parameters.
    *
-   * @param optimizer makes the step and keeps the state
-   * @param from the vector that is stepped; it becomes the parameters
-   * @param gradient as long as the vector
-   * @param count samples of all workers in this update
+   * @param optimizer takes the step
+   * @param from the vector, stepped in place
+   * @param gradient of its trainable elements; it is used up
+   * @param count samples behind it
    */
   public void step(Optimizer optimizer, float[] from, float[] gradient, double count) {
     optimizer.step(from, gradient, updates, epochs());
@@ -101,8 +101,8 @@ public final class Replica {
   /**
    * Takes a vector as the parameters after one more update.
    *
-   * @param next the parameters from now on
-   * @param count samples of all workers in this update
+   * @param next the vector, which it takes over
+   * @param count samples behind the update
    */
   public void advance(float[] next, double count) {
     parameters = next;
@@ -113,7 +113,7 @@ public final class Replica {
   /**
    * Takes over a whole vector, as another worker sent it.
    *
-   * @param vector as long as the present parameters
+   * @param vector the vector
    */
   public void become(float[] vector) {
     parameters = vector;
@@ -122,8 +122,8 @@ public final class Replica {
   /**
    * Goes on from where another worker is.
    *
-   * @param someUpdates the other worker's number of updates
-   * @param someSamples the other worker's number of samples
+   * @param someUpdates steps taken
+   * @param someSamples samples applied
    */
   public void resume(long someUpdates, double someSamples) {
     updates = someUpdates;
@@ -131,10 +131,10 @@ public final class Replica {
   }
 
   /**
-   * The optimizer's state as an array of its own.
+   * Returns the optimizer's state as an array of its own.
    *
-   * @param optimizer whose state is copied
-   * @return a new array
+   * @param optimizer whose state is read
+   * @return a copy
    */
   public static float[] state(Optimizer optimizer) {
     float[] state = new float[optimizer.stateLength()];

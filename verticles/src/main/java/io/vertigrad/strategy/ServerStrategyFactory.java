@@ -3,15 +3,24 @@ package io.vertigrad.strategy;
 import java.util.function.Function;
 
 /**
- * A rule beside a server, in rounds of all workers or one gradient at a time.
+ * A configured strategy that runs beside the servers, with a rule of its own for each partition.
+ * {@link StrategyFactory#inRounds} and {@link StrategyFactory#perGradient} make one.
  *
- * @param lockstep in rounds
- * @param rule makes the rule of one partition
+ * @param lockstep true when workers move in rounds, false when each gradient is an update of its
+ *     own
+ * @param rule makes the rule of one partition; called once for each partition of a shard, on the
+ *     shard's thread
  */
-record ServerStrategyFactory(boolean lockstep, Function<ServerStrategyContext, ServerStrategy> rule)
+public record ServerStrategyFactory(
+    boolean lockstep, Function<ServerStrategyContext, ServerStrategy> rule)
     implements StrategyFactory {
 
-  @Override
+  /**
+   * Makes the rule of one partition.
+   *
+   * @param context what the rule is given
+   * @return a rule that has seen no update
+   */
   public ServerStrategy create(ServerStrategyContext context) {
     return rule.apply(context);
   }

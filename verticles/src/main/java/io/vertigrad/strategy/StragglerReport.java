@@ -16,27 +16,33 @@ import java.util.stream.Collectors;
  */
 public record StragglerReport(int partition, long step, List<Integer> workers) {
 
-  /** Copies the ranks. */
+  /**
+   * Copies the ranks.
+   *
+   * @param partition its index
+   * @param step the round, or the step of the slowest, that has to come
+   * @param workers ranks, ascending
+   */
   public StragglerReport {
     workers = List.copyOf(workers);
   }
 
   /**
-   * Of these ranks, in whatever order they come.
+   * Creates a report of ranks in whatever order they come.
    *
-   * @param partition where they are missing
-   * @param step which step they did not make
-   * @param ranks workers
-   * @return the report, ranks in ascending order
+   * @param partition its index
+   * @param step the round, or the step of the slowest, that has to come
+   * @param ranks whose gradient for it is missing
+   * @return the report
    */
   public static StragglerReport of(int partition, long step, Collection<Integer> ranks) {
     return new StragglerReport(partition, step, List.copyOf(new TreeSet<>(ranks)));
   }
 
   /**
-   * For people.
+   * Describes it for people.
    *
-   * @param shard the server that waits
+   * @param shard which shard the partition belongs to
    * @return one line
    */
   public String describe(int shard) {
@@ -49,9 +55,9 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
   }
 
   /**
-   * As part of a server's status.
+   * Writes it as a part of a server's status.
    *
-   * @return what {@link #fromJson} reads
+   * @return the JSON
    */
   public JsonObject toJson() {
     return new JsonObject()
@@ -63,7 +69,7 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
   /**
    * Reads it back.
    *
-   * @param json what {@link #toJson} wrote
+   * @param json as {@link #toJson()} wrote it
    * @return the report
    */
   public static StragglerReport fromJson(JsonObject json) {

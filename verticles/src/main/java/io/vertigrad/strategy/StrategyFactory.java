@@ -2,82 +2,75 @@ package io.vertigrad.strategy;
 
 import java.util.function.Function;
 
-/** A configured strategy, from which each partition gets its own instance. */
-public interface StrategyFactory {
+/** A configured strategy: a {@link ServerStrategyFactory} or a {@link PeerStrategyFactory}. */
+public sealed interface StrategyFactory permits ServerStrategyFactory, PeerStrategyFactory {
 
   /**
-   * The rule for one partition.
+   * Returns the version at which a job ends.
    *
-   * @param context the partition, its store and the members
-   * @return a rule that is used by the server's event loop alone
-   */
-  ServerStrategy create(ServerStrategyContext context);
-
-  /**
-   * Version at which a job ends: {@code steps} where all workers share a round, {@code steps *
-   * workers} where each gradient is an update of its own.
-   *
-   * @param steps steps of each worker
-   * @param workers workers of the job
-   * @return the last version, at least 1
+   * @param steps steps of each worker, at least 1
+   * @param workers how many workers the job starts with
+   * @return {@code steps} where all workers share a round, {@code steps * workers} where each
+   *     gradient is an update of its own
    */
   long lastVersion(long steps, int workers);
 
   /**
-   * True when workers move in rounds: a newcomer then starts at an agreed round, so that no
+   * Tells whether workers move in rounds. A newcomer then starts at an agreed round, so that no
    * partition waits for it earlier than another.
    *
-   * @return true for rounds, false where each gradient is a version
+   * @return true when they do
    */
   boolean lockstep();
 
   /**
-   * True when a worker's step may not end before the others have begun the same one: a pause then
-   * lets everyone finish it.
+   * Tells whether a worker's step cannot end before the others have begun the same one. A pause
+   * then lets everyone finish it.
    *
-   * @return false unless a strategy says so
+   * @return true when it cannot; by default where workers move in rounds
    */
   default boolean stepsTogether() {
     return lockstep();
   }
 
   /**
-   * How many servers a job has that asks for {@code wanted}; none where the workers exchange among
-   * themselves.
+   * Returns how many servers a job has.
    *
-   * @param wanted the job file's {@code servers.count}
-   * @return how many are started
+   * @param wanted how many the job file asks for
+   * @return that number, or 0 where the workers exchange among themselves
    */
   default int servers(int wanted) {
     return wanted;
   }
 
   /**
-   * True when gradients travel, which may be compressed; false when parameters do.
+   * Tells whether gradients travel, which may be compressed, or parameters, which may not.
    *
-   * @return true unless a strategy says otherwise
+   * @return true for gradients
    */
   default boolean compresses() {
     return true;
   }
 
   /**
-   * A rule beside a server for which all workers share a round: the job has {@code steps}.
+   * Makes the factory of a rule beside a server for which all workers share a round; such a job has
+   * as many versions as {@code steps}.
    *
-   * @param rule makes the rule for a partition
-   * @return a factory
+   * @param rule makes the rule of one partition
+   * @return the factory
    */
-  static StrategyFactory inRounds(Function<ServerStrategyContext, ServerStrategy> rule) {
+  static ServerStrategyFactory inRounds(Function<ServerStrategyContext, ServerStrategy> rule) {
     return new ServerStrategyFactory(true, rule);
   }
 
   /**
-   * A rule beside a server that takes each gradient for itself.
+   * Makes the factory of a rule beside a server that takes each gradient for itself; such a job has
+   * {@code steps} versions for each worker.
    *
-   * @param rule makes the rule for a partition
-   * @return a factory
+   * @param rule makes the rule of one partition
+   * @return the factory
    */
-  static StrategyFactory perGradient(Function<ServerStrategyContext, ServerStrategy> rule) {
+  static ServerStrategyFactory perGradient(Function<ServerStrategyContext, ServerStrategy> rule) {
     return new ServerStrategyFactory(false, rule);
   }
 }

@@ -6,17 +6,18 @@ import io.vertigrad.compute.settings.Settings;
 public interface StrategyProvider {
 
   /**
-   * The name used in job files.
+   * Returns the name used in job files.
    *
-   * @return one word
+   * @return such as {@code sync}
    */
   String name();
 
   /**
-   * Reads the {@code strategy} section, once per job and member, and closes it.
+   * Reads the {@code strategy} section, once per job and member, and refuses keys that it does not
+   * know.
    *
-   * @param settings the section; a key that is not read is refused when it is closed
-   * @return what makes the rules
+   * @param settings the section
+   * @return the configured strategy
    * @throws io.vertigrad.compute.settings.SettingsException naming what is wrong
    */
   StrategyFactory configure(Settings settings);

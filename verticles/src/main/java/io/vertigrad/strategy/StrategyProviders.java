@@ -16,10 +16,10 @@ public final class StrategyProviders {
   private StrategyProviders() {}
 
   /**
-   * The strategy of this name.
+   * Finds a provider.
    *
-   * @param name as in a job file, or the name of a provider's class
-   * @param loader where providers are looked for
+   * @param name the strategy's name, or the class name of its provider
+   * @param loader finds the providers
    * @return the provider
    * @throws IllegalArgumentException listing the names that are known
    */
@@ -32,8 +32,8 @@ public final class StrategyProviders {
    * Reads the job file's {@code strategy} section with the provider it names.
    *
    * @param strategy the section
-   * @param loader where providers are looked for
-   * @return what makes the rules
+   * @param loader finds the providers
+   * @return the configured strategy
    * @throws io.vertigrad.compute.settings.SettingsException naming the file and what is wrong
    */
   public static StrategyFactory configure(NamedConfig strategy, ClassLoader loader) {
@@ -55,9 +55,9 @@ public final class StrategyProviders {
   /**
    * Reads a job's strategy and refuses what it does not go with.
    *
-   * @param job the whole job file
-   * @param loader where providers are looked for
-   * @return what makes the rules
+   * @param job the job
+   * @param loader finds the providers
+   * @return the configured strategy
    * @throws io.vertigrad.compute.settings.SettingsException naming the file, the key and what is
    *     wrong
    */

@@ -23,7 +23,12 @@ public record Topology(List<MixingMatrix> rounds) {
   public static final List<String> NAMES =
       List.of("ring", "ring-deduplicated", "complete", "star", "torus", "exponential");
 
-  /** Refuses a period without a matrix. */
+  /**
+   * Copies the matrices.
+   *
+   * @param rounds the matrices of one period, in turn
+   * @throws IllegalArgumentException when there is none
+   */
   public Topology {
     rounds = List.copyOf(rounds);
     if (rounds.isEmpty()) {
@@ -32,9 +37,23 @@ public record Topology(List<MixingMatrix> rounds) {
   }
 
   /**
-   * A topology of {@code workers} positions.
+   * Returns the fixed topology of an undirected graph, with Metropolis-Hastings weights.
    *
-   * @param name as in a job file
+   * @param edges pairs of positions, each from 0; loops and repeated edges change nothing
+   * @param workers number of positions
+   * @return the same matrix in every round
+   * @throws IllegalArgumentException when some workers cannot reach each other
+   */
+  public static Topology ofEdges(List<int[]> edges, int workers) {
+    Graph graph = new Graph(workers);
+    edges.forEach(edge -> graph.connect(edge[0], edge[1]));
+    return of(graph.metropolis());
+  }
+
+  /**
+   * Returns a topology by name.
+   *
+   * @param name one of {@link #NAMES}
    * @param workers number of positions
    * @return the topology
    * @throws IllegalArgumentException when there is none of this name
@@ -54,9 +73,9 @@ public record Topology(List<MixingMatrix> rounds) {
   }
 
   /**
-   * The same matrix in every round.
+   * Returns the topology with the same matrix in every round.
    *
-   * @param matrix of every round
+   * @param matrix who takes over how much of whom
    * @return the topology
    * @throws IllegalArgumentException when not all workers are connected through it
    */
@@ -65,9 +84,9 @@ public record Topology(List<MixingMatrix> rounds) {
   }
 
   /**
-   * The matrix of a round, from 0.
+   * Returns the matrix of a round.
    *
-   * @param round from 0; matrices repeat after a period
+   * @param round from 0
    * @return the matrix
    */
   public MixingMatrix at(long round) {
@@ -75,19 +94,19 @@ public record Topology(List<MixingMatrix> rounds) {
   }
 
   /**
-   * Number of workers.
+   * Returns the number of workers.
    *
-   * @return the number of positions
+   * @return positions
    */
   public int size() {
     return rounds.get(0).size();
   }
 
   /**
-   * By how much one round brings the workers closer, averaged over a period; see the matrix. NaN
-   * for more than {@value #CHECKED_SIZE} workers, where it would take seconds.
+   * Returns by how much one round brings the workers closer, averaged over a period; see {@link
+   * MixingMatrix#spectralGap()}.
    *
-   * @return from 0 to 1, or NaN
+   * @return 0 to 1; NaN for more than {@value #CHECKED_SIZE} workers, where it would take seconds
    */
   public double spectralGap() {
     return size() > CHECKED_SIZE

@@ -17,61 +17,61 @@ import io.vertx.core.Promise;
 public record Waiting(ExchangeId id, int staleness, long sinceNanos, Promise<Frame> promise) {
 
   /**
-   * Begins to wait.
+   * Begins a wait.
    *
-   * @param id of the update
-   * @param staleness versions that the update was behind
-   * @param nowNanos when it came
-   * @return what is to be answered later
+   * @param id the update that the worker sent
+   * @param staleness of that update when it was applied; 0 where it is not applied yet
+   * @param nowNanos monotonic time in nanoseconds
+   * @return a wait without an answer
    */
   public static Waiting of(ExchangeId id, int staleness, long nowNanos) {
     return new Waiting(id, staleness, nowNanos, Promise.promise());
   }
 
   /**
-   * True when it waits for longer than a limit.
+   * Tells whether it waits for longer than a limit.
    *
    * @param limitMillis the limit
-   * @param nowNanos the same clock as when it came
-   * @return true when the limit has passed
+   * @param nowNanos monotonic time in nanoseconds
+   * @return true when it does
    */
   public boolean exceeds(long limitMillis, long nowNanos) {
     return nowNanos - sinceNanos >= limitMillis * 1_000_000;
   }
 
   /**
-   * True when its worker has left or was admitted anew.
+   * Tells whether its worker has left or was admitted anew.
    *
-   * @param now the members
-   * @return true when this incarnation takes part no more
+   * @param now who takes part
+   * @return true when nobody waits for the answer any more
    */
   public boolean hasLeft(Membership now) {
     return !now.hasWorker(id.worker(), id.incarnation());
   }
 
   /**
-   * Ends the wait with an answer.
+   * Answers, once.
    *
-   * @param frame what the worker gets
+   * @param frame the answer
    */
   public void answer(Frame frame) {
     promise.complete(frame);
   }
 
   /**
-   * Ends the wait with a refusal.
+   * Answers with a refusal, once.
    *
-   * @param reason for the worker's program
-   * @param message for a person
+   * @param reason for programs
+   * @param message for people: where, what was found, what was expected, what to do
    */
   public void refuse(Reason reason, String message) {
     promise.complete(new Refusal(id, reason, message));
   }
 
   /**
-   * Tells a worker that was taken for dead.
+   * Tells a worker that was taken for dead to join again.
    *
-   * @param now the members, without this worker
+   * @param now who takes part
    */
   public void refuseAsLeft(Membership now) {
     refuse(

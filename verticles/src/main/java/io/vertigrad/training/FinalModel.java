@@ -21,6 +21,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -30,8 +31,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The trained network: read from the servers or workers at the end, saved, and tested if nobody
- * did.
+ * The network of a job that runs, or has ended and not let its members go yet: it is read from the
+ * servers, or from the workers where there are none, then saved and tested.
+ *
+ * <p>Each call builds a model of its own on a worker thread of Vert.x and closes it there.
  */
 public final class FinalModel {
 
@@ -42,7 +45,13 @@ public final class FinalModel {
   private final JobConfig job;
   private final Membership membership;
 
-  /** {@code membership} says who holds it, and must still be there. */
+  /**
+   * Creates a reader of the job's network; nothing is read yet.
+   *
+   * @param vertx of the job's cluster
+   * @param job the job
+   * @param membership says who holds the parameters, and must still be there
+   */
   public FinalModel(Vertx vertx, JobConfig job, Membership membership) {
     this.vertx = vertx;
     this.job = job;
@@ -50,9 +59,13 @@ public final class FinalModel {
   }
 
   /**
-   * Loads the engine and the test set once, so that a process in which nothing was trained need not
-   * load the native libraries when the job has ended. A failure is only logged: {@link #save} fails
-   * for the same reason.
+   * Loads the engine and the test set once, so that a process in which nothing is trained need not
+   * load the native libraries when the job has ended. A failure is only logged: {@link #save(Path,
+   * Optional)} fails for the same reason.
+   *
+   * @param vertx on whose worker threads it is done
+   * @param job the job
+   * @return completes when it is done; fails when a model cannot be built here
    */
   public static Future<Void> prepare(Vertx vertx, JobConfig job) {
     return vertx
@@ -68,38 +81,91 @@ public final class FinalModel {
   }
 
   /**
-   * Saves the final parameters.
+   * Saves the parameters and tests them on the whole test set, unless that was done before.
    *
-   * @param tested the evaluator's last word, which stands if it is about these parameters
-   * @return how the saved model does on the whole test set
+   * @param file where the engine's model file is written, as a whole or not at all
+   * @param tested the evaluator's last test, which stands if it was of these parameters
+   * @return completes with how they do on the whole test set; fails when they could not be read or
+   *     saved, with the reason
    */
   public Future<Evaluated> save(Path file, Optional<Evaluated> tested) {
     return save(file, tested, Long.MAX_VALUE);
   }
 
   /**
-   * Saves the parameters there are.
+   * Saves the parameters and tests them for a limited time.
    *
-   * @param tested as above
-   * @param limitSeconds how long the saved model is tested at most
-   * @return how it does on the whole test set, or on as many samples as could be tested
+   * @param file where the engine's model file is written, as a whole or not at all
+   * @param tested the evaluator's last test, which stands if it was of these parameters
+   * @param limitSeconds how long the test lasts; the batch that it is in by then still counts
+   * @return completes with how they do on the whole test set, or on the samples that could be
+   *     tested; fails when they could not be read or saved, with the reason
    */
   public Future<Evaluated> save(Path file, Optional<Evaluated> tested, long limitSeconds) {
-    return vertx.executeBlocking(() -> pullAndSave(file, tested, limitSeconds), false);
+    return reading(
+        (model, test, snapshot) -> {
+          save(model, file);
+          return score(model, test, snapshot, tested, limitSeconds);
+        });
   }
 
-  private Evaluated pullAndSave(Path file, Optional<Evaluated> tested, long limitSeconds)
-      throws IOException {
-    Dataset test = DatasetProvider.open(job.data(), Split.TEST, getClass().getClassLoader());
-    ModelConfig config = job.modelOn(test);
-    try (Model model = Engine.named(job.engine()).model(config)) {
-      ParameterSnapshot snapshot = pull(config, model);
+  /** Saves the parameters without a test. */
+  Future<Void> save(Path file) {
+    return reading(
+        (model, test, snapshot) -> {
+          save(model, file);
+          return null;
+        });
+  }
+
+  /** Copies the parameters out, and tests them as {@link #save(Path, Optional, long)} does. */
+  Future<TrainedModel> read(Optional<Evaluated> tested, long limitSeconds) {
+    return reading(
+        (model, test, snapshot) -> {
+          float[] parameters = new float[model.layout().length()];
+          model.readParameters(0, FloatBuffer.wrap(parameters));
+          return new TrainedModel(parameters, score(model, test, snapshot, tested, limitSeconds));
+        });
+  }
+
+  /** Saves parameters that were read before; blocks, and needs no member of the job. */
+  static void write(JobConfig job, TrainedModel trained, Path file) throws IOException {
+    try (Model model = Engine.named(job.engine()).model(job.modelOn(open(job)))) {
+      model.writeParameters(0, FloatBuffer.wrap(trained.parameters()));
       save(model, file);
-      return tested
-          .filter(found -> isOf(snapshot, found))
-          .map(found -> found.of(snapshot.hash()))
-          .orElseGet(() -> test(model, test, snapshot, job.evaluator().topK(), limitSeconds));
     }
+  }
+
+  private interface Reading<T> {
+    T of(Model model, Dataset test, ParameterSnapshot snapshot) throws IOException;
+  }
+
+  private <T> Future<T> reading(Reading<T> action) {
+    return vertx.executeBlocking(
+        () -> {
+          Dataset test = open(job);
+          ModelConfig config = job.modelOn(test);
+          try (Model model = Engine.named(job.engine()).model(config)) {
+            return action.of(model, test, pull(config, model));
+          }
+        },
+        false);
+  }
+
+  private static Dataset open(JobConfig job) {
+    return DatasetProvider.open(job.data(), Split.TEST, FinalModel.class.getClassLoader());
+  }
+
+  private Evaluated score(
+      Model model,
+      Dataset test,
+      ParameterSnapshot snapshot,
+      Optional<Evaluated> tested,
+      long limitSeconds) {
+    return tested
+        .filter(found -> isOf(snapshot, found))
+        .map(found -> found.of(snapshot.hash()))
+        .orElseGet(() -> test(model, test, snapshot, job.evaluator().topK(), limitSeconds));
   }
 
   /** Stages that test themselves know no hash, but move in step. */

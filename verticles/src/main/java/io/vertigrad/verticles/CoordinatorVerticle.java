@@ -11,7 +11,6 @@ import io.vertigrad.internal.membership.MemberNames;
 import io.vertigrad.internal.membership.NodeName;
 import io.vertigrad.internal.membership.OrderlyStop;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.ScheduleCheck;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
@@ -45,19 +44,23 @@ public final class CoordinatorVerticle extends VerticleBase {
   private DecisionExecutor executor;
 
   /**
-   * How the job ended: {@code state} ({@code finished}, {@code failed} or {@code stopped}), {@code
-   * version}, {@code samples}, {@code evaluation} when the evaluator tested the end, {@code
-   * stopped} with the reason when it ended before its last version, {@code silent} with the names
-   * of servers that did not tell their last counters, and {@code failure} when there was one. It
-   * never fails.
+   * Returns how the job ended, once it has.
+   *
+   * @return completes with {@code state} ({@code finished}, {@code failed} or {@code stopped}),
+   *     {@code version}, {@code samples}, {@code evaluation} when the evaluator tested the end,
+   *     {@code stopped} with the reason when it ended before its last version, {@code silent} with
+   *     the names of servers that did not tell their last counters, and {@code failure} when there
+   *     was one; it never fails
    */
   public Future<JsonObject> result() {
     return result.future();
   }
 
   /**
-   * Lets every member go, whatever the job is at; from any thread, once deployed.
+   * Lets every member go, whatever the job is at. It may be called from any thread, once this
+   * verticle was deployed.
    *
+   * @param reason why, for people; members and events repeat it
    * @return completes when all have left, or after five seconds
    */
   public Future<Void> stop(String reason) {
@@ -72,14 +75,25 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   /**
-   * Brings the job to rest and has it saved, so that it can be stopped and its model be read; from
-   * any thread, once deployed. Workers finish the step they are in and begin no other.
+   * Brings the job to rest and has it saved, so that it can be stopped and its model be read.
+   * Workers finish the step they are in and begin no other. It may be called from any thread, once
+   * this verticle was deployed.
    *
    * @return completes, within some 40 seconds and without ever failing, with {@code busy} (names of
    *     workers that did not come to rest), {@code checkpoints} (the files written) and {@code
    *     unsaved} (who could not write one, and why)
    */
   public Future<JsonObject> interrupt() {
+    return interrupt(true);
+  }
+
+  /**
+   * Brings the job to rest as {@link #interrupt()} does, with or without checkpoints.
+   *
+   * @param checkpoints true to have servers and stages write one
+   * @return completes as {@link #interrupt()} does
+   */
+  public Future<JsonObject> interrupt(boolean checkpoints) {
     Promise<JsonObject> saved = Promise.promise();
     context.runOnContext(
         go ->
@@ -88,15 +102,19 @@ public final class CoordinatorVerticle extends VerticleBase {
                     coordinatorState,
                     executor,
                     MemberNames.of(job),
-                    job.pipeline().isPresent())
+                    job.pipeline().isPresent(),
+                    checkpoints)
                 .begin()
                 .onComplete(saved));
     return saved.future();
   }
 
   /**
-   * Whoever of the job lived in this process of this machine is gone, and is not waited for; from
-   * any thread, once deployed.
+   * Tells that a process of this machine has ended. Members that lived in it are evicted at once.
+   * It may be called from any thread, once this verticle was deployed.
+   *
+   * @param pid number of the process, as the operating system gave it
+   * @param how it ended, for people
    */
   public void processEnded(long pid, String how) {
     context.runOnContext(go -> coordinatorState.lost(NodeName.of(job, pid), how));
@@ -120,7 +138,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     StrategyFactory strategy =
         StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
     CoordinatorConfig config = CoordinatorConfig.of(job, strategy);
-    ScheduleCheck.warnings(job, config.lastVersion()).forEach(LOG::warn);
+    job.warnings(config.lastVersion()).forEach(LOG::warn);
     executor = new DecisionExecutor(vertx, job.addresses(), result);
     coordinatorState =
         new CoordinatorState(

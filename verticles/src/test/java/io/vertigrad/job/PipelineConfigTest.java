@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import org.junit.jupiter.api.Test;

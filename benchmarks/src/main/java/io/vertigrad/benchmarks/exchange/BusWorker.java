@@ -2,11 +2,11 @@ package io.vertigrad.benchmarks.exchange;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.WindowedExchange;
 import io.vertigrad.internal.worker.TrainingLoop;
 import io.vertigrad.internal.worker.TrainingPlan;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.PartitionPlan;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;

@@ -1,8 +1,8 @@
 package io.vertigrad.benchmarks.exchange;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.PartitionPlan;
 import io.vertx.core.json.JsonObject;
 
 /**

@@ -7,12 +7,12 @@ import io.vertigrad.internal.server.ParameterStore;
 import io.vertigrad.internal.server.Shard;
 import io.vertigrad.internal.server.ShardConfig;
 import io.vertigrad.internal.server.StoreConfig;
+import io.vertigrad.internal.server.StrategyObserver;
 import io.vertigrad.internal.transport.EndpointVerticle;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
-import io.vertigrad.strategy.StrategyFactory;
-import io.vertigrad.strategy.StrategyObserver;
+import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import java.nio.FloatBuffer;
@@ -38,8 +38,9 @@ public final class ShardServer implements FrameEndpoint {
   /** The shard by itself, with nobody taking part yet. */
   public static Shard shard(ExchangeCase exchange) {
     JobConfig job = exchange.job();
-    StrategyFactory strategy =
-        StrategyProviders.configure(job.strategy(), ShardServer.class.getClassLoader());
+    ServerStrategyFactory strategy =
+        (ServerStrategyFactory)
+            StrategyProviders.configure(job.strategy(), ShardServer.class.getClassLoader());
     StoreConfig store =
         new StoreConfig(
             exchange.plan(),

@@ -7,7 +7,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.dashboard.DashboardVerticle;
 import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.deploy.EmbeddedDeployment;
+import io.vertigrad.training.LocalMembers;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
@@ -58,7 +58,7 @@ final class WatchedRun {
             .deployVerticle(new CoordinatorVerticle(), options)
             .compose(deployed -> vertx.deployVerticle(new MetricsVerticle(), options))
             .compose(deployed -> vertx.deployVerticle(page, options))
-            .compose(deployed -> new EmbeddedDeployment(vertx, job).start()));
+            .compose(deployed -> LocalMembers.of(job).deploy(vertx, job)));
     long limit = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
     while (samples == 0) {
       if (System.nanoTime() > limit) {

@@ -37,6 +37,25 @@ final class OpenDatasetsTest {
     assertEquals(dataset, found);
   }
 
+  /** Deeper than a map of few entries has places, so that some of them share one. */
+  @Test
+  void shouldOpenAnotherWhenOneIsMadeOfIt() {
+    OpenDatasets open = new OpenDatasets();
+    Dataset innermost = DatasetProvider.open(digits(100), Split.TEST, loader);
+
+    Dataset found = openNested(open, 100, innermost);
+
+    assertSame(innermost, found);
+  }
+
+  private Dataset openNested(OpenDatasets open, int depth, Dataset innermost) {
+    return open.open(
+        digits(depth),
+        Split.TRAIN,
+        loader,
+        () -> depth == 1 ? innermost : openNested(open, depth - 1, innermost));
+  }
+
   private Dataset unreadable() {
     throw new DataException("unreadable");
   }

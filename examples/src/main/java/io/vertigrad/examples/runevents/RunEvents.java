@@ -2,9 +2,8 @@ package io.vertigrad.examples.runevents;
 
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
-import io.vertigrad.launcher.deploy.EmbeddedDeployment;
-import io.vertigrad.verticles.CoordinatorVerticle;
-import io.vertx.core.DeploymentOptions;
+import io.vertigrad.training.RunningJob;
+import io.vertigrad.training.TrainingJob;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -43,12 +42,9 @@ public final class RunEvents {
   private static void train(JobConfig job) {
     Vertx vertx = Vertx.vertx();
     print(vertx, job, () -> {});
-    CoordinatorVerticle coordinator = new CoordinatorVerticle();
-    vertx
-        .deployVerticle(coordinator, new DeploymentOptions().setConfig(job.json()))
-        .compose(id -> new EmbeddedDeployment(vertx, job).start())
-        .compose(started -> coordinator.result())
-        .eventually(() -> coordinator.stop("all is printed"))
+    TrainingJob.of(job)
+        .deploy(vertx)
+        .compose(RunningJob::result)
         .onFailure(problem -> System.err.println(problem.getMessage()))
         .onComplete(ended -> vertx.close());
   }

@@ -27,7 +27,12 @@ class GreetingWithWorkerTest {
 
   private final Vertx vertx = Vertx.vertx();
   private final JsonObject job =
-      EmbeddedTraining.job()
+      new JsonObject()
+          .put("job", "by-hand")
+          .put("steps", 200)
+          .put("optimizer", JsonObject.of("learningRate", 0.1))
+          .put("workers", JsonObject.of("count", 1).put("batch", 64))
+          .put("evaluator", JsonObject.of("count", 0))
           .put("data", JsonObject.of("name", "digits", "train", 2_000, "test", 500));
 
   @AfterEach
@@ -37,7 +42,6 @@ class GreetingWithWorkerTest {
 
   @Test
   void shouldAnswerOverHttpWhileTheWorkerBesideItTrains() throws Exception {
-    job.put("workers", JsonObject.of("count", 1)).put("evaluator", JsonObject.of("count", 0));
     CoordinatorVerticle coordinator = new CoordinatorVerticle();
     get(deploy(coordinator));
     get(deploy(new ParameterServerVerticle()));

@@ -1,5 +1,7 @@
 package io.vertigrad.launcher.deploy;
 
+import io.vertigrad.training.JobFailedException;
+
 /** A coordinator that had answered fell silent for too long: it died, or the network was cut. */
 public final class CoordinatorLostException extends JobFailedException {
 

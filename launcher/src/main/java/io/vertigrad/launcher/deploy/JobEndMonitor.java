@@ -2,6 +2,7 @@ package io.vertigrad.launcher.deploy;
 
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.training.JobFailedException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;

@@ -31,7 +31,7 @@ public record NodeLaunch(
   /** What a person types to start one, on this machine and in this folder. */
   public ShellCommand byHand(Role role) {
     List<String> words = new ArrayList<>();
-    words.addAll(List.of("node", "--role", RoleVerticles.name(job, role), "--join", joinAddress));
+    words.addAll(List.of("node", "--role", RoleName.of(job, role), "--join", joinAddress));
     words.addAll(LocalSettings.options(job, keepsCheckpoints(role)));
     words.add(directory.job().toString());
     return new ShellCommand(words);

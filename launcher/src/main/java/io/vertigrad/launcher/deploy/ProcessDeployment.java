@@ -6,6 +6,8 @@ import io.vertigrad.job.Role;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
+import io.vertigrad.training.JobFailedException;
+import io.vertigrad.training.LocalMembers;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -35,7 +37,7 @@ public final class ProcessDeployment implements Deployment {
   /** Ctrl-C reaches this process and its children at once; whoever came too late ends well. */
   private static final Set<Integer> IN_GOOD_ORDER = Set.of(ExitStatus.OK, ExitStatus.INTERRUPTED);
 
-  private final LocalRoles roles;
+  private final LocalMembers roles;
   private final NodeLaunch launch;
   private final CoordinatorVerticle coordinator;
   private final Consumer<String> report;
@@ -57,7 +59,7 @@ public final class ProcessDeployment implements Deployment {
    */
   public ProcessDeployment(
       Vertx vertx,
-      LocalRoles roles,
+      LocalMembers roles,
       NodeLaunch launch,
       CoordinatorVerticle coordinator,
       Consumer<String> report,
@@ -76,7 +78,7 @@ public final class ProcessDeployment implements Deployment {
     try {
       for (Role role : Role.values()) {
         for (int i = 0; i < roles.count(role); i++) {
-          launch(role, RoleVerticles.name(launch.job(), role) + "-" + i);
+          launch(role, RoleName.of(launch.job(), role) + "-" + i);
         }
       }
       return Future.succeededFuture();

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
+import io.vertigrad.training.JobFailedException;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;

@@ -3,7 +3,6 @@ package io.vertigrad.internal.exchange;
 import io.vertigrad.compute.Model;
 import io.vertigrad.internal.exchange.PartitionExchange.Ending;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.PartitionPlan;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 

@@ -1,7 +1,6 @@
 package io.vertigrad.internal.exchange;
 
 import io.vertigrad.job.Partition;
-import io.vertigrad.job.PartitionPlan;
 import java.util.Comparator;
 import java.util.List;
 

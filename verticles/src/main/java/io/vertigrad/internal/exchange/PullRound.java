@@ -4,7 +4,6 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.job.Partition;
-import io.vertigrad.job.PartitionPlan;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 

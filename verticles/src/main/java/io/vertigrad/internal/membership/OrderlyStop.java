@@ -29,6 +29,7 @@ public final class OrderlyStop {
   private final DecisionExecutor executor;
   private final MemberNames names;
   private final boolean workersHoldModel;
+  private final boolean saves;
   private final JsonArray files = new JsonArray();
   private final JsonArray unsaved = new JsonArray();
 
@@ -36,18 +37,21 @@ public final class OrderlyStop {
    * An interruption that has not begun.
    *
    * @param workersHoldModel true where each worker has a part of the model to itself
+   * @param saves true to have checkpoints written
    */
   public OrderlyStop(
       Vertx vertx,
       CoordinatorState coordinator,
       DecisionExecutor executor,
       MemberNames names,
-      boolean workersHoldModel) {
+      boolean workersHoldModel,
+      boolean saves) {
     this.vertx = vertx;
     this.coordinator = coordinator;
     this.executor = executor;
     this.names = names;
     this.workersHoldModel = workersHoldModel;
+    this.saves = saves;
   }
 
   /**
@@ -67,7 +71,7 @@ public final class OrderlyStop {
     look(rest, deadline, List.of());
     return rest.future()
         .onSuccess(busy -> outcome.put("busy", new JsonArray(busy)))
-        .compose(busy -> saveAll())
+        .compose(busy -> saves ? saveAll() : Future.succeededFuture())
         .compose(saved -> count())
         .map(counted -> outcome);
   }

@@ -6,8 +6,8 @@ import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.pipeline.StageSpec;
+import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.PartitionPlan;
 import io.vertigrad.job.PipelineConfig;
 import java.util.List;
 

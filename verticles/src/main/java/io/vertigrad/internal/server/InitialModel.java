@@ -6,8 +6,8 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.PartitionPlan;
 import java.nio.FloatBuffer;
 
 /**

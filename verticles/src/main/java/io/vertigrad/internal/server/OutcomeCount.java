@@ -2,7 +2,6 @@ package io.vertigrad.internal.server;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
-import io.vertigrad.strategy.StrategyObserver;
 import java.util.EnumMap;
 import java.util.Map;
 

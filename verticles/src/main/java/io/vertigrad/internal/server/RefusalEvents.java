@@ -4,7 +4,6 @@ import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
-import io.vertigrad.strategy.StrategyObserver;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 

@@ -15,9 +15,8 @@ import io.vertigrad.strategy.Answers;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StragglerReport;
-import io.vertigrad.strategy.StrategyFactory;
-import io.vertigrad.strategy.StrategyObserver;
 import io.vertx.core.Future;
 import java.util.Collection;
 import java.util.Optional;
@@ -52,7 +51,7 @@ public final class Shard {
   public Shard(
       ShardConfig config,
       ParameterStore store,
-      StrategyFactory strategy,
+      ServerStrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer) {
     this(config, store, strategy, nanoClock, observer, DuplicateWindow::new);
@@ -65,7 +64,7 @@ public final class Shard {
   public Shard(
       ShardConfig config,
       ParameterStore store,
-      StrategyFactory strategy,
+      ServerStrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer,
       Supplier<DuplicateWindow> windows) {

@@ -6,6 +6,7 @@ import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.EvaluationPlan;
+import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
@@ -81,13 +82,23 @@ final class ShardAssembly {
                 strategy.lastVersion(job.steps(), job.workers().count()),
                 job.exchange().deadlineMillis()),
             store,
-            strategy,
+            rule(),
             patience,
             new RefusalEvents(admission.rank(), System::nanoTime, events::publish));
     shard.testAt(firstTest());
     snapshot.ifPresent(shard::restore);
     snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
     return shard;
+  }
+
+  /** A coordinator admits no server to a job whose strategy has none. */
+  private ServerStrategyFactory rule() {
+    if (strategy instanceof ServerStrategyFactory rule) {
+      return rule;
+    }
+    throw new IllegalStateException(
+        "%s: strategy %s runs beside workers, expected one that runs beside servers"
+            .formatted(job.origin(), job.strategy().name()));
   }
 
   /** Where workers move in rounds they wait for tests themselves. */

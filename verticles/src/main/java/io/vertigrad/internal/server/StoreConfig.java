@@ -3,7 +3,7 @@ package io.vertigrad.internal.server;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
-import io.vertigrad.job.PartitionPlan;
+import io.vertigrad.internal.exchange.PartitionPlan;
 
 /**
  * What one shard's store is made from.

@@ -13,7 +13,6 @@ import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.StragglerReport;
-import io.vertigrad.strategy.StrategyObserver;
 import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;

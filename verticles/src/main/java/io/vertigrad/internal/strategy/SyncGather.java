@@ -4,7 +4,6 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.strategy.SyncGather.Config.Reduction;
 import io.vertigrad.strategy.Barrier;
-import io.vertigrad.strategy.GatherRound;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.StrategyFactory;
@@ -30,8 +29,7 @@ final class SyncGather {
   static ServerStrategy of(Config config, ServerStrategyContext context) {
     boolean mean =
         config.reduction() == Reduction.MEAN || context.partition().kind() == Block.Kind.STATISTIC;
-    GatherRound sum = new GatherRound(mean, context.partition().length());
-    return new Barrier("sync", config.quorum(), config.deadlineMillis(), context, sum);
+    return Barrier.summing("sync", config.quorum(), config.deadlineMillis(), context, mean);
   }
 
   /**

@@ -1,7 +1,6 @@
 package io.vertigrad.internal.strategy;
 
 import io.vertigrad.compute.settings.Settings;
-import io.vertigrad.strategy.Graph;
 import io.vertigrad.strategy.MixingMatrix;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Topology;
@@ -38,7 +37,7 @@ public record TopologyConfig(
       return Topology.of(mixing.get());
     }
     if (complete && edges.isPresent() && size > largestRank(edges.get())) {
-      return ofEdges(edges.get(), size);
+      return Topology.ofEdges(edges.get(), size);
     }
     return Topology.named(name, size);
   }
@@ -72,19 +71,13 @@ public record TopologyConfig(
               .map(JsonArray.class::cast)
               .map(TopologyConfig::edge)
               .toList();
-      ofEdges(edges, largestRank(edges) + 1);
+      Topology.ofEdges(edges, largestRank(edges) + 1);
       return Optional.of(edges);
     } catch (ClassCastException notPairs) {
       throw settings.refuse("edges", "is not a list of pairs, expected [[0, 1], [1, 2]]");
     } catch (IllegalArgumentException wrong) {
       throw settings.refuse("edges", wrong.getMessage());
     }
-  }
-
-  private static Topology ofEdges(List<int[]> edges, int size) {
-    Graph graph = new Graph(size);
-    edges.forEach(edge -> graph.connect(edge[0], edge[1]));
-    return Topology.of(graph.metropolis());
   }
 
   private static int[] edge(JsonArray pair) {

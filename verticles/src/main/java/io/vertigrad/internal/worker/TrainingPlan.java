@@ -2,9 +2,9 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.job.Epochs;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.PartitionPlan;
 import io.vertigrad.strategy.StrategyFactory;
 
 /**

@@ -11,7 +11,6 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.fixture.FakeShard;
 import io.vertigrad.job.ExchangeConfig;
-import io.vertigrad.job.PartitionPlan;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.testkit.QuadraticModel;
 import io.vertx.core.Handler;

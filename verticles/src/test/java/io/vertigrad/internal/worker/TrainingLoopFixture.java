@@ -11,7 +11,7 @@ import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.fixture.ConstantBatches;
 import io.vertigrad.fixture.FakeShard;
 import io.vertigrad.fixture.MemoryExchange;
-import io.vertigrad.job.PartitionPlan;
+import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.testkit.QuadraticModel;
 import java.util.ArrayList;

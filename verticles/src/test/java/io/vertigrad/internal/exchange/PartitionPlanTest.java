@@ -1,7 +1,8 @@
-package io.vertigrad.job;
+package io.vertigrad.internal.exchange;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.job.Partition;
 import io.vertigrad.testkit.QuadraticModel;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -1,7 +1,9 @@
-package io.vertigrad.job;
+package io.vertigrad.internal.exchange;
 
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Partition;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,4 +1,4 @@
-package io.vertigrad.strategy;
+package io.vertigrad.internal.server;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.ParameterPartition.Outcome;

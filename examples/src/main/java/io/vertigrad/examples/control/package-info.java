@@ -1,0 +1,2 @@
+/** Jobs that an application controls while they run, as shown in {@code docs/api.md}. */
+package io.vertigrad.examples.control;

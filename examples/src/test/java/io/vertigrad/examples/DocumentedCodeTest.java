@@ -1,0 +1,53 @@
+package io.vertigrad.examples;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Holds the Java of pages to the examples: each block is a run of lines of a compiled class. */
+class DocumentedCodeTest {
+
+  private static final Path ROOT = Path.of("..");
+  private static final Pattern BLOCK = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL);
+
+  @ParameterizedTest
+  @ValueSource(strings = {"docs/api.md", "examples/embed/README.md"})
+  void shouldShowLinesOfAnExampleWhenAPageHasJava(String page) throws IOException {
+    List<String> sources = new ArrayList<>();
+    for (String folder : List.of("examples/src/main/java", "examples/embed/src/main/java")) {
+      try (Stream<Path> files = Files.walk(ROOT.resolve(folder))) {
+        for (Path file : files.filter(path -> path.toString().endsWith(".java")).toList()) {
+          sources.add(stripped(Files.readString(file)));
+        }
+      }
+    }
+    Matcher blocks = BLOCK.matcher(Files.readString(ROOT.resolve(page)));
+
+    int found = 0;
+    while (blocks.find()) {
+      found++;
+      String code = stripped(blocks.group(1));
+      assertTrue(
+          sources.stream().anyMatch(source -> source.contains(code)),
+          () -> page + ": no example has these lines:\n" + code);
+    }
+    assertTrue(found > 0, page + ": has no Java");
+  }
+
+  private static String stripped(String text) {
+    return text.lines()
+        .map(String::strip)
+        .filter(line -> !line.isEmpty())
+        .collect(Collectors.joining("\n", "\n", "\n"));
+  }
+}

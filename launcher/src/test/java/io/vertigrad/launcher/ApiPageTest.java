@@ -1,0 +1,53 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** Holds {@code docs/api.md} to the public types of the runtime's API packages. */
+class ApiPageTest {
+
+  private static final Path PAGE = Path.of("../docs/api.md");
+  private static final Pattern ROW = Pattern.compile("^\\| `(\\w+)` \\|", Pattern.MULTILINE);
+  private static final String[] PACKAGES = {
+    "io.vertigrad.training",
+    "io.vertigrad.job",
+    "io.vertigrad.strategy",
+    "io.vertigrad.events",
+    "io.vertigrad.verticles"
+  };
+
+  @Test
+  void shouldNameEveryPublicTypeOnceAndNothingElseWhenThePageListsTheApi() throws IOException {
+    List<String> named =
+        ROW.matcher(Files.readString(PAGE))
+            .results()
+            .map(row -> row.group(1))
+            .sorted()
+            .collect(Collectors.toList());
+
+    List<String> there =
+        new ClassFileImporter()
+                .withImportOption(new ImportOption.DoNotIncludeTests())
+                .importPackages(PACKAGES)
+                .stream()
+                .filter(JavaClass::isTopLevelClass)
+                .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))
+                .filter(type -> List.of(PACKAGES).contains(type.getPackageName()))
+                .map(JavaClass::getSimpleName)
+                .sorted()
+                .collect(Collectors.toList());
+
+    assertEquals(String.join("\n", there), String.join("\n", named));
+  }
+}

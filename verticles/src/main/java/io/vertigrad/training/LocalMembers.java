@@ -1,0 +1,119 @@
+package io.vertigrad.training;
+
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.verticles.EvaluatorVerticle;
+import io.vertigrad.verticles.ParameterServerVerticle;
+import io.vertigrad.verticles.StageVerticle;
+import io.vertigrad.verticles.WorkerVerticle;
+import io.vertx.core.Deployable;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * How many members of each role this JVM starts; the rest of a job joins from elsewhere.
+ *
+ * <p>The coordinator is not counted, because there is one for each job.
+ *
+ * @param servers parameter servers
+ * @param workers workers, or stages where the job has a pipeline
+ * @param evaluators 0 or 1
+ */
+public record LocalMembers(int servers, int workers, int evaluators) {
+
+  /**
+   * Checks the numbers.
+   *
+   * @param servers parameter servers
+   * @param workers workers, or stages where the job has a pipeline
+   * @param evaluators 0 or 1
+   * @throws IllegalArgumentException when one of them is below 0
+   */
+  public LocalMembers {
+    if (servers < 0 || workers < 0 || evaluators < 0) {
+      throw new IllegalArgumentException(
+          "local members: servers is %d, workers is %d, evaluators is %d, expected none below 0"
+              .formatted(servers, workers, evaluators));
+    }
+  }
+
+  /**
+   * Returns every member that a job asks for.
+   *
+   * @param job the job
+   * @return as many servers as its strategy needs, its workers and its evaluator
+   * @throws io.vertigrad.compute.settings.SettingsException when its strategy is not known
+   */
+  public static LocalMembers of(JobConfig job) {
+    int servers =
+        StrategyProviders.configure(job.strategy(), LocalMembers.class.getClassLoader())
+            .servers(job.servers().count());
+    return new LocalMembers(servers, job.workers().count(), job.evaluators());
+  }
+
+  /**
+   * Returns a single member.
+   *
+   * @param role what it is
+   * @return one of that role and none of the others
+   */
+  public static LocalMembers one(Role role) {
+    return new LocalMembers(
+        role == Role.SERVER ? 1 : 0, role == Role.WORKER ? 1 : 0, role == Role.EVALUATOR ? 1 : 0);
+  }
+
+  /**
+   * Returns the same with another number of workers.
+   *
+   * @param count how many workers this JVM starts
+   * @return the changed copy
+   */
+  public LocalMembers withWorkers(int count) {
+    return new LocalMembers(servers, count, evaluators);
+  }
+
+  /**
+   * Returns how many members have a role.
+   *
+   * @param role the role
+   * @return the number of this JVM's members of that role
+   */
+  public int count(Role role) {
+    return switch (role) {
+      case SERVER -> servers;
+      case WORKER -> workers;
+      case EVALUATOR -> evaluators;
+    };
+  }
+
+  /**
+   * Deploys these members, each as a verticle whose configuration is the job file. It returns at
+   * once; members join on their own threads.
+   *
+   * @param vertx where they run; in a cluster when the coordinator is elsewhere
+   * @param job what they take part in
+   * @return completes when all were admitted; fails with the first reason why one was not
+   */
+  public Future<Void> deploy(Vertx vertx, JobConfig job) {
+    List<Future<String>> deployed = new ArrayList<>();
+    for (Role role : Role.values()) {
+      for (int i = 0; i < count(role); i++) {
+        DeploymentOptions options = new DeploymentOptions().setConfig(job.json());
+        deployed.add(vertx.deployVerticle(verticle(job, role), options));
+      }
+    }
+    return Future.all(deployed).mapEmpty();
+  }
+
+  private static Deployable verticle(JobConfig job, Role role) {
+    return switch (role) {
+      case SERVER -> new ParameterServerVerticle();
+      case WORKER -> job.pipeline().isPresent() ? new StageVerticle() : new WorkerVerticle();
+      case EVALUATOR -> new EvaluatorVerticle();
+    };
+  }
+}

@@ -1,0 +1,102 @@
+package io.vertigrad.training;
+
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobFailed;
+import io.vertigrad.events.TrainingEvent.JobFinished;
+import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.JobStopped;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/** Folds a job's events into the figures of its result; belongs to one thread. */
+final class TrainingHistory {
+
+  private final LongSupplier nanoClock;
+  private Evaluated wholeTestSet;
+  private double bestAccuracy = Double.NaN;
+  private double bestLoss = Double.NaN;
+  private boolean started;
+  private boolean ended;
+  private long startedNanos;
+  private long endedNanos;
+  private long pausedNanos;
+
+  /** Creates an empty history; {@code nanoClock} gives monotonic nanoseconds. */
+  TrainingHistory(LongSupplier nanoClock) {
+    this.nanoClock = nanoClock;
+  }
+
+  /** Takes in the next event. */
+  void apply(TrainingEvent event) {
+    if (event instanceof JobStarted && !started) {
+      started = true;
+      startedNanos = nanoClock.getAsLong();
+    } else if (event instanceof Evaluated test) {
+      tested(test);
+    } else if (event instanceof JobResumed resumed) {
+      pausedNanos += TimeUnit.MILLISECONDS.toNanos(resumed.pausedMillis());
+    } else if (event instanceof JobFinished
+        || event instanceof JobStopped
+        || event instanceof JobFailed) {
+      end();
+    }
+  }
+
+  /** Stops the clock; a second call changes nothing. */
+  void end() {
+    if (started && !ended) {
+      ended = true;
+      endedNanos = nanoClock.getAsLong();
+    }
+  }
+
+  /** Returns true once every shard and enough workers were there. */
+  boolean started() {
+    return started;
+  }
+
+  /** Returns the newest test on the whole test set. */
+  Optional<Evaluated> wholeTestSet() {
+    return Optional.ofNullable(wholeTestSet);
+  }
+
+  /**
+   * Returns the result of the job.
+   *
+   * @param state how it ended
+   * @param version of the parameters at the end
+   * @param samples that were applied
+   * @param last the test of the parameters at the end; empty when they could not be read
+   * @param reason why it ended early, or empty
+   */
+  TrainingResult result(
+      TrainingResult.State state,
+      long version,
+      long samples,
+      Optional<Evaluated> last,
+      String reason) {
+    end();
+    return new TrainingResult(
+        state,
+        version,
+        samples,
+        Duration.ofNanos(Math.max(0, endedNanos - startedNanos - pausedNanos)),
+        last.map(Evaluated::accuracy).orElse(Double.NaN),
+        last.map(Evaluated::loss).orElse(Double.NaN),
+        bestAccuracy,
+        bestLoss,
+        last.map(Evaluated::parametersHash).orElse(""),
+        reason);
+  }
+
+  private void tested(Evaluated test) {
+    wholeTestSet = test.wholeTestSet() ? test : wholeTestSet;
+    bestAccuracy =
+        Double.isNaN(bestAccuracy) ? test.accuracy() : Math.max(bestAccuracy, test.accuracy());
+    bestLoss = Double.isNaN(bestLoss) ? test.loss() : Math.min(bestLoss, test.loss());
+  }
+}

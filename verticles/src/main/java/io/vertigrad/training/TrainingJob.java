@@ -1,0 +1,148 @@
+package io.vertigrad.training;
+
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.StrategyProviders;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * A training job that an application deploys in its own Vert.x; the way to train without the
+ * command line.
+ *
+ * <pre>{@code
+ * TrainingJob.of(Path.of("job.json"))
+ *     .deploy(vertx)
+ *     .compose(RunningJob::result)
+ *     .onSuccess(result -> System.out.println(result.accuracy()));
+ * }</pre>
+ *
+ * <p>A job is immutable and may be deployed more than once, one after the other.
+ */
+public final class TrainingJob {
+
+  private static final ClassLoader LOADER = TrainingJob.class.getClassLoader();
+
+  private final Function<Vertx, Future<JobConfig>> source;
+  private final Optional<LocalMembers> here;
+
+  private TrainingJob(Function<Vertx, Future<JobConfig>> source, Optional<LocalMembers> here) {
+    this.source = source;
+    this.here = here;
+  }
+
+  /**
+   * Makes a job of a configuration that was read before.
+   *
+   * @param config the checked job file
+   * @return the job, not deployed
+   */
+  public static TrainingJob of(JobConfig config) {
+    return new TrainingJob(vertx -> Future.succeededFuture(config), Optional.empty());
+  }
+
+  /**
+   * Makes a job of what a job file holds, {@code conf/README.md} has its keys. Errors call it
+   * {@code job}.
+   *
+   * @param json the content of a job file; it is copied
+   * @return the job, not deployed
+   * @throws SettingsException at the first key that is unknown or out of range
+   */
+  public static TrainingJob of(JsonObject json) {
+    return of(JobConfig.read("job", json));
+  }
+
+  /**
+   * Makes a job of a job file in JSON. The file is read each time that the job is deployed, and a
+   * file that is missing or wrong fails that deployment.
+   *
+   * @param file path of the file
+   * @return the job, not deployed
+   */
+  public static TrainingJob of(Path file) {
+    return new TrainingJob(vertx -> read(vertx, file), Optional.empty());
+  }
+
+  /**
+   * Has only some of its members started here; the others join over the cluster, for example with
+   * {@code vertigrad node}. Without this call all of them are started here.
+   *
+   * @param members how many of each role this JVM starts
+   * @return the same job with these members
+   */
+  public TrainingJob here(LocalMembers members) {
+    return new TrainingJob(source, Optional.of(members));
+  }
+
+  /**
+   * Deploys the coordinator and the members, each as a verticle of its own. It never blocks: the
+   * job file is read and the data sets are looked for on worker threads, and models compute on
+   * threads of their own. From inside a verticle the job belongs to that verticle and is undeployed
+   * with it.
+   *
+   * @param vertx where they run; clustered when members join from elsewhere
+   * @return completes when all members of this JVM were admitted; fails with a {@link
+   *     SettingsException} for a wrong job file, with a {@link
+   *     io.vertigrad.compute.data.DataException} for missing data, and with a {@link
+   *     JobFailedException} when this Vert.x runs a job of that name or a member could not start.
+   *     After a failure nothing stays deployed
+   */
+  public Future<RunningJob> deploy(Vertx vertx) {
+    return source
+        .apply(vertx)
+        .compose(config -> vertx.executeBlocking(() -> checked(config), false))
+        .compose(config -> deploy(vertx, config));
+  }
+
+  private Future<RunningJob> deploy(Vertx vertx, JobConfig config) {
+    JobVerticle verticle = new JobVerticle(config, here.orElseGet(() -> LocalMembers.of(config)));
+    return vertx
+        .deployVerticle(verticle)
+        .compose(id -> verticle.begin())
+        .map(begun -> new RunningJob(vertx, config, verticle));
+  }
+
+  /** Finds what is missing before anything is deployed; blocks. */
+  private static JobConfig checked(JobConfig asked) {
+    StrategyProviders.configure(asked, LOADER);
+    JobConfig counted = asked.counted(LOADER);
+    DatasetProvider.check(counted.data(), Split.TRAIN, LOADER);
+    DatasetProvider.check(counted.data(), Split.TEST, LOADER);
+    return PipelinePlan.of(counted).job();
+  }
+
+  private static Future<JobConfig> read(Vertx vertx, Path file) {
+    return vertx
+        .fileSystem()
+        .readFile(file.toString())
+        .recover(
+            failure ->
+                Future.failedFuture(
+                    new SettingsException(
+                        "%s: expected a job file that can be read: %s"
+                            .formatted(file, reason(failure)),
+                        failure)))
+        .map(
+            text -> {
+              try {
+                return JobConfig.read(file.toString(), new JsonObject(text));
+              } catch (DecodeException e) {
+                throw new SettingsException(
+                    "%s: expected a job file in JSON: %s".formatted(file, e.getMessage()), e);
+              }
+            });
+  }
+
+  /** The operating system's words stand in the innermost exception. */
+  private static String reason(Throwable failure) {
+    return failure.getCause() == null ? failure.toString() : failure.getCause().toString();
+  }
+}

@@ -1,0 +1,396 @@
+package io.vertigrad.training;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.reactivex.rxjava3.subscribers.TestSubscriber;
+import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.CheckpointWritten;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobFinished;
+import io.vertigrad.events.TrainingEvent.JobPaused;
+import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertigrad.testkit.PointsProvider;
+import io.vertigrad.training.TrainingResult.State;
+import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class TrainingJobTest {
+
+  private static final double RATE = 0.01;
+  private static final int STEPS = 40;
+  private static final long LIMIT_SECONDS = 40;
+
+  /** Longer than any test. */
+  private static final int FOREVER = 1_000_000;
+
+  @TempDir private Path folder;
+
+  private final Vertx vertx = Vertx.vertx();
+
+  @AfterEach
+  void closeVertx() throws Exception {
+    get(vertx.close());
+  }
+
+  @Test
+  void shouldGiveTheResultOfTheClosedFormWhenAWholeJobIsTrained() throws Exception {
+    RunningJob running = get(TrainingJob.of(job(STEPS)).deploy(vertx));
+
+    TrainingResult result = get(running.result());
+
+    double first = PointsProvider.COORDINATE * (1 - Math.pow(1 - RATE, STEPS));
+    assertEquals(State.FINISHED, result.state());
+    assertEquals(STEPS, result.version());
+    assertEquals(STEPS * 2 * 4, result.samples());
+    assertEquals(first, result.loss(), 1e-5, "the quadratic model's loss is its first coordinate");
+    assertTrue(result.bestLoss() <= result.loss(), result::toString);
+    assertTrue(result.bestAccuracy() >= result.accuracy(), result::toString);
+    assertTrue(result.parametersHash().matches("[0-9a-f]{16}"), result::toString);
+    assertFalse(result.duration().isNegative() || result.duration().isZero(), result::toString);
+    assertEquals("", result.reason());
+  }
+
+  @Test
+  void shouldGiveTheSameHashWhenNoEvaluatorTakesPart() throws Exception {
+    TrainingResult tested = train(job(STEPS));
+    TrainingResult untested = train(job(STEPS).put("evaluator", JsonObject.of("count", 0)));
+
+    assertEquals(tested.parametersHash(), untested.parametersHash());
+    assertEquals(tested.loss(), untested.loss());
+  }
+
+  @Test
+  void shouldLeaveNothingDeployedWhenTheResultIsThere() throws Exception {
+    train(job(STEPS));
+
+    assertEquals(Set.of(), vertx.deploymentIDs());
+  }
+
+  @Test
+  void shouldTrainAgainWhenAJobOfThatNameHasEnded() throws Exception {
+    TrainingJob job = TrainingJob.of(job(STEPS));
+
+    TrainingResult first = get(get(job.deploy(vertx)).result());
+    TrainingResult second = get(get(job.deploy(vertx)).result());
+
+    assertEquals(first.parametersHash(), second.parametersHash());
+  }
+
+  @Test
+  void shouldEmitTheEventsFromTheBeginningWhenSubscribedLate() throws Exception {
+    RunningJob running = get(TrainingJob.of(job(STEPS)).deploy(vertx));
+    get(running.result());
+
+    List<TrainingEvent> events = running.events().toList().blockingGet();
+
+    assertTrue(events.stream().anyMatch(JobStarted.class::isInstance), events::toString);
+    assertTrue(events.stream().anyMatch(JobFinished.class::isInstance), events::toString);
+    Evaluated last =
+        events.stream()
+            .filter(Evaluated.class::isInstance)
+            .map(Evaluated.class::cast)
+            .reduce((before, after) -> after)
+            .orElseThrow();
+    assertTrue(last.wholeTestSet());
+    assertEquals(STEPS, last.version());
+  }
+
+  @Test
+  void shouldRefuseTheSecondOfTwoJobsWhenTheyHaveOneName() throws Exception {
+    RunningJob running = get(TrainingJob.of(job(FOREVER)).deploy(vertx));
+    Set<String> before = vertx.deploymentIDs();
+
+    Exception refused =
+        assertThrows(Exception.class, () -> get(TrainingJob.of(job(STEPS)).deploy(vertx)));
+
+    assertInstanceOf(JobFailedException.class, refused.getCause());
+    assertEquals(
+        "job \"points\": this Vert.x runs a job of that name, expected one at a time; give this one"
+            + " another name (key \"job\"), or wait for the other's result",
+        refused.getCause().getMessage());
+    assertEquals(before, vertx.deploymentIDs());
+    assertFalse(running.result().isComplete());
+    get(running.stop());
+  }
+
+  @Test
+  void shouldTrainTwoJobsAtOnceWhenTheyHaveDifferentNames() throws Exception {
+    Future<RunningJob> one = TrainingJob.of(job(STEPS)).deploy(vertx);
+    Future<RunningJob> other = TrainingJob.of(job(STEPS).put("job", "other")).deploy(vertx);
+
+    TrainingResult first = get(get(one).result());
+    TrainingResult second = get(get(other).result());
+
+    assertEquals(first.parametersHash(), second.parametersHash());
+  }
+
+  @Test
+  void shouldTakeNoFurtherStepWhenPausedAndGoOnWhenResumed() throws Exception {
+    RunningJob running = get(TrainingJob.of(job(FOREVER)).deploy(vertx));
+    awaitEvent(running, event -> event instanceof WorkerProgress p && p.version() > 0);
+
+    get(running.pause());
+    awaitEvent(running, JobPaused.class::isInstance);
+    Exception again = assertThrows(Exception.class, () -> get(running.pause()));
+    get(running.resume());
+    JobResumed resumed =
+        (JobResumed) running.events().filter(JobResumed.class::isInstance).blockingFirst();
+    awaitEvent(
+        running,
+        event -> event instanceof WorkerProgress p && p.timeMillis() > resumed.timeMillis() + 300);
+
+    assertInstanceOf(IllegalStateException.class, again.getCause());
+    assertEquals(
+        "job \"points\": pause: the job is paused, it cannot be paused",
+        again.getCause().getMessage());
+    get(running.stop());
+  }
+
+  @Test
+  void shouldWriteACheckpointOfEveryShardWhenAskedTo() throws Exception {
+    JsonObject servers = JsonObject.of("count", 2).put("checkpointDirectory", folder.toString());
+    RunningJob running = get(TrainingJob.of(job(FOREVER).put("servers", servers)).deploy(vertx));
+    awaitEvent(running, event -> event instanceof WorkerProgress p && p.version() > 0);
+
+    get(running.checkpoint());
+    List<TrainingEvent> written =
+        running.events().filter(CheckpointWritten.class::isInstance).take(2).toList().blockingGet();
+
+    for (TrainingEvent event : written) {
+      assertTrue(Files.exists(Path.of(((CheckpointWritten) event).file())), event::toString);
+    }
+    get(running.stop());
+  }
+
+  @Test
+  void shouldRefuseACheckpointWhenNoServerTakesPart() throws Exception {
+    RunningJob running =
+        get(
+            TrainingJob.of(job(FOREVER).put("strategy", JsonObject.of("name", "allreduce")))
+                .deploy(vertx));
+    awaitEvent(running, event -> event instanceof WorkerProgress p && p.version() > 0);
+
+    Exception refused = assertThrows(Exception.class, () -> get(running.checkpoint()));
+
+    assertInstanceOf(IllegalStateException.class, refused.getCause());
+    assertTrue(refused.getMessage().contains("no server takes part"), refused::getMessage);
+    assertEquals(State.STOPPED, get(running.stop()).state());
+  }
+
+  @Test
+  void shouldKeepTheParametersWhenStoppedEarly() throws Exception {
+    RunningJob running = get(TrainingJob.of(job(FOREVER)).deploy(vertx));
+    awaitEvent(running, event -> event instanceof WorkerProgress p && p.version() > 0);
+
+    TrainingResult result = get(running.stop());
+
+    assertEquals(State.STOPPED, result.state());
+    assertEquals("stopped by the application", result.reason());
+    assertTrue(result.version() > 0 && result.version() < FOREVER, result::toString);
+    double first = PointsProvider.COORDINATE * (1 - Math.pow(1 - RATE, result.version()));
+    assertEquals(first, result.loss(), 1e-4);
+    assertTrue(result.parametersHash().matches("[0-9a-f]{16}"), result::toString);
+    assertEquals(result, get(running.stop()), "a second stop changes nothing");
+    assertFalse(Files.exists(Path.of("checkpoints")), "nobody has asked for checkpoints");
+    assertEquals(Set.of(), vertx.deploymentIDs());
+  }
+
+  @Test
+  void shouldSaveTheModelWhileItTrainsAndWhenItHasEnded() throws Exception {
+    RunningJob running = get(TrainingJob.of(dl4j(FOREVER)).deploy(vertx));
+    awaitEvent(running, event -> event instanceof WorkerProgress p && p.version() > 0);
+
+    get(running.saveModel(folder.resolve("during.zip")));
+    get(running.stop());
+    get(running.saveModel(folder.resolve("after.zip")));
+
+    assertTrue(Files.size(folder.resolve("during.zip")) > 1_000);
+    assertTrue(Files.size(folder.resolve("after.zip")) > 1_000);
+  }
+
+  @Test
+  void shouldNameTheWorkerWhenTrainingDiverges() throws Exception {
+    JsonObject diverging =
+        job(FOREVER).put("optimizer", JsonObject.of("name", "sgd").put("learningRate", 1e6));
+    RunningJob running = get(TrainingJob.of(diverging).deploy(vertx));
+
+    Exception failure = assertThrows(Exception.class, () -> get(running.result()));
+
+    assertInstanceOf(JobFailedException.class, failure.getCause());
+    String message = failure.getCause().getMessage();
+    assertTrue(message.matches("(?s)job \"points\": .*worker [01].*"), message);
+    assertEquals(Set.of(), vertx.deploymentIDs());
+    assertThrows(Exception.class, () -> get(running.saveModel(folder.resolve("none"))));
+  }
+
+  @Test
+  void shouldDeployNothingWhenTheDataAreNotKnown() {
+    TrainingJob job = TrainingJob.of(job(STEPS).put("data", JsonObject.of("name", "nowhere")));
+
+    Exception failure = assertThrows(Exception.class, () -> get(job.deploy(vertx)));
+
+    assertTrue(failure.getMessage().contains("nowhere"), failure::getMessage);
+    assertEquals(Set.of(), vertx.deploymentIDs());
+  }
+
+  @Test
+  void shouldUndeployAllWhenAMemberCannotStart() throws Exception {
+    TrainingJob job = TrainingJob.of(dl4j(STEPS).put("model", JsonObject.of("name", "nowhere")));
+
+    Exception failure = assertThrows(Exception.class, () -> get(job.deploy(vertx)));
+
+    assertInstanceOf(JobFailedException.class, failure.getCause());
+    assertTrue(
+        failure.getMessage().contains("job \"points\": a member could not start: "),
+        failure::getMessage);
+    assertEquals(Set.of(), vertx.deploymentIDs());
+    assertEquals(State.FINISHED, train(job(STEPS)).state(), "the name is free again");
+  }
+
+  @Test
+  void shouldWaitForMembersFromElsewhereWhenOnlySomeAreHere() throws Exception {
+    JobConfig config = JobConfig.read("test", job(STEPS));
+    LocalMembers all = LocalMembers.of(config);
+    RunningJob running = get(TrainingJob.of(config).here(all.withWorkers(1)).deploy(vertx));
+
+    get(LocalMembers.one(Role.WORKER).deploy(vertx, config));
+    TrainingResult result = get(running.result());
+
+    assertEquals(new LocalMembers(1, 2, 1), all);
+    assertEquals(STEPS * 2 * 4, result.samples());
+  }
+
+  @Test
+  void shouldReadTheFileWhenDeployed() throws Exception {
+    Path file = Files.writeString(folder.resolve("job.json"), job(STEPS).encode());
+
+    TrainingResult result = get(get(TrainingJob.of(file).deploy(vertx)).result());
+
+    assertEquals(STEPS, result.version());
+  }
+
+  @Test
+  void shouldNameTheFileWhenItIsMissingOrWrong() throws Exception {
+    Path none = folder.resolve("none.json");
+    Path torn = Files.writeString(folder.resolve("torn.json"), "{");
+    Path wrong = Files.writeString(folder.resolve("wrong.json"), "{\"stepps\": 3}");
+
+    for (Path file : List.of(none, torn, wrong)) {
+      Exception failure =
+          assertThrows(Exception.class, () -> get(TrainingJob.of(file).deploy(vertx)));
+      assertInstanceOf(SettingsException.class, failure.getCause());
+      assertTrue(failure.getCause().getMessage().startsWith(file.toString()), failure::getMessage);
+    }
+  }
+
+  @Test
+  void shouldStopWhenTheVerticleThatDeployedItIsUndeployed() throws Exception {
+    Promise<RunningJob> deployed = Promise.promise();
+    String application =
+        get(
+            vertx.deployVerticle(
+                new VerticleBase() {
+                  @Override
+                  public Future<?> start() {
+                    return TrainingJob.of(job(FOREVER)).deploy(vertx).onComplete(deployed);
+                  }
+                }));
+    RunningJob running = get(deployed.future());
+
+    get(vertx.undeploy(application));
+
+    TrainingResult result = get(running.result());
+    assertEquals(State.STOPPED, result.state());
+    assertEquals("the coordinator was undeployed", result.reason());
+    assertEquals(Set.of(), vertx.deploymentIDs());
+  }
+
+  @Test
+  void shouldNotHoldTheEventLoopWhenDeployedFromIt() throws Exception {
+    Promise<RunningJob> deployed = Promise.promise();
+    Promise<Long> heldMillis = Promise.promise();
+    Context context = vertx.getOrCreateContext();
+
+    context.runOnContext(
+        go -> {
+          long start = System.nanoTime();
+          TrainingJob.of(dl4j(1)).deploy(vertx).onComplete(deployed);
+          heldMillis.complete(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start));
+        });
+
+    long held = get(heldMillis.future());
+    assertTrue(held < 1_000, "held for " + held + " ms");
+    assertNotNull(get(get(deployed.future()).result()));
+  }
+
+  @Test
+  void shouldMissNoLandmarkWhenASubscriberIsSlow() throws Exception {
+    RunningJob running = get(TrainingJob.of(job(STEPS)).deploy(vertx));
+    TestSubscriber<TrainingEvent> slow = running.events().test(0);
+
+    get(running.result());
+    slow.request(Long.MAX_VALUE);
+
+    assertTrue(slow.await(LIMIT_SECONDS, TimeUnit.SECONDS));
+    slow.assertNoErrors();
+    assertTrue(slow.values().stream().anyMatch(JobFinished.class::isInstance));
+  }
+
+  private TrainingResult train(JsonObject job) throws Exception {
+    return get(get(TrainingJob.of(job).deploy(vertx)).result());
+  }
+
+  private static void awaitEvent(RunningJob running, Predicate<TrainingEvent> wanted) {
+    running.events().filter(wanted::test).timeout(LIMIT_SECONDS, TimeUnit.SECONDS).blockingFirst();
+  }
+
+  private static JsonObject job(int steps) {
+    return new JsonObject()
+        .put("job", "points")
+        .put("engine", "quadratic")
+        .put("steps", steps)
+        .put("data", JsonObject.of("name", "points"))
+        .put("optimizer", JsonObject.of("name", "sgd").put("learningRate", RATE))
+        .put("workers", JsonObject.of("count", 2).put("batch", 4).put("waitSeconds", 20))
+        .put("evaluator", JsonObject.of("every", 10));
+  }
+
+  private static JsonObject dl4j(int steps) {
+    JsonObject digits = JsonObject.of("name", "digits").put("train", 256).put("test", 64);
+    return job(steps)
+        .put("engine", "dl4j")
+        .put("data", digits)
+        .put("model", JsonObject.of("name", "convnet"));
+  }
+
+  private static <T> T get(Future<T> future)
+      throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+    return future.toCompletionStage().toCompletableFuture().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+  }
+}
