@@ -16,6 +16,8 @@ public sealed interface Frame
   /**
    * Returns this frame with a tensor that lasts: itself, or a copy where its tensor is {@linkplain
    * BorrowedTensor borrowed}.
+   *
+   * @return a frame that may be used after its receiver returns
    */
   default Frame retain() {
     return this;

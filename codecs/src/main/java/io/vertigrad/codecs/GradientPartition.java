@@ -16,6 +16,7 @@ public record GradientPartition(
     ExchangeId id, long layout, long version, int samples, long firstElement, TensorView gradient)
     implements Frame {
 
+  /** Refuses numbers that no frame can carry. */
   public GradientPartition {
     Objects.requireNonNull(id, "id");
     FrameLimits.requireAtLeast("version", version, 0);
@@ -29,7 +30,12 @@ public record GradientPartition(
     return gradient instanceof BorrowedTensor ? with(gradient.retain()) : this;
   }
 
-  /** The same update with the same gradient in other memory. */
+  /**
+   * The same update with the same gradient in other memory.
+   *
+   * @param same equal elements
+   * @return a copy that shares everything else
+   */
   public GradientPartition with(TensorView same) {
     return new GradientPartition(id, layout, version, samples, firstElement, same);
   }

@@ -26,6 +26,7 @@ public record ParameterPartition(
     TensorView parameters)
     implements Frame {
 
+  /** Refuses numbers that no frame can carry. */
   public ParameterPartition {
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(outcome, "outcome");
@@ -41,7 +42,12 @@ public record ParameterPartition(
     return parameters instanceof BorrowedTensor ? with(parameters.retain()) : this;
   }
 
-  /** The same answer with the same parameters in other memory. */
+  /**
+   * The same answer with the same parameters in other memory.
+   *
+   * @param same equal elements
+   * @return a copy that shares everything else
+   */
   public ParameterPartition with(TensorView same) {
     return new ParameterPartition(
         id, layout, server, version, staleness, outcome, firstElement, same);

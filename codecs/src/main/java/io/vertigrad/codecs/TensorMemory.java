@@ -24,6 +24,10 @@ public final class TensorMemory {
 
   /**
    * As {@link Tensor#copyOf}; the tensor may be read until it is {@linkplain #giveBack given back}.
+   *
+   * @param type that the elements are stored as
+   * @param source from the buffer's position to its limit
+   * @return a borrowed tensor
    */
   public BorrowedTensor copyOf(DataType type, FloatBuffer source) {
     ByteBuffer payload = take(type, source.remaining());
@@ -31,21 +35,39 @@ public final class TensorMemory {
     return borrowed(type, payload);
   }
 
-  /** Likewise as {@link Tensor#sumOf}. */
+  /**
+   * Likewise as {@link Tensor#sumOf}.
+   *
+   * @param type that the elements are stored as
+   * @param source as many values as the other has
+   * @param other the other summand
+   * @return a borrowed tensor
+   */
   public BorrowedTensor sumOf(DataType type, FloatBuffer source, TensorView other) {
     ByteBuffer payload = take(type, other.length());
     DensePayload.sum(type, payload, source, other);
     return borrowed(type, payload);
   }
 
-  /** A float32 tensor of what {@code elements} writes: all of them. */
+  /**
+   * A float32 tensor of what {@code elements} writes: all of them.
+   *
+   * @param length number of elements
+   * @param elements fills the buffer
+   * @return a borrowed tensor
+   */
   public BorrowedTensor make(int length, Consumer<FloatBuffer> elements) {
     ByteBuffer payload = take(DataType.FLOAT32, length);
     elements.accept(payload.asFloatBuffer());
     return borrowed(DataType.FLOAT32, payload);
   }
 
-  /** The same elements in memory of this pool. */
+  /**
+   * The same elements in memory of this pool.
+   *
+   * @param tensor is copied
+   * @return a borrowed tensor
+   */
   public BorrowedTensor copyOf(TensorView tensor) {
     ByteBuffer payload = take(tensor.payloadBytes());
     payload.put(tensor.payload()).flip();
@@ -55,6 +77,8 @@ public final class TensorMemory {
   /**
    * Lets a borrowed tensor's memory be written again: once, and when nobody reads the tensor any
    * more. A tensor that owns its memory is left alone.
+   *
+   * @param tensor is not read any more
    */
   public synchronized void giveBack(TensorView tensor) {
     if (tensor instanceof BorrowedTensor && (long) free.size() * longest < MOST_FREE_BYTES) {
