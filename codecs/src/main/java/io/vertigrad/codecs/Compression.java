@@ -18,6 +18,7 @@ public record Compression(Kind kind, double share) {
   /** The largest share with which sparse elements take no more bytes than all of them. */
   public static final double LARGEST_SHARE = 0.5;
 
+  /** Refuses a share that is not above 0, or that is too large to save anything. */
   public Compression {
     if (!(share > 0 && share <= LARGEST_SHARE)) {
       throw new IllegalArgumentException(
@@ -34,12 +35,21 @@ public record Compression(Kind kind, double share) {
     TOPK
   }
 
-  /** True when there is something to do, and to be made up for by {@link ErrorFeedback}. */
+  /**
+   * True when there is something to do, and to be made up for by {@link ErrorFeedback}.
+   *
+   * @return false for {@link #NONE}
+   */
   public boolean isOn() {
     return kind != Kind.NONE;
   }
 
-  /** Compresses what remains of {@code values} and consumes it. */
+  /**
+   * Compresses what remains of {@code values} and consumes it.
+   *
+   * @param values from the buffer's position to its limit
+   * @return a tensor of as many elements
+   */
   public Tensor of(FloatBuffer values) {
     return switch (kind) {
       case NONE -> Tensor.copyOf(DataType.FLOAT32, values);

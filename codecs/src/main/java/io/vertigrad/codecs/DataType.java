@@ -27,7 +27,11 @@ public enum DataType implements Coded {
     return code;
   }
 
-  /** Bytes per element. */
+  /**
+   * Bytes per element.
+   *
+   * @return 2 or 4
+   */
   public int bytes() {
     return bytes;
   }
@@ -42,7 +46,12 @@ public enum DataType implements Coded {
     return exponentUnit;
   }
 
-  /** The type with this code, or null if there is none. */
+  /**
+   * The type with this code, or null if there is none.
+   *
+   * @param code as in a frame
+   * @return the type, or null
+   */
   public static DataType ofCode(int code) {
     for (DataType type : values()) {
       if (type.code == code) {

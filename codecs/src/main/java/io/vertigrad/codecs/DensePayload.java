@@ -23,7 +23,7 @@ final class DensePayload {
   }
 
   /** The sums of what remains of {@code source}, which is consumed, and of a tensor as long. */
-  static void sum(DataType type, ByteBuffer payload, FloatBuffer source, Tensor tensor) {
+  static void sum(DataType type, ByteBuffer payload, FloatBuffer source, TensorView tensor) {
     Chunk.over(
         tensor.length(),
         (chunk, first, count) -> {

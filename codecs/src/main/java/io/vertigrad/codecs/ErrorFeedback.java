@@ -16,14 +16,25 @@ public final class ErrorFeedback {
   private final float[] residual;
   private final float[] rest;
 
-  /** Memory of a vector of this many elements, with nothing left out yet. */
+  /**
+   * Memory of a vector of this many elements, with nothing left out yet.
+   *
+   * @param compression what is done to the values
+   * @param length elements of the vector
+   */
   public ErrorFeedback(Compression compression, int length) {
     this.compression = compression;
     this.residual = new float[length];
     this.rest = new float[length];
   }
 
-  /** Compresses {@code values}, the vector's elements from {@code first} on, and what is owed. */
+  /**
+   * Compresses {@code values}, the vector's elements from {@code first} on, and what is owed.
+   *
+   * @param first where in the vector the values begin
+   * @param values from the buffer's position to its limit
+   * @return what is to be sent
+   */
   public Tensor compress(int first, FloatBuffer values) {
     int length = values.remaining();
     values.get(rest, first, length);
@@ -35,12 +46,21 @@ public final class ErrorFeedback {
     return tensor;
   }
 
-  /** The tensor last made of these elements has arrived; it must have been finite. */
+  /**
+   * The tensor last made of these elements has arrived; it must have been finite.
+   *
+   * @param first where in the vector the tensor begins
+   * @param length elements of the tensor
+   */
   public void delivered(int first, int length) {
     System.arraycopy(rest, first, residual, first, length);
   }
 
-  /** A copy of what is owed. */
+  /**
+   * A copy of what is owed.
+   *
+   * @return as many elements as the vector has
+   */
   public float[] residual() {
     return residual.clone();
   }

@@ -14,6 +14,7 @@ package io.vertigrad.codecs;
 public record ExchangeId(
     long job, int worker, int incarnation, int epoch, long step, int partition) {
 
+  /** Refuses numbers that no frame can carry. */
   public ExchangeId {
     FrameLimits.requireAtLeast("worker", worker, -1);
     FrameLimits.requireAtLeast("incarnation", incarnation, 0);

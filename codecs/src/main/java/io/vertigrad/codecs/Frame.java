@@ -13,8 +13,13 @@ public sealed interface Frame
         PeerPartition,
         StageTensor {
 
-  /** This frame, or a copy of it where its tensor is only {@linkplain Tensor#kept lent}. */
-  default Frame kept() {
+  /**
+   * Returns this frame with a tensor that lasts: itself, or a copy where its tensor is {@linkplain
+   * BorrowedTensor borrowed}.
+   *
+   * @return a frame that may be used after its receiver returns
+   */
+  default Frame retain() {
     return this;
   }
 }

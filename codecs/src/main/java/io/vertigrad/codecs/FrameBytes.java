@@ -11,7 +11,11 @@ import java.nio.ByteBuffer;
  */
 public record FrameBytes(ByteBuffer header, ByteBuffer payload) {
 
-  /** Bytes of both. */
+  /**
+   * Bytes of both.
+   *
+   * @return the number of bytes
+   */
   public int length() {
     return header.remaining() + payload.remaining();
   }

@@ -60,7 +60,7 @@ abstract class FrameCodec<F extends Frame> implements MessageCodec<F, Frame> {
     return read(new FrameReader(kind, wire, start, false));
   }
 
-  /** Likewise, of a buffer whose memory is only lent. */
+  /** Likewise, of a buffer whose memory is only borrowed. */
   final Frame decodeLent(Buffer wire) {
     return read(new FrameReader(kind, wire, 0, true));
   }

@@ -21,29 +21,55 @@ public final class FrameCodecs {
 
   private FrameCodecs() {}
 
-  /** Makes every frame sendable on this bus; harmless if it was done before. Any thread. */
+  /**
+   * Makes every frame sendable on this bus; harmless if it was done before. Any thread.
+   *
+   * @param bus the event bus of this node
+   */
   public static void register(EventBus bus) {
     ALL.forEach(codec -> register(bus, codec));
   }
 
-  /** The codec of one kind of frame, for measuring it and for carrying frames by other means. */
+  /**
+   * The codec of one kind of frame, for measuring it and for carrying frames by other means.
+   *
+   * @param type the kind of frame
+   * @param <F> the kind of frame
+   * @return its codec
+   */
   public static <F extends Frame> MessageCodec<F, Frame> of(Class<F> type) {
     @SuppressWarnings("unchecked")
     MessageCodec<F, Frame> found = (FrameCodec<F>) codec(type);
     return found;
   }
 
-  /** The bytes of a frame of any kind, for carrying it by other means than the bus. */
+  /**
+   * The bytes of a frame of any kind, for carrying it by other means than the bus.
+   *
+   * @param frame any frame
+   * @return its header and its payload
+   */
   public static FrameBytes encode(Frame frame) {
     return codec(frame.getClass()).bytes(frame);
   }
 
-  /** The frame of any kind that {@code wire} is; never throws, as {@link FrameCodec}. */
+  /**
+   * The frame of any kind that {@code wire} is; never throws, as {@link FrameCodec}.
+   *
+   * @param wire a whole frame
+   * @return the frame, or a {@link Malformed} that says what is wrong with it
+   */
   public static Frame decode(Buffer wire) {
     return decode(wire, codec -> codec.decodeFromWire(0, wire));
   }
 
-  /** Likewise, of memory that is only lent: so is the frame's tensor, see {@link Tensor#kept}. */
+  /**
+   * Likewise, of memory that is only borrowed: so is the frame's tensor, see {@link
+   * TensorView#retain}.
+   *
+   * @param wire a whole frame in borrowed memory
+   * @return the frame, or a {@link Malformed}
+   */
   public static Frame decodeLent(Buffer wire) {
     return decode(wire, codec -> codec.decodeLent(wire));
   }

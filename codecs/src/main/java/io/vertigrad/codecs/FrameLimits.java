@@ -25,7 +25,12 @@ public final class FrameLimits {
 
   private FrameLimits() {}
 
-  /** Elements of this type that fill one frame. */
+  /**
+   * Elements of this type that fill one frame.
+   *
+   * @param type of the elements
+   * @return the most elements
+   */
   public static int maxElements(DataType type) {
     return MAX_PAYLOAD_BYTES / type.bytes();
   }
@@ -37,7 +42,7 @@ public final class FrameLimits {
     }
   }
 
-  static void requireFits(String field, Tensor tensor) {
+  static void requireFits(String field, TensorView tensor) {
     if (tensor.payloadBytes() > MAX_PAYLOAD_BYTES) {
       throw new IllegalArgumentException(
           "%s has %d elements of %s, expected at most %d: cut the vector into smaller partitions"

@@ -19,7 +19,7 @@ final class FrameReader {
 
   private static final HeaderField[] FIELDS = HeaderField.values();
 
-  private final boolean lent;
+  private final boolean borrowed;
   private ByteBuffer frame;
   private ByteBuffer payload = ByteBuffer.allocate(0);
   private Malformed fault;
@@ -28,10 +28,10 @@ final class FrameReader {
   /**
    * Opens the frame of this kind that starts at {@code start}; bytes after it are ignored.
    *
-   * @param lent the wire buffer is written again once whoever is given the frame has returned
+   * @param borrowed the wire buffer is written again once whoever is given the frame has returned
    */
-  FrameReader(int kind, Buffer wire, int start, boolean lent) {
-    this.lent = lent;
+  FrameReader(int kind, Buffer wire, int start, boolean borrowed) {
+    this.borrowed = borrowed;
     int available = wire.length() - start;
     if (start < 0 || available < HeaderField.HEADER_BYTES) {
       String expected = "at least %d bytes".formatted(HeaderField.HEADER_BYTES);
@@ -108,15 +108,17 @@ final class FrameReader {
         intAtLeast(HeaderField.PARTITION, 0));
   }
 
-  /** The payload as a tensor: a view of the wire buffer where that is on the heap, or lent. */
-  Tensor tensor() {
+  /** The payload as a tensor: a view of the wire buffer where that is on the heap, or borrowed. */
+  TensorView tensor() {
     DataType type = oneOf(HeaderField.DATA_TYPE, DataType.values());
     Encoding encoding = oneOf(HeaderField.ENCODING, Encoding.values());
     int elements = (int) between(HeaderField.ELEMENT_COUNT, 0, encoding.maxElements(type));
     if (fault == null) {
       fault = new TensorCheck(type, encoding, elements, payload).fault();
     }
-    return fault == null ? Tensor.wrap(type, encoding, elements, lent, takePayload()) : null;
+    return fault == null
+        ? TensorView.over(type, encoding, elements, borrowed, takePayload())
+        : null;
   }
 
   /** The next 32-bit number of the payload. */
@@ -196,7 +198,7 @@ final class FrameReader {
   private ByteBuffer takePayload() {
     ByteBuffer taken = payload.slice();
     skip(taken.remaining());
-    if (taken.hasArray() || lent) {
+    if (taken.hasArray() || borrowed) {
       return taken;
     }
     return ByteBuffer.allocate(taken.remaining()).put(taken).flip();

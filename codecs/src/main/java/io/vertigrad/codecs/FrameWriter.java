@@ -37,7 +37,7 @@ final class FrameWriter {
   }
 
   /** The tensor's elements as payload, in its encoding, from {@code firstElement} on. */
-  FrameWriter tensor(long firstElement, Tensor tensor) {
+  FrameWriter tensor(long firstElement, TensorView tensor) {
     return put(HeaderField.FIRST_ELEMENT, firstElement)
         .put(HeaderField.ELEMENT_COUNT, tensor.length())
         .put(HeaderField.DATA_TYPE, tensor.type())

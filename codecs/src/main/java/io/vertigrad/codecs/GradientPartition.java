@@ -13,9 +13,10 @@ import java.util.Objects;
  * @param gradient mean gradient over those samples; at most one frame
  */
 public record GradientPartition(
-    ExchangeId id, long layout, long version, int samples, long firstElement, Tensor gradient)
+    ExchangeId id, long layout, long version, int samples, long firstElement, TensorView gradient)
     implements Frame {
 
+  /** Refuses numbers that no frame can carry. */
   public GradientPartition {
     Objects.requireNonNull(id, "id");
     FrameLimits.requireAtLeast("version", version, 0);
@@ -25,12 +26,17 @@ public record GradientPartition(
   }
 
   @Override
-  public GradientPartition kept() {
-    return gradient.isLent() ? with(gradient.kept()) : this;
+  public GradientPartition retain() {
+    return gradient instanceof BorrowedTensor ? with(gradient.retain()) : this;
   }
 
-  /** The same update with the same gradient in other memory. */
-  public GradientPartition with(Tensor same) {
+  /**
+   * The same update with the same gradient in other memory.
+   *
+   * @param same equal elements
+   * @return a copy that shares everything else
+   */
+  public GradientPartition with(TensorView same) {
     return new GradientPartition(id, layout, version, samples, firstElement, same);
   }
 }

@@ -23,7 +23,7 @@ final class GradientPartitionCodec extends FrameCodec<GradientPartition> {
     long version = from.atLeast(HeaderField.VERSION, 0);
     int samples = from.intAtLeast(HeaderField.SAMPLES, 1);
     long firstElement = from.atLeast(HeaderField.FIRST_ELEMENT, 0);
-    Tensor gradient = from.tensor();
+    TensorView gradient = from.tensor();
     return from.orMalformed(
         () -> new GradientPartition(id, layout, version, samples, firstElement, gradient));
   }

@@ -12,6 +12,7 @@ package io.vertigrad.codecs;
  */
 public record Malformed(String field, int offset, String found, String expected) implements Frame {
 
+  /** Cuts texts to what a frame may carry. */
   public Malformed {
     FrameLimits.requireAtLeast("offset", offset, 0);
     field = LengthPrefixedText.cut(field, FrameLimits.MAX_DETAIL_BYTES);

@@ -23,9 +23,10 @@ public record ParameterPartition(
     int staleness,
     Outcome outcome,
     long firstElement,
-    Tensor parameters)
+    TensorView parameters)
     implements Frame {
 
+  /** Refuses numbers that no frame can carry. */
   public ParameterPartition {
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(outcome, "outcome");
@@ -37,12 +38,17 @@ public record ParameterPartition(
   }
 
   @Override
-  public ParameterPartition kept() {
-    return parameters.isLent() ? with(parameters.kept()) : this;
+  public ParameterPartition retain() {
+    return parameters instanceof BorrowedTensor ? with(parameters.retain()) : this;
   }
 
-  /** The same answer with the same parameters in other memory. */
-  public ParameterPartition with(Tensor same) {
+  /**
+   * The same answer with the same parameters in other memory.
+   *
+   * @param same equal elements
+   * @return a copy that shares everything else
+   */
+  public ParameterPartition with(TensorView same) {
     return new ParameterPartition(
         id, layout, server, version, staleness, outcome, firstElement, same);
   }

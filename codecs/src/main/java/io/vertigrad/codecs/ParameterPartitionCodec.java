@@ -28,7 +28,7 @@ final class ParameterPartitionCodec extends FrameCodec<ParameterPartition> {
     ParameterPartition.Outcome outcome =
         from.oneOf(HeaderField.OUTCOME, ParameterPartition.Outcome.values());
     long first = from.atLeast(HeaderField.FIRST_ELEMENT, 0);
-    Tensor parameters = from.tensor();
+    TensorView parameters = from.tensor();
     return from.orMalformed(
         () ->
             new ParameterPartition(

@@ -11,8 +11,10 @@ import java.util.Objects;
  * @param phase which of a round's exchanges it belongs to, from 0
  * @param tensor the piece; at most one frame
  */
-public record PeerPartition(ExchangeId id, long layout, int phase, Tensor tensor) implements Frame {
+public record PeerPartition(ExchangeId id, long layout, int phase, TensorView tensor)
+    implements Frame {
 
+  /** Refuses numbers that no frame can carry. */
   public PeerPartition {
     Objects.requireNonNull(id, "id");
     FrameLimits.requireAtLeast("phase", phase, 0);
@@ -20,7 +22,9 @@ public record PeerPartition(ExchangeId id, long layout, int phase, Tensor tensor
   }
 
   @Override
-  public PeerPartition kept() {
-    return tensor.isLent() ? new PeerPartition(id, layout, phase, tensor.kept()) : this;
+  public PeerPartition retain() {
+    return tensor instanceof BorrowedTensor
+        ? new PeerPartition(id, layout, phase, tensor.retain())
+        : this;
   }
 }

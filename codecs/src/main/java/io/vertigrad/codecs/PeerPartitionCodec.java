@@ -20,7 +20,7 @@ final class PeerPartitionCodec extends FrameCodec<PeerPartition> {
     ExchangeId id = from.id();
     long layout = from.any(HeaderField.LAYOUT);
     int phase = from.intAtLeast(HeaderField.PHASE, 0);
-    Tensor tensor = from.tensor();
+    TensorView tensor = from.tensor();
     return from.orMalformed(() -> new PeerPartition(id, layout, phase, tensor));
   }
 }

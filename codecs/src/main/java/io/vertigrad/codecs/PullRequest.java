@@ -11,6 +11,7 @@ import java.util.Objects;
  */
 public record PullRequest(ExchangeId id, long layout, long minimumVersion) implements Frame {
 
+  /** Refuses numbers that no frame can carry. */
   public PullRequest {
     Objects.requireNonNull(id, "id");
     FrameLimits.requireAtLeast("minimumVersion", minimumVersion, 0);

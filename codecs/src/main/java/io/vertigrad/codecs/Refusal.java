@@ -12,6 +12,7 @@ import java.util.Objects;
  */
 public record Refusal(ExchangeId id, Reason reason, String message) implements Frame {
 
+  /** Cuts a message to what a frame may carry. */
   public Refusal {
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(reason, "reason");

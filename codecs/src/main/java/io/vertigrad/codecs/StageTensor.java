@@ -14,7 +14,12 @@ import java.util.Objects;
  * @param tensor the piece; at most one frame
  */
 public record StageTensor(
-    ExchangeId id, long plan, Direction direction, int microBatch, long firstElement, Tensor tensor)
+    ExchangeId id,
+    long plan,
+    Direction direction,
+    int microBatch,
+    long firstElement,
+    TensorView tensor)
     implements Frame {
 
   /** Most micro-batches of a step. */
@@ -28,6 +33,7 @@ public record StageTensor(
     BACKWARD
   }
 
+  /** Refuses numbers that no frame can carry. */
   public StageTensor {
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(direction, "direction");
@@ -41,23 +47,37 @@ public record StageTensor(
   }
 
   @Override
-  public StageTensor kept() {
-    return tensor.isLent()
-        ? new StageTensor(id, plan, direction, microBatch, firstElement, tensor.kept())
+  public StageTensor retain() {
+    return tensor instanceof BorrowedTensor
+        ? new StageTensor(id, plan, direction, microBatch, firstElement, tensor.retain())
         : this;
   }
 
-  /** The micro-batch and the direction as one number: twice the first, plus 1 on the way back. */
+  /**
+   * The micro-batch and the direction as one number: twice the first, plus 1 on the way back.
+   *
+   * @return the phase, from 0
+   */
   public int phase() {
     return 2 * microBatch + direction.ordinal();
   }
 
-  /** The direction that is part of a phase. */
+  /**
+   * The direction that is part of a phase.
+   *
+   * @param phase as {@link #phase()} gives it
+   * @return the direction
+   */
   public static Direction directionOf(int phase) {
     return Direction.values()[phase & 1];
   }
 
-  /** The micro-batch that is part of a phase. */
+  /**
+   * The micro-batch that is part of a phase.
+   *
+   * @param phase as {@link #phase()} gives it
+   * @return the micro-batch, from 0
+   */
   public static int microBatchOf(int phase) {
     return phase >> 1;
   }

@@ -21,7 +21,7 @@ final class StageTensorCodec extends FrameCodec<StageTensor> {
     long plan = from.any(HeaderField.LAYOUT);
     int phase = (int) from.between(HeaderField.PHASE, 0, 2L * StageTensor.MOST_MICRO_BATCHES - 1);
     long firstElement = from.atLeast(HeaderField.FIRST_ELEMENT, 0);
-    Tensor tensor = from.tensor();
+    TensorView tensor = from.tensor();
     return from.orMalformed(
         () ->
             new StageTensor(

@@ -23,50 +23,73 @@ public final class TensorMemory {
   private int longest;
 
   /**
-   * As {@link Tensor#copyOf}; the tensor is lent until it is {@linkplain #giveBack given back}, see
-   * {@link Tensor#kept}.
+   * As {@link Tensor#copyOf}; the tensor may be read until it is {@linkplain #giveBack given back}.
+   *
+   * @param type that the elements are stored as
+   * @param source from the buffer's position to its limit
+   * @return a borrowed tensor
    */
-  public Tensor copyOf(DataType type, FloatBuffer source) {
+  public BorrowedTensor copyOf(DataType type, FloatBuffer source) {
     ByteBuffer payload = take(type, source.remaining());
     DensePayload.copy(type, payload, source);
-    return lent(type, payload);
-  }
-
-  /** Likewise as {@link Tensor#sumOf}. */
-  public Tensor sumOf(DataType type, FloatBuffer source, Tensor other) {
-    ByteBuffer payload = take(type, other.length());
-    DensePayload.sum(type, payload, source, other);
-    return lent(type, payload);
-  }
-
-  /** A lent float32 tensor of what {@code elements} writes: all of them. */
-  public Tensor make(int length, Consumer<FloatBuffer> elements) {
-    ByteBuffer payload = take(DataType.FLOAT32, length);
-    elements.accept(payload.asFloatBuffer());
-    return lent(DataType.FLOAT32, payload);
-  }
-
-  /** A tensor like this one that is lent from here. */
-  public Tensor copyOf(Tensor tensor) {
-    ByteBuffer payload = take(tensor.payloadBytes());
-    payload.put(tensor.payload()).flip();
-    return new Tensor(tensor.type(), tensor.encoding(), tensor.length(), true, payload);
+    return borrowed(type, payload);
   }
 
   /**
-   * Lets a lent tensor's memory be written again: once, and nobody reads the tensor any more. Any
-   * other is left alone.
+   * Likewise as {@link Tensor#sumOf}.
+   *
+   * @param type that the elements are stored as
+   * @param source as many values as the other has
+   * @param other the other summand
+   * @return a borrowed tensor
    */
-  public synchronized void giveBack(Tensor tensor) {
-    if (tensor.isLent() && (long) free.size() * longest < MOST_FREE_BYTES) {
+  public BorrowedTensor sumOf(DataType type, FloatBuffer source, TensorView other) {
+    ByteBuffer payload = take(type, other.length());
+    DensePayload.sum(type, payload, source, other);
+    return borrowed(type, payload);
+  }
+
+  /**
+   * A float32 tensor of what {@code elements} writes: all of them.
+   *
+   * @param length number of elements
+   * @param elements fills the buffer
+   * @return a borrowed tensor
+   */
+  public BorrowedTensor make(int length, Consumer<FloatBuffer> elements) {
+    ByteBuffer payload = take(DataType.FLOAT32, length);
+    elements.accept(payload.asFloatBuffer());
+    return borrowed(DataType.FLOAT32, payload);
+  }
+
+  /**
+   * The same elements in memory of this pool.
+   *
+   * @param tensor is copied
+   * @return a borrowed tensor
+   */
+  public BorrowedTensor copyOf(TensorView tensor) {
+    ByteBuffer payload = take(tensor.payloadBytes());
+    payload.put(tensor.payload()).flip();
+    return new BorrowedTensor(tensor.type(), tensor.encoding(), tensor.length(), payload);
+  }
+
+  /**
+   * Lets a borrowed tensor's memory be written again: once, and when nobody reads the tensor any
+   * more. A tensor that owns its memory is left alone.
+   *
+   * @param tensor is not read any more
+   */
+  public synchronized void giveBack(TensorView tensor) {
+    if (tensor instanceof BorrowedTensor && (long) free.size() * longest < MOST_FREE_BYTES) {
       free.push(tensor.payload().clear());
     }
   }
 
   /** Of all of the memory, not of a slice: all of it comes back. */
-  private static Tensor lent(DataType type, ByteBuffer payload) {
+  private static BorrowedTensor borrowed(DataType type, ByteBuffer payload) {
     int length = payload.remaining() / type.bytes();
-    return new Tensor(type, Encoding.DENSE, length, true, payload);
+    return new BorrowedTensor(type, Encoding.DENSE, length, payload);
   }
 
   private ByteBuffer take(DataType type, int length) {

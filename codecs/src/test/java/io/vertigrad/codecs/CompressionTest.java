@@ -25,7 +25,7 @@ class CompressionTest {
   void shouldMissNoElementByMoreThanHalfAScaleWhenRoundedToInt8(int length) {
     float[] values = noise(length, 1);
 
-    Tensor tensor = Tensor.int8(FloatBuffer.wrap(values));
+    TensorView tensor = Tensor.int8(FloatBuffer.wrap(values));
 
     float[] decoded = decoded(tensor);
     for (int i = 0; i < length; i++) {
@@ -52,7 +52,7 @@ class CompressionTest {
   void shouldStayWithinAScaleWhenElementsAreTinyOrHuge(float largest) {
     float[] values = {largest, -largest, largest / 2, 0};
 
-    Tensor tensor = Tensor.int8(FloatBuffer.wrap(values));
+    TensorView tensor = Tensor.int8(FloatBuffer.wrap(values));
 
     if (tensor.isFinite()) {
       float scale = tensor.bytes().getFloat(0);
@@ -72,7 +72,7 @@ class CompressionTest {
     }
     Arrays.sort(sorted);
 
-    Tensor tensor = Tensor.top(FloatBuffer.wrap(values), kept);
+    TensorView tensor = Tensor.top(FloatBuffer.wrap(values), kept);
 
     float[] decoded = decoded(tensor);
     float least = kept == 0 ? Float.MAX_VALUE : -sorted[kept - 1];
@@ -94,7 +94,7 @@ class CompressionTest {
   @Test
   void shouldAddWhatItDecodesToWhenScaled() {
     for (Compression compression : both()) {
-      Tensor tensor = compression.of(FloatBuffer.wrap(noise(LENGTH, 3)));
+      TensorView tensor = compression.of(FloatBuffer.wrap(noise(LENGTH, 3)));
       float[] sums = noise(LENGTH + 7, 4);
       float[] expected = sums.clone();
       float[] decoded = decoded(tensor);
@@ -125,7 +125,7 @@ class CompressionTest {
   @Test
   void shouldGiveTheSameBytesWhenTheElementsAreTheSame() {
     for (Compression compression : both()) {
-      Tensor tensor = compression.of(FloatBuffer.wrap(noise(LENGTH, 6)));
+      TensorView tensor = compression.of(FloatBuffer.wrap(noise(LENGTH, 6)));
 
       assertEquals(tensor, compression.of(FloatBuffer.wrap(noise(LENGTH, 6))));
       assertFalse(tensor.equals(compression.of(FloatBuffer.wrap(noise(LENGTH, 7)))));
@@ -135,7 +135,7 @@ class CompressionTest {
   @Test
   void shouldComeOutEqualWhenALargeTensorTravels() {
     for (Compression compression : both()) {
-      Tensor tensor = compression.of(FloatBuffer.wrap(noise(FrameLimits.MAX_ELEMENTS, 8)));
+      TensorView tensor = compression.of(FloatBuffer.wrap(noise(FrameLimits.MAX_ELEMENTS, 8)));
       GradientPartition sent = new GradientPartition(Frames.ID, 0, 0, 1, 0, tensor);
 
       assertEquals(sent, Frames.decode(sent, Frames.encode(sent)));
@@ -203,7 +203,7 @@ class CompressionTest {
       }
       for (int first = 0; first < LENGTH; first += 2_500) {
         int count = Math.min(2_500, LENGTH - first);
-        Tensor tensor = feedback.compress(first, FloatBuffer.wrap(gradient, first, count));
+        TensorView tensor = feedback.compress(first, FloatBuffer.wrap(gradient, first, count));
         if (step % 5 == 4) {
           continue;
         }
@@ -242,7 +242,7 @@ class CompressionTest {
     return largest;
   }
 
-  private static float[] decoded(Tensor tensor) {
+  private static float[] decoded(TensorView tensor) {
     float[] values = new float[tensor.length()];
     tensor.copyTo(values, 0);
     return values;

@@ -37,11 +37,11 @@ class FrameOwnershipTest {
       ByteBuf memory = Unpooled.directBuffer().writeBytes(Frames.encode(frame));
       Frame lent = FrameCodecs.decodeLent(BufferInternal.buffer(memory));
 
-      Frame kept = lent.kept();
+      Frame kept = lent.retain();
       memory.setZero(0, memory.writerIndex());
 
       assertEquals(frame, kept);
-      assertSame(kept, kept.kept());
+      assertSame(kept, kept.retain());
       memory.release();
     }
   }
@@ -63,7 +63,7 @@ class FrameOwnershipTest {
   @Test
   void shouldLeaveTheSourceFreeWhenATensorWasCopied() {
     float[] source = {1, 2, 3};
-    Tensor tensor = Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(source));
+    TensorView tensor = Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(source));
 
     source[0] = 9;
 
@@ -72,7 +72,7 @@ class FrameOwnershipTest {
 
   @Test
   void shouldTravelWhenMadeFromReadOnlyBytes() {
-    Tensor readOnly = Tensor.wrap(DataType.FLOAT32, Frames.GRADIENT.gradient().bytes());
+    TensorView readOnly = Tensor.wrap(DataType.FLOAT32, Frames.GRADIENT.gradient().bytes());
     GradientPartition sent = new GradientPartition(Frames.ID, 7, 8, 9, 10, readOnly);
 
     Frame received = Frames.decode(sent, Frames.encode(sent));

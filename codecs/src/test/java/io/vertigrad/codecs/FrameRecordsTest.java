@@ -23,7 +23,7 @@ class FrameRecordsTest {
 
   @Test
   void shouldNameTheComponentWhenAGradientIsOutOfRange() {
-    Tensor tensor = Tensor.ofFloats(1);
+    TensorView tensor = Tensor.ofFloats(1);
 
     assertRefused(
         "samples is 0, expected at least 1",
@@ -38,8 +38,8 @@ class FrameRecordsTest {
 
   @Test
   void shouldSayWhatFitsWhenATensorIsLargerThanAFrame() {
-    Tensor floats = zeros(DataType.FLOAT32, FrameLimits.MAX_ELEMENTS + 1);
-    Tensor halves = zeros(DataType.FLOAT16, 2 * FrameLimits.MAX_ELEMENTS + 1);
+    TensorView floats = zeros(DataType.FLOAT32, FrameLimits.MAX_ELEMENTS + 1);
+    TensorView halves = zeros(DataType.FLOAT16, 2 * FrameLimits.MAX_ELEMENTS + 1);
 
     assertRefused(
         "gradient has 130817 elements of FLOAT32, expected at most 130816: cut the vector into"
@@ -61,7 +61,7 @@ class FrameRecordsTest {
 
   @Test
   void shouldNameTheComponentWhenAStageTensorIsOutOfRange() {
-    Tensor tensor = Tensor.ofFloats(1);
+    TensorView tensor = Tensor.ofFloats(1);
 
     assertRefused(
         "microBatch is -1, expected at least 0",

@@ -19,7 +19,7 @@ class TensorMemoryTest {
   @ParameterizedTest
   @EnumSource(DataType.class)
   void shouldMakeTheSameBitsAsACopyOnTheHeap(DataType type) {
-    Tensor lent = memory.copyOf(type, FloatBuffer.wrap(VALUES));
+    TensorView lent = memory.copyOf(type, FloatBuffer.wrap(VALUES));
 
     assertEquals(Tensor.copyOf(type, FloatBuffer.wrap(VALUES)), lent);
     assertTrue(lent.payload().isDirect());
@@ -28,8 +28,8 @@ class TensorMemoryTest {
   @ParameterizedTest
   @EnumSource(DataType.class)
   void shouldTravelAsTheSameBytesAsACopyOnTheHeap(DataType type) {
-    Tensor heap = Tensor.copyOf(type, FloatBuffer.wrap(VALUES));
-    Tensor lent = memory.copyOf(type, FloatBuffer.wrap(VALUES));
+    TensorView heap = Tensor.copyOf(type, FloatBuffer.wrap(VALUES));
+    TensorView lent = memory.copyOf(type, FloatBuffer.wrap(VALUES));
 
     assertArrayEquals(
         Frames.encode(new PeerPartition(Frames.ID, 1, 2, heap)),
@@ -38,13 +38,13 @@ class TensorMemoryTest {
 
   @Test
   void shouldWriteAgainWhatWasGivenBackLast() {
-    Tensor first = tensor(1, 2, 3, 4);
-    Tensor second = tensor(5, 6);
-    Tensor kept = first.kept();
+    TensorView first = tensor(1, 2, 3, 4);
+    TensorView second = tensor(5, 6);
+    TensorView kept = first.retain();
     memory.giveBack(second);
     memory.giveBack(first);
 
-    Tensor third = tensor(7, 8, 9);
+    TensorView third = tensor(7, 8, 9);
 
     assertEquals(Tensor.ofFloats(7, 8, 9), third);
     assertEquals(7, first.bytes().getFloat(), "the first one's memory");
@@ -54,21 +54,21 @@ class TensorMemoryTest {
 
   @Test
   void shouldReuseAllOfAPieceOfMemoryAfterAShorterTensor() {
-    Tensor longest = tensor(1, 2, 3, 4);
+    TensorView longest = tensor(1, 2, 3, 4);
     memory.giveBack(longest);
     memory.giveBack(tensor(5));
 
-    Tensor again = tensor(6, 7, 8, 9);
+    TensorView again = tensor(6, 7, 8, 9);
 
     assertEquals(again, longest);
   }
 
   @Test
   void shouldTakeFreshMemoryWhenWhatIsThereIsTooSmall() {
-    Tensor small = tensor(1);
+    TensorView small = tensor(1);
     memory.giveBack(small);
 
-    Tensor large = tensor(2, 3);
+    TensorView large = tensor(2, 3);
 
     assertEquals(Tensor.ofFloats(2, 3), large);
     assertEquals(Tensor.ofFloats(1), small);
@@ -77,7 +77,7 @@ class TensorMemoryTest {
   @Test
   void shouldMakePiecesAsLongAsTheLongestTensorSoFar() {
     tensor(1, 2, 3);
-    Tensor small = tensor(4);
+    TensorView small = tensor(4);
     memory.giveBack(small);
 
     tensor(5, 6, 7);
@@ -87,35 +87,35 @@ class TensorMemoryTest {
 
   @Test
   void shouldLendWhatIsWrittenIntoItsMemory() {
-    Tensor made = memory.make(3, elements -> elements.put(VALUES, 0, 3));
+    TensorView made = memory.make(3, elements -> elements.put(VALUES, 0, 3));
 
     assertEquals(Tensor.ofFloats(1, -2.1f, 3.14159f), made);
-    assertTrue(made.isLent() && made.payload().isDirect());
+    assertTrue(made instanceof BorrowedTensor && made.payload().isDirect());
   }
 
   @Test
   void shouldLendACopyInAnyEncoding() {
-    for (Tensor tensor : List.of(Frames.INT8.gradient(), Frames.PARAMETERS.parameters())) {
-      Tensor copy = memory.copyOf(tensor);
+    for (TensorView tensor : List.of(Frames.INT8.gradient(), Frames.PARAMETERS.parameters())) {
+      TensorView copy = memory.copyOf(tensor);
 
       assertEquals(tensor, copy);
-      assertTrue(copy.isLent());
+      assertTrue(copy instanceof BorrowedTensor);
     }
   }
 
   @ParameterizedTest
   @EnumSource(DataType.class)
   void shouldLendTheSumsThatAddingAndThenCopyingGives(DataType type) {
-    for (Tensor other : List.of(Frames.INT8.gradient(), Tensor.ofFloats(0.1f, -7e4f, 3))) {
+    for (TensorView other : List.of(Frames.INT8.gradient(), Tensor.ofFloats(0.1f, -7e4f, 3))) {
       float[] own = {0.3f, 5, -1e-3f};
       float[] added = own.clone();
       other.addTo(added, 0, 1);
 
-      Tensor sum = memory.sumOf(type, FloatBuffer.wrap(own), other);
+      TensorView sum = memory.sumOf(type, FloatBuffer.wrap(own), other);
 
       assertEquals(Tensor.copyOf(type, FloatBuffer.wrap(added)), sum);
       assertEquals(sum, Tensor.sumOf(type, FloatBuffer.wrap(own), other));
-      assertTrue(sum.isLent());
+      assertTrue(sum instanceof BorrowedTensor);
     }
   }
 
@@ -126,7 +126,7 @@ class TensorMemoryTest {
     float[] other = own.clone();
     other[Chunk.ELEMENTS] = 3;
 
-    Tensor sum =
+    TensorView sum =
         memory.sumOf(DataType.FLOAT32, FloatBuffer.wrap(own), Tensor.ofFloats(other.clone()));
 
     other[own.length - 1] = 4;
@@ -135,7 +135,7 @@ class TensorMemoryTest {
 
   @Test
   void shouldNotTakeBackWhatWasNeverLent() {
-    Tensor own = Tensor.ofFloats(1, 2, 3);
+    TensorView own = Tensor.ofFloats(1, 2, 3);
     memory.giveBack(own);
 
     tensor(4, 5, 6);
@@ -146,12 +146,12 @@ class TensorMemoryTest {
   @Test
   void shouldKeepNoMoreThanThirtyTwoMebibytes() {
     float[] fourMebibytes = new float[1 << 20];
-    Tensor[] tensors = new Tensor[9];
+    BorrowedTensor[] tensors = new BorrowedTensor[9];
     for (int i = 0; i < tensors.length; i++) {
       fourMebibytes[0] = i;
       tensors[i] = tensor(fourMebibytes);
     }
-    for (Tensor tensor : tensors) {
+    for (TensorView tensor : tensors) {
       memory.giveBack(tensor);
     }
     fourMebibytes[0] = 100;
@@ -163,11 +163,11 @@ class TensorMemoryTest {
     assertEquals(8, first(tensors[8]), "its memory was let go");
   }
 
-  private static float first(Tensor tensor) {
+  private static float first(TensorView tensor) {
     return tensor.bytes().getFloat();
   }
 
-  private Tensor tensor(float... values) {
+  private BorrowedTensor tensor(float... values) {
     return memory.copyOf(DataType.FLOAT32, FloatBuffer.wrap(values));
   }
 }

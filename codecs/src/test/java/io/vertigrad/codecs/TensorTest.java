@@ -27,7 +27,7 @@ class TensorTest {
   void shouldHoldEveryElementRoundedWhenCopied(DataType type) {
     float[] values = wave(LENGTH);
 
-    Tensor tensor = Tensor.copyOf(type, FloatBuffer.wrap(values));
+    TensorView tensor = Tensor.copyOf(type, FloatBuffer.wrap(values));
 
     assertEquals(LENGTH, tensor.length());
     assertEquals(LENGTH * type.bytes(), tensor.payloadBytes());
@@ -38,7 +38,7 @@ class TensorTest {
   void shouldConsumeOnlyWhatRemainsWhenTheSourceIsPositioned() {
     FloatBuffer source = FloatBuffer.wrap(new float[] {1, 2, 3, 4}, 1, 2);
 
-    Tensor tensor = Tensor.copyOf(DataType.FLOAT16, source);
+    TensorView tensor = Tensor.copyOf(DataType.FLOAT16, source);
 
     assertArrayEquals(new float[] {2, 3}, elements(tensor));
     assertEquals(3, source.position());
@@ -48,7 +48,7 @@ class TensorTest {
   void shouldReadTheSameWhenTheSourceIsDirectAndBigEndian() {
     FloatBuffer source = ByteBuffer.allocateDirect(12).asFloatBuffer().put(new float[] {1, -2, 3});
 
-    Tensor tensor = Tensor.copyOf(DataType.FLOAT32, source.flip());
+    TensorView tensor = Tensor.copyOf(DataType.FLOAT32, source.flip());
 
     assertEquals(Tensor.ofFloats(1, -2, 3), tensor);
   }
@@ -64,7 +64,7 @@ class TensorTest {
 
   @Test
   void shouldKeepASignallingNaNWhenCopiedAsFloat32() {
-    Tensor tensor = Tensor.ofFloats(Float.intBitsToFloat(0x7f800001));
+    TensorView tensor = Tensor.ofFloats(Float.intBitsToFloat(0x7f800001));
 
     assertEquals(0x7f800001, tensor.bytes().getInt(0));
   }
@@ -85,7 +85,7 @@ class TensorTest {
   @ParameterizedTest
   @EnumSource
   void shouldWriteNothingWhenTheDestinationIsTooSmall(DataType type) {
-    Tensor tensor = Tensor.copyOf(type, FloatBuffer.wrap(wave(LENGTH)));
+    TensorView tensor = Tensor.copyOf(type, FloatBuffer.wrap(wave(LENGTH)));
     FloatBuffer tooSmall = FloatBuffer.allocate(LENGTH - 1);
 
     assertThrows(BufferOverflowException.class, () -> tensor.copyTo(tooSmall));
@@ -149,7 +149,7 @@ class TensorTest {
     for (DataType type : new DataType[] {DataType.FLOAT16, DataType.BFLOAT16}) {
       for (int half = 0; half < 1 << 16; half++) {
         ByteBuffer pair = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN);
-        Tensor tensor = Tensor.wrap(type, pair.putShort(half % 2 * 2, (short) half));
+        TensorView tensor = Tensor.wrap(type, pair.putShort(half % 2 * 2, (short) half));
         float value = elements(tensor)[half % 2];
         assertEquals(Float.isFinite(value), tensor.isFinite(), type + " pattern " + half);
       }
@@ -158,7 +158,7 @@ class TensorTest {
 
   @Test
   void shouldHaveNoElementsWhenEmpty() {
-    Tensor empty = Tensor.ofFloats();
+    TensorView empty = Tensor.ofFloats();
 
     empty.addTo(new float[0], 0, 1f);
 
@@ -169,7 +169,7 @@ class TensorTest {
 
   @Test
   void shouldBeEqualWhenTypeAndBitsAre() {
-    Tensor tensor = Tensor.ofFloats(1, Float.NaN);
+    TensorView tensor = Tensor.ofFloats(1, Float.NaN);
 
     assertEquals(Tensor.ofFloats(1, Float.NaN), tensor);
     assertEquals(Tensor.ofFloats(1, Float.NaN).hashCode(), tensor.hashCode());
@@ -212,7 +212,7 @@ class TensorTest {
     assertEquals(null, DataType.ofCode(0));
   }
 
-  private static float[] elements(Tensor tensor) {
+  private static float[] elements(TensorView tensor) {
     float[] elements = new float[tensor.length()];
     tensor.copyTo(elements, 0);
     return elements;

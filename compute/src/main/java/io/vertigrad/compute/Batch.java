@@ -12,7 +12,11 @@ import java.util.List;
  */
 public record Batch(float[] features, int[] labels, List<Integer> shape, int epoch) {
 
-  /** Number of samples. */
+  /**
+   * Number of samples.
+   *
+   * @return as many as there are labels
+   */
   public int count() {
     return labels.length;
   }

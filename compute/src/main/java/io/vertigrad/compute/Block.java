@@ -23,11 +23,16 @@ public record Block(String name, List<Integer> shape, Kind kind) {
     STATISTIC
   }
 
+  /** Copies the shape. */
   public Block {
     shape = List.copyOf(shape);
   }
 
-  /** Number of elements. */
+  /**
+   * Number of elements.
+   *
+   * @return the product of the shape
+   */
   public int length() {
     return shape.stream().reduce(1, Math::multiplyExact);
   }

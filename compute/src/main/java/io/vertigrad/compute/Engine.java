@@ -10,12 +10,18 @@ import java.util.ServiceLoader;
 /** A library that computes: builds models and update rules. Found by name through ServiceLoader. */
 public interface Engine {
 
-  /** The name used in job files, for example {@code dl4j}. */
+  /**
+   * The name used in job files, for example {@code dl4j}.
+   *
+   * @return one word
+   */
   String name();
 
   /**
    * Builds a model on the calling thread, which from then on owns it.
    *
+   * @param config the model's name, options, input shape, number of classes and seed
+   * @return a model that is used and closed on this thread
    * @throws IllegalArgumentException with a message for the user when there is no such model, its
    *     options are wrong, or it does not fit the input shape or the number of classes
    */
@@ -24,6 +30,9 @@ public interface Engine {
   /**
    * Cuts a model into stages on the calling thread; builds none of them yet.
    *
+   * @param config the model
+   * @param split where it is cut
+   * @return the stages, to be built one by one
    * @throws IllegalArgumentException with the reason when it cannot be built or cut there, or when
    *     this engine cannot cut models
    */
@@ -32,18 +41,38 @@ public interface Engine {
         "engine %s cannot cut a model into stages".formatted(name()));
   }
 
-  /** A fresh update rule with zero state for a partition of {@code length} trainable elements. */
+  /**
+   * A fresh update rule with zero state for a partition of {@code length} trainable elements.
+   *
+   * @param config the optimizer
+   * @param length trainable elements of the partition
+   * @return a rule that is used by one thread
+   */
   UpdateRule updateRule(OptimizerConfig config, int length);
 
-  /** Backend, versions, helpers and thread settings, for the run's summary and for the doctor. */
+  /**
+   * Backend, versions, helpers and thread settings, for the run's summary and for the doctor.
+   *
+   * @return texts by name
+   */
   Map<String, String> describe();
 
-  /** What it holds outside the heap now; cheap enough for once a second, from any thread. */
+  /**
+   * What it holds outside the heap now; cheap enough for once a second, from any thread.
+   *
+   * @return bytes outside the heap
+   */
   default NativeMemory memory() {
     return NativeMemory.UNKNOWN;
   }
 
-  /** The engine of this name. */
+  /**
+   * The engine of this name.
+   *
+   * @param name as in a job file
+   * @return a new engine
+   * @throws IllegalArgumentException listing the known names when there is none of this name
+   */
   static Engine named(String name) {
     StringBuilder found = new StringBuilder();
     for (Engine engine : ServiceLoader.load(Engine.class)) {

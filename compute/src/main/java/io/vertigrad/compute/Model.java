@@ -12,12 +12,27 @@ import java.nio.file.Path;
  */
 public interface Model extends AutoCloseable {
 
+  /**
+   * Says how the exchange vector is laid out.
+   *
+   * @return the same layout for as long as the model lives
+   */
   ParameterLayout layout();
 
-  /** Copies parameters {@code [first, first + destination.remaining())} out; fills the buffer. */
+  /**
+   * Copies parameters {@code [first, first + destination.remaining())} out; fills the buffer.
+   *
+   * @param first element of the exchange vector
+   * @param destination from its position to its limit
+   */
   void readParameters(int first, FloatBuffer destination);
 
-  /** Copies parameters {@code [first, first + source.remaining())} in; consumes the buffer. */
+  /**
+   * Copies parameters {@code [first, first + source.remaining())} in; consumes the buffer.
+   *
+   * @param first element of the exchange vector
+   * @param source from its position to its limit
+   */
   void writeParameters(int first, FloatBuffer source);
 
   /**
@@ -26,11 +41,17 @@ public interface Model extends AutoCloseable {
    * <p>Leaves behind the gradient: the mean over the batch for trainable elements, and for
    * statistics the difference to subtract. Running statistics themselves do not move.
    *
+   * @param batch of this model's input shape and classes
    * @return mean training loss of the batch
    */
   double gradient(Batch batch);
 
-  /** Copies the last gradient's {@code [first, first + destination.remaining())} out. */
+  /**
+   * Copies the last gradient's {@code [first, first + destination.remaining())} out.
+   *
+   * @param first element of the exchange vector
+   * @param destination from its position to its limit
+   */
   void readGradient(int first, FloatBuffer destination);
 
   /**
@@ -42,7 +63,12 @@ public interface Model extends AutoCloseable {
     return -1;
   }
 
-  /** One forward pass in inference mode. */
+  /**
+   * One forward pass in inference mode.
+   *
+   * @param batch of this model's input shape and classes
+   * @return the samples, the sum of their losses, and how many were right
+   */
   default Score score(Batch batch) {
     return score(batch, 0);
   }
@@ -50,11 +76,18 @@ public interface Model extends AutoCloseable {
   /**
    * The same, with a count of the samples whose class is among the most probable.
    *
+   * @param batch of this model's input shape and classes
    * @param topK how many of the most probable classes count; 0 to count none
+   * @return the samples, the sum of their losses, and how many were right
    */
   Score score(Batch batch, int topK);
 
-  /** Writes the engine's own file of configuration and parameters, for DL4J the usual zip. */
+  /**
+   * Writes the engine's own file of configuration and parameters, for DL4J the usual zip.
+   *
+   * @param file is written anew
+   * @throws IOException when it cannot be written
+   */
   void save(Path file) throws IOException;
 
   @Override

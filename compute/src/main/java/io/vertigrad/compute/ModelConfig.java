@@ -22,6 +22,7 @@ public record ModelConfig(
     long seed,
     int threads) {
 
+  /** Copies the options and the shape. */
   public ModelConfig {
     options = Map.copyOf(options);
     inputShape = List.copyOf(inputShape);

@@ -12,7 +12,11 @@ import java.util.Optional;
  */
 public record ParameterLayout(List<Block> blocks) {
 
-  /** Orders the blocks: trainable first, statistics last, otherwise as given. */
+  /**
+   * Orders the blocks: trainable first, statistics last, otherwise as given.
+   *
+   * @param blocks arrays of the model
+   */
   public ParameterLayout {
     List<Block> ordered = new ArrayList<>();
     blocks.stream().filter(b -> b.kind() == Block.Kind.TRAINABLE).forEach(ordered::add);
@@ -20,27 +24,48 @@ public record ParameterLayout(List<Block> blocks) {
     blocks = List.copyOf(ordered);
   }
 
-  /** Elements the optimizer steps; they are the head of the exchange vector. */
+  /**
+   * Elements the optimizer steps; they are the head of the exchange vector.
+   *
+   * @return a number of elements
+   */
   public int trainable() {
     return length(Block.Kind.TRAINABLE);
   }
 
-  /** Elements that are running statistics; they are its tail. */
+  /**
+   * Elements that are running statistics; they are its tail.
+   *
+   * @return a number of elements
+   */
   public int statistics() {
     return length(Block.Kind.STATISTIC);
   }
 
-  /** Elements of the whole exchange vector. */
+  /**
+   * Elements of the whole exchange vector.
+   *
+   * @return a number of elements
+   */
   public int length() {
     return trainable() + statistics();
   }
 
-  /** Equal for equal layouts; carried by every frame so that different models never mix. */
+  /**
+   * Equal for equal layouts; carried by every frame so that different models never mix.
+   *
+   * @return the hash
+   */
   public long hash() {
     return Addresses.hash(blocks.toString());
   }
 
-  /** Where another layout first differs from this one, in words that name the block. */
+  /**
+   * Where another layout first differs from this one, in words that name the block.
+   *
+   * @param other another model's layout
+   * @return the difference; empty when there is none
+   */
   public Optional<String> firstDifference(ParameterLayout other) {
     int shared = Math.min(blocks.size(), other.blocks.size());
     for (int i = 0; i < shared; i++) {

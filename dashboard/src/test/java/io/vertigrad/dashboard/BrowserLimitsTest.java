@@ -219,6 +219,7 @@ final class BrowserLimitsTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldTurnAwayOneBrowserTooMany() throws Exception {
     List<RawBrowser> browsers = new ArrayList<>();
     for (int i = 0; i < BrowserLimits.SOCKETS; i++) {

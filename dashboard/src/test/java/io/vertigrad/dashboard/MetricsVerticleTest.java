@@ -18,6 +18,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -53,6 +54,7 @@ final class MetricsVerticleTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldPublishTwoToFourNumberedDeltasASecond() {
     Awaitility.await().atMost(LIMIT).until(() -> deltas.size() >= 7);
 

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -61,6 +62,7 @@ final class RunCurvesTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldLeaveOutWhoKnowsNoLossAndStayBounded() throws IOException {
     List<TrainingEvent> events = new ArrayList<>(RunStory.beginning());
     events.add(

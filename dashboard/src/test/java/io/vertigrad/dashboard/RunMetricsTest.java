@@ -19,6 +19,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 final class RunMetricsTest {
@@ -274,6 +275,7 @@ final class RunMetricsTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldStayBoundedWhenARunIsLongAndNoisy() {
     advance(RunStory.beginning());
     int size = sizeAfter(3_000, 0);

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -38,6 +39,7 @@ final class RunRecordingTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldStayBoundedWhenARunWasLong() throws IOException {
     List<TrainingEvent> events = story(3 * RunRecording.FRAMES);
 

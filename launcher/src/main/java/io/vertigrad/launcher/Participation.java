@@ -6,9 +6,12 @@ import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.deploy.JobEndMonitor;
 import io.vertigrad.launcher.deploy.RoleName;
+import io.vertigrad.launcher.run.RunLog;
+import io.vertigrad.training.JobFailedException;
 import io.vertigrad.training.LocalMembers;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,27 +21,34 @@ final class Participation implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Participation.class);
   private static final long START_SECONDS = 120;
   private static final long STOP_SECONDS = 15;
+
+  /** How long a node stays in the cluster after the job, so that the others can still leave it. */
+  private static final long FAREWELL_SECONDS = 2;
+
   private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
 
   private final JobConfig job;
   private final Role role;
+  private final ClusterStart start;
   private final Vertx vertx;
   private final JobEndMonitor watch;
-  private final AtomicBoolean closed = new AtomicBoolean();
-  private final Thread hook = new Thread(this::leave, "stop-node");
+  private final Promise<Void> signalled = Promise.promise();
+  private final Thread hook = new Thread(this::leaveAtOnce, "stop-node");
+  private volatile boolean closed;
 
-  private Participation(JobConfig job, Role role, Vertx vertx) {
+  private Participation(JobConfig job, Role role, ClusterStart start, Vertx vertx) {
     this.job = job;
     this.role = role;
+    this.start = start;
     this.vertx = vertx;
     this.watch = new JobEndMonitor(vertx, job, role);
   }
 
   /** Joins the job's cluster, to play a role. */
   static Participation join(JobConfig job, Role role) {
-    ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
+    ClusterStart start = ClusterStart.ofJob(job, false);
     Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
-    Participation participation = new Participation(job, role, vertx);
+    Participation participation = new Participation(job, role, start, vertx);
     Runtime.getRuntime().addShutdownHook(participation.hook);
     return participation;
   }
@@ -61,7 +71,7 @@ final class Participation implements AutoCloseable {
       Await.result(watch.over(), FOREVER_SECONDS, "the job");
       return true;
     } catch (RuntimeException e) {
-      if (!closed.get()) {
+      if (!closed) {
         throw e;
       }
       LOG.info("stopped by a signal: {}", e.getMessage());
@@ -79,10 +89,33 @@ final class Participation implements AutoCloseable {
     }
   }
 
-  private void leave() {
-    if (closed.compareAndSet(false, true)) {
-      watch.close();
-      Await.farewell(vertx.close(), STOP_SECONDS, "leaving the cluster");
+  private void leaveAtOnce() {
+    signalled.tryComplete();
+    leave();
+  }
+
+  /** Whoever comes second waits for the first: the JVM must not end before this node has left. */
+  private synchronized void leave() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    watch.close();
+    if (watch.jobOver()) {
+      RunLog.expectLeavingNodes();
+      start.jobOver();
+      awaitCoordinator();
+    }
+    Await.farewell(vertx.close(), STOP_SECONDS, "leaving the cluster");
+  }
+
+  /** Other members may still have to find the coordinator, by data that this node holds. */
+  private void awaitCoordinator() {
+    Future<Void> gone = Future.any(start.coordinatorGone(), signalled.future()).mapEmpty();
+    try {
+      Await.result(gone, FAREWELL_SECONDS, "the coordinator's end");
+    } catch (JobFailedException late) {
+      LOG.info("{}; leaving before it", late.getMessage());
     }
   }
 }

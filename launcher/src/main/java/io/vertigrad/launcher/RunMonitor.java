@@ -3,6 +3,7 @@ package io.vertigrad.launcher;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobFinished;
+import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.EpochLog;
@@ -33,6 +34,7 @@ final class RunMonitor implements AutoCloseable {
   private final Display display;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile Membership membership = Membership.NONE;
+  private final Promise<Void> started = Promise.promise();
   private final Promise<Void> ended = Promise.promise();
   private boolean closed;
 
@@ -81,6 +83,11 @@ final class RunMonitor implements AutoCloseable {
     locked(() -> display.offer(label, command.toString()));
   }
 
+  /** Completes when the job's start was heard of. */
+  Future<Void> started() {
+    return started.future();
+  }
+
   /** Completes when the job's end was heard of: everything that came before it was, too. */
   Future<Void> ended() {
     return ended.future();
@@ -95,7 +102,9 @@ final class RunMonitor implements AutoCloseable {
           epochs.record(event);
           display.show(event, progress);
         });
-    if (event instanceof JobFinished) {
+    if (event instanceof JobStarted) {
+      started.tryComplete();
+    } else if (event instanceof JobFinished) {
       ended.tryComplete();
     }
   }

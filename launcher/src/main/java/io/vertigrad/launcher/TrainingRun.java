@@ -57,6 +57,7 @@ final class TrainingRun {
   private final TimelineRecorder timeline;
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
   private Vertx vertx;
+  private Optional<ClusterStart> cluster = Optional.empty();
   private boolean coordinating;
   private volatile boolean concluding;
   private TerminationSignals signals;
@@ -153,6 +154,9 @@ final class TrainingRun {
     coordinating = true;
     deployment = processes ? processes(roles) : new EmbeddedDeployment(vertx, job, roles);
     await(deployment.start(), START_SECONDS, "starting the members");
+    if (processes) {
+      monitor.started().onSuccess(started -> FinalModel.prepare(vertx, job));
+    }
   }
 
   private void offerJoining(LocalMembers roles) {
@@ -187,8 +191,9 @@ final class TrainingRun {
       vertx = ClusterStart.alone();
       return;
     }
-    ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
+    ClusterStart start = ClusterStart.ofJob(job, true);
     vertx = await(start.start(), START_SECONDS, "starting the cluster");
+    cluster = Optional.of(start);
     joinAddress = start.joinAddress();
     start.otherPort().ifPresent(monitor::say);
   }
@@ -309,7 +314,7 @@ final class TrainingRun {
     }
   }
 
-  /** Members leave, then processes end, then Vert.x closes; a second call does nothing. */
+  /** Members leave, then processes end and Vert.x closes; a second call does nothing. */
   private void stop(String why) {
     if (vertx == null) {
       return;
@@ -317,14 +322,22 @@ final class TrainingRun {
     Vertx closing = vertx;
     vertx = null;
     Future<Void> left = coordinating ? coordinator.stop(why) : Future.succeededFuture();
-    Future<Void> stopped =
-        left.eventually(() -> tellDashboard(Optional.empty()))
-            .eventually(() -> deployment == null ? Future.succeededFuture() : deployment.stop())
-            .eventually(closing::close);
+    Future<?> stopped =
+        left.eventually(() -> tellDashboard(Optional.empty())).eventually(() -> end(closing));
     Await.farewell(stopped, STOP_SECONDS, "stopping");
     timeline.close();
     monitor.close();
     display.close();
+  }
+
+  /** The processes hold what Vert.x closes with no longer, so that neither waits for the other. */
+  private Future<?> end(Vertx closing) {
+    if (cluster.isPresent()) {
+      RunLog.expectLeavingNodes();
+      cluster.get().jobOver();
+    }
+    Future<Void> ended = deployment == null ? Future.succeededFuture() : deployment.stop();
+    return Future.join(ended, closing.close());
   }
 
   /** How the run ended, before its server goes. */

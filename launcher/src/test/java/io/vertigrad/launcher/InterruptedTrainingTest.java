@@ -9,8 +9,10 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.exchange.ParameterHash;
+import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,6 +22,8 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.Tag;
@@ -91,6 +95,27 @@ final class InterruptedTrainingTest {
   }
 
   @Test
+  void shouldReplayAnInterruptedRunToItsEnd() throws Exception {
+    Path run = folder.resolve("a run");
+    interrupted(run, "conf/digits-sync.json");
+    JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
+
+    List<JsonObject> states = replayed(run);
+
+    JsonObject end = states.get(states.size() - 1);
+    assertEquals("waiting", states.get(0).getString("phase"));
+    assertTrue(states.stream().anyMatch(state -> state.getString("phase").equals("running")));
+    assertEquals("interrupted", end.getString("phase"));
+    for (String key : List.of("version", "samples", "seconds", "accuracy", "testSamples")) {
+      assertEquals(summary.getValue(key), end.getValue(key), end::encode);
+    }
+    for (int i = 1; i < states.size(); i++) {
+      long before = states.get(i - 1).getLong("version", 0L);
+      assertTrue(states.get(i).getLong("version", 0L) >= before, states.get(i).encode());
+    }
+  }
+
+  @Test
   void shouldSayThatNothingWasTrainedBeforeTheFirstStep() throws Exception {
     Path run = folder.resolve("run");
     CommandRun ended =
@@ -109,6 +134,32 @@ final class InterruptedTrainingTest {
     assertFalse(summary.containsKey("accuracy"));
     assertFalse(Files.exists(run.resolve("model.zip")));
     assertTrue(ended.out().contains("interrupted before the first step: nothing was trained"));
+    List<JsonObject> states = replayed(run);
+    assertEquals("interrupted", states.get(states.size() - 1).getString("phase"));
+  }
+
+  /**
+   * The job's states that the page shows, from the beginning on, as {@code vertigrad replay} sends
+   * them to a browser.
+   */
+  private List<JsonObject> replayed(Path run) throws Exception {
+    List<String> command = JavaCommand.of("512m", "replay", run.toString(), "--port", "0");
+    Path said = folder.resolve("replay.txt");
+    Process replay =
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile()).start();
+    Vertx vertx = Vertx.vertx();
+    try {
+      Pattern address = Pattern.compile("replay: (http://\\S+)");
+      Awaitility.await()
+          .atMost(LIMIT)
+          .until(() -> !replay.isAlive() || address.matcher(Files.readString(said)).find());
+      Matcher url = address.matcher(Files.readString(said));
+      assertTrue(replay.isAlive() && url.find(), Files.readString(said));
+      return new PageClient(vertx, URI.create(url.group(1))).states();
+    } finally {
+      vertx.close().toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+      replay.destroyForcibly();
+    }
   }
 
   private CommandRun interrupted(Path run, String job, String... options) throws Exception {

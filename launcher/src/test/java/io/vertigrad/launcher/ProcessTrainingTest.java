@@ -20,6 +20,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("slow")
 class ProcessTrainingTest {
 
+  /** Several times what it takes, for a busy machine. */
+  private static final long EXIT_MILLIS = 5_000;
+
   @TempDir private Path folder;
 
   @AfterEach
@@ -59,6 +62,46 @@ class ProcessTrainingTest {
     assertEquals(30, trace.count("worker 1", "compute"));
     assertEquals(30, trace.count("server 0", "apply partition 0"));
     assertEquals(1, trace.count("evaluator", "test all"));
+  }
+
+  @Test
+  void shouldExitSoonAndLogNoTraceWhenTheJobIsOver() throws Exception {
+    Path over = folder.resolve("over");
+    RunProcess run =
+        RunProcess.train(
+            over,
+            "--processes",
+            "--steps",
+            "30",
+            "--set",
+            "servers.count=2",
+            "--set",
+            "data.train=2000",
+            "--set",
+            "data.test=500");
+    int exit;
+    long exitMillis;
+    try {
+      exit = run.exit();
+      exitMillis = System.currentTimeMillis();
+    } finally {
+      run.close();
+    }
+
+    assertEquals(0, exit, run.output());
+    JsonObject finished =
+        Files.readAllLines(over.resolve("events.jsonl")).stream()
+            .map(JsonObject::new)
+            .filter(event -> event.getString("type").equals("jobFinished"))
+            .findFirst()
+            .orElseThrow();
+    long lasted = exitMillis - finished.getLong("timeMillis");
+    assertTrue(lasted < EXIT_MILLIS, "it exited %d ms after the job's end".formatted(lasted));
+    assertEquals(List.of(), troubleIn(over.resolve("run.log")));
+    for (String role : List.of("server-0", "server-1", "worker-0", "worker-1", "evaluator-0")) {
+      assertEquals(List.of(), troubleIn(over.resolve("logs/" + role + ".log")), role);
+    }
+    assertEquals(30, summary("over").getLong("version"));
   }
 
   @Test
@@ -103,6 +146,15 @@ class ProcessTrainingTest {
     arguments.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
     arguments.addAll(List.of(options));
     return arguments.toArray(String[]::new);
+  }
+
+  /**
+   * Lines of stack traces, and Hazelcast's own, which name the cluster and are warnings or errors.
+   */
+  private static List<String> troubleIn(Path log) throws IOException {
+    return Files.readAllLines(log).stream()
+        .filter(line -> line.startsWith("\tat ") || line.contains("[vertigrad-digits-sync] ["))
+        .toList();
   }
 
   private static List<ProcessHandle> children() {

@@ -6,8 +6,8 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
-import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.strategy.Membership.Member;
@@ -261,7 +261,7 @@ public final class NetworkSimulator {
     if (!(frame instanceof GradientPartition update)) {
       return server.apply(frame);
     }
-    Tensor lent = memory.copyOf(update.gradient());
+    TensorView lent = memory.copyOf(update.gradient());
     Future<Frame> answer = server.apply(update.with(lent));
     memory.giveBack(lent);
     float[] gone = new float[lent.length()];

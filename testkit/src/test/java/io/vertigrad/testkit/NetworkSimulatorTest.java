@@ -9,6 +9,7 @@ import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import java.util.List;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -27,6 +28,7 @@ class NetworkSimulatorTest {
   private static final String SSP = "{\"name\": \"ssp\", \"staleness\": 1}";
 
   @Test
+  @Tag("slow")
   void shouldEndWithTheBitsOfACleanRunWhenSyncRunsOverAnUnreliableNetwork() {
     float[][] expected = run(SYNC, NetworkConditions.RELIABLE, 0).parameters();
 
@@ -41,6 +43,7 @@ class NetworkSimulatorTest {
 
   @ParameterizedTest
   @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
+  @Tag("slow")
   void shouldApplyEachUpdateAsAnsweredWhenTheNetworkIsUnreliable(String strategy) {
     for (long seed = 0; seed < SEEDS; seed++) {
       NetworkSimulator run = run(strategy, NetworkConditions.UNRELIABLE, seed);
@@ -53,6 +56,7 @@ class NetworkSimulatorTest {
 
   @ParameterizedTest
   @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
+  @Tag("slow")
   void shouldFinishAndApplyOnceWhenWorkersDieAndReturn(String strategy) {
     for (long seed = 0; seed < SEEDS; seed++) {
       NetworkSimulator run = run(strategy, NetworkConditions.UNRELIABLE.withWorkerDeaths(2), seed);
@@ -65,6 +69,7 @@ class NetworkSimulatorTest {
 
   @ParameterizedTest
   @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
+  @Tag("slow")
   void shouldFinishAndApplyOnceWhenServersRestartFromSnapshots(String strategy) {
     for (long seed = 0; seed < SEEDS; seed++) {
       NetworkSimulator run = run(strategy, NetworkConditions.UNRELIABLE.withServerCrashes(3), seed);
@@ -76,6 +81,7 @@ class NetworkSimulatorTest {
 
   @ParameterizedTest
   @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
+  @Tag("slow")
   void shouldFinishAndApplyOnceWhenWorkersAndServersFail(String strategy) {
     for (long seed = 0; seed < SEEDS; seed++) {
       NetworkSimulator run =

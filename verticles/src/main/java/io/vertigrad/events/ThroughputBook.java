@@ -11,11 +11,15 @@ import java.util.TreeMap;
 /**
  * Turns workers' running totals into rates: {@code (last - before) / (time of last - time of
  * before)}, where {@code before} is the last total of the interval before, or the first one seen of
- * an incarnation.
+ * an incarnation. Totals less than {@value #SHORTEST_MILLIS} ms apart, such as a worker's last two,
+ * tell no rate: then {@code before} is the one before that.
  */
 public final class ThroughputBook {
 
+  static final long SHORTEST_MILLIS = 100;
+
   private final Map<Integer, WorkerProgress> before = new HashMap<>();
+  private final Map<Integer, WorkerProgress> earlier = new HashMap<>();
   private long resumedMillis;
 
   /**
@@ -31,8 +35,8 @@ public final class ThroughputBook {
       last.put(progress.rank(), progress);
     }
     List<WorkerRate> rates = new ArrayList<>();
-    last.values().forEach(progress -> rates.add(rate(before.get(progress.rank()), progress)));
-    before.putAll(last);
+    last.values().forEach(progress -> rates.add(rate(base(progress), progress)));
+    last.forEach(this::turn);
     return new Throughput(interval.get(interval.size() - 1).timeMillis(), rates);
   }
 
@@ -43,6 +47,25 @@ public final class ThroughputBook {
    */
   public void resumed(long timeMillis) {
     resumedMillis = timeMillis;
+  }
+
+  /** The total that a rate is measured from. */
+  private WorkerProgress base(WorkerProgress last) {
+    WorkerProgress base = before.get(last.rank());
+    return tooShort(base, last)
+        ? sameIncarnation(earlier.getOrDefault(last.rank(), base), base)
+        : base;
+  }
+
+  /** Keeps a total that is long enough ago for the next one. */
+  private void turn(int rank, WorkerProgress last) {
+    WorkerProgress base = base(last);
+    WorkerProgress former = before.put(rank, last);
+    earlier.put(rank, tooShort(base, last) ? base : former);
+  }
+
+  private static boolean tooShort(WorkerProgress from, WorkerProgress to) {
+    return to.timeMillis() - from.timeMillis() < SHORTEST_MILLIS;
   }
 
   private static WorkerProgress sameIncarnation(WorkerProgress old, WorkerProgress now) {

@@ -42,7 +42,8 @@ public sealed interface TrainingEvent {
    * @param version highest that any member has reached
    * @param stillMillis the longest that a worker has made no step; 0 when the job itself holds
    *     workers back because too few are there
-   * @param missing whom the servers wait for, and who is absent or silent
+   * @param missing whom the servers wait for, and who is absent or silent; where nobody is, which
+   *     workers are behind, at which step, for how long, and when they were last heard
    * @param waits which partition of which shard waits for which step; empty without servers
    * @param lastHeard what each member said last, and when, of the first 16
    */

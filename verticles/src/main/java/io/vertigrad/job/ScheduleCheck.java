@@ -21,7 +21,9 @@ final class ScheduleCheck {
    * Where the schedule and the run do not fit, one sentence each: which key, what was found, what
    * it means, and what to do. Nothing where the training samples were not counted.
    *
+   * @param job the job file
    * @param updates of the whole run
+   * @return the sentences, in no job more than a few
    */
   static List<String> warnings(JobConfig job, long updates) {
     if (job.trainingSamples().isEmpty()) {

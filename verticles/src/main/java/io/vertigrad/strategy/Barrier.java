@@ -44,6 +44,7 @@ public final class Barrier implements ServerStrategy {
    * @param name of the strategy, for errors
    * @param quorum gradients that close a round; 0 for all active workers
    * @param deadlineMillis longest a gradient waits for the others
+   * @param context the partition, its store and the members
    * @param round keeps what arrived
    */
   Barrier(

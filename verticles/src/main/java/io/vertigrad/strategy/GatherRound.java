@@ -1,7 +1,7 @@
 package io.vertigrad.strategy;
 
 import io.vertigrad.codecs.GradientPartition;
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
@@ -39,7 +39,7 @@ final class GatherRound implements Barrier.Round {
 
   @Override
   public void keep() {
-    held.replaceAll((rank, update) -> update.kept());
+    held.replaceAll((rank, update) -> update.retain());
   }
 
   /** Sums what is held as far as every lower expected rank has been summed. */
@@ -79,7 +79,7 @@ final class GatherRound implements Barrier.Round {
   }
 
   private void add(GradientPartition update) {
-    Tensor gradient = update.gradient();
+    TensorView gradient = update.gradient();
     if (summed == 0) {
       sum = sum == null ? new float[length] : sum;
       gradient.copyTo(sum, 0);

@@ -29,6 +29,8 @@ final class Graph {
   /**
    * Metropolis-Hastings weights: {@code W_ij = 1 / (1 + max(d_i, d_j))} along every edge, d the
    * number of neighbours, and the rest on the diagonal. Symmetric and doubly stochastic.
+   *
+   * @return the matrix, one row for each worker
    */
   MixingMatrix metropolis() {
     int size = neighbours.size();

@@ -17,7 +17,7 @@ final class KeptRound implements Barrier.Round {
 
   @Override
   public void hold(GradientPartition update) {
-    kept.put(update.id().worker(), update.kept());
+    kept.put(update.id().worker(), update.retain());
   }
 
   /** Nothing that is lent gets here. */

@@ -2,6 +2,7 @@ package io.vertigrad.strategy;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import java.nio.FloatBuffer;
 import java.util.Collection;
 import java.util.Optional;
@@ -31,7 +32,7 @@ public interface Peers {
    * @param tag what the message is
    * @param tensor what it holds; not to be changed any more
    */
-  void send(int rank, Tag tag, Tensor tensor);
+  void send(int rank, Tag tag, TensorView tensor);
 
   /**
    * Sends a copy of these values, which are the caller's again when this returns.
@@ -54,7 +55,7 @@ public interface Peers {
    * @param own as many values as the tensor has
    * @param tensor what they are added to
    */
-  default void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, Tensor tensor) {
+  default void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, TensorView tensor) {
     send(rank, tag, Tensor.sumOf(type, own, tensor));
   }
 
@@ -73,7 +74,8 @@ public interface Peers {
 
   /**
    * Waits for these messages of one worker and hands each over as it comes: one at a time, in any
-   * order, by any thread. The tensor is lent until {@code taker} returns, see {@link Tensor#kept}.
+   * order, by any thread. The tensor may be borrowed until {@code taker} returns: what must last is
+   * {@linkplain TensorView#retain retained}.
    *
    * @param rank the worker that sends them
    * @param tags in the order in which they are expected
@@ -81,7 +83,7 @@ public interface Peers {
    * @throws GroupChangedException as {@link #receive(int, Tag)}, and likewise at the deadline;
    *     {@code taker} is not called any more after that
    */
-  default void receive(int rank, Collection<Tag> tags, BiConsumer<Tag, Tensor> taker) {
+  default void receive(int rank, Collection<Tag> tags, BiConsumer<Tag, TensorView> taker) {
     tags.forEach(tag -> taker.accept(tag, receive(rank, tag)));
   }
 

@@ -27,6 +27,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The network of a job that runs, or has ended and not let its members go yet: it is read from the
@@ -36,6 +38,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class FinalModel {
 
+  private static final Logger LOG = LoggerFactory.getLogger(FinalModel.class);
   private static final int BATCH = 250;
 
   private final Vertx vertx;
@@ -53,6 +56,26 @@ public final class FinalModel {
     this.vertx = vertx;
     this.job = job;
     this.membership = membership;
+  }
+
+  /**
+   * Loads the engine and the test set once, on a worker thread, so that a process in which nothing
+   * was trained need not load the native libraries when the job has ended.
+   *
+   * @param vertx whose worker thread is used
+   * @param job the job
+   * @return completes when they are loaded; a failure is only logged, because {@link #save} fails
+   *     for the same reason
+   */
+  public static Future<Void> prepare(Vertx vertx, JobConfig job) {
+    return vertx
+        .<Void>executeBlocking(
+            () -> {
+              Engine.named(job.engine()).model(job.modelOn(open(job))).close();
+              return null;
+            },
+            false)
+        .onFailure(e -> LOG.debug("the final model could not be prepared", e));
   }
 
   /**

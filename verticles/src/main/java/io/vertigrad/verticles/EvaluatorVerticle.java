@@ -7,6 +7,7 @@ import io.vertigrad.internal.evaluation.EvaluatorThread;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.job.VerticleJob;
+import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -60,7 +61,10 @@ public final class EvaluatorVerticle extends VerticleBase {
   }
 
   private Future<Void> depart(Throwable failure) {
-    String reason = failure == null ? "stopped" : "failed: " + failure.getMessage();
+    LeaveReason reason =
+        failure == null
+            ? LeaveReason.STOPPED
+            : LeaveReason.failed(String.valueOf(failure.getMessage()));
     if (failure != null) {
       tell(failure, reason);
     }
@@ -68,7 +72,7 @@ public final class EvaluatorVerticle extends VerticleBase {
   }
 
   /** Before admission the deployment fails and says why; later nobody else would. */
-  private void tell(Throwable failure, String reason) {
+  private void tell(Throwable failure, LeaveReason reason) {
     boolean undeployed = member.failed(failure);
     if (!undeployed) {
       LOG.error("evaluator {}", reason, failure instanceof ExchangeException ? null : failure);

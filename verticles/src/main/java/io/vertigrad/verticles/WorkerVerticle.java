@@ -6,6 +6,7 @@ import io.vertigrad.events.EventPublisher;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.job.VerticleJob;
+import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.worker.LoopProgress;
 import io.vertigrad.internal.worker.WorkerMember;
 import io.vertigrad.internal.worker.WorkerThread;
@@ -67,8 +68,9 @@ public class WorkerVerticle extends VerticleBase {
 
   private Future<Void> depart(Boolean finished, Throwable failure) {
     vertx.cancelTimer(reportTimer);
-    String reason = finished == null ? failed(failure) : finished ? "finished" : "stopped";
-    report(reason);
+    LeaveReason reason =
+        finished == null ? failed(failure) : finished ? LeaveReason.FINISHED : LeaveReason.STOPPED;
+    report(reason.toString());
     if (failure != null) {
       tell(failure, reason);
     }
@@ -76,7 +78,7 @@ public class WorkerVerticle extends VerticleBase {
   }
 
   /** Before admission the deployment fails and says why; later nobody else would. */
-  private void tell(Throwable failure, String reason) {
+  private void tell(Throwable failure, LeaveReason reason) {
     boolean undeployed = member.failed(failure);
     boolean explained = failure instanceof ExchangeException || failure instanceof DataException;
     if (!undeployed) {
@@ -85,10 +87,11 @@ public class WorkerVerticle extends VerticleBase {
   }
 
   /** In words; whoever hears them knows already which worker speaks. */
-  private String failed(Throwable failure) {
+  private LeaveReason failed(Throwable failure) {
     String message = String.valueOf(failure.getMessage());
     String self = member.name() + ": ";
-    return "failed: " + (message.startsWith(self) ? message.substring(self.length()) : message);
+    return LeaveReason.failed(
+        message.startsWith(self) ? message.substring(self.length()) : message);
   }
 
   private void report(String event) {

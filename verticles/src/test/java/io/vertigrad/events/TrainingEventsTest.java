@@ -138,6 +138,29 @@ final class TrainingEventsTest {
     assertEquals(1, rate.incarnation());
   }
 
+  @Test
+  void shouldMeasureOverTheIntervalBeforeAsWellWhenTheLastTotalFollowsAtOnce() {
+    ThroughputBook book = new ThroughputBook();
+    book.enter(List.of(progress(0, 0, 1_000)));
+    book.enter(List.of(progress(0, 10, 1_300)));
+
+    Throughput.WorkerRate last = book.enter(List.of(progress(0, 11, 1_302))).workers().get(0);
+
+    assertEquals(11 * 128 / 0.302, last.samplesPerSecond(), 1e-9);
+  }
+
+  @Test
+  void shouldNotReachFartherBackWhenEveryIntervalIsShort() {
+    ThroughputBook book = new ThroughputBook();
+    for (int i = 0; i < 10; i++) {
+      book.enter(List.of(progress(0, i, 1_000 + 50 * i)));
+    }
+
+    Throughput.WorkerRate last = book.enter(List.of(progress(0, 20, 1_500))).workers().get(0);
+
+    assertEquals((20 - 8) * 128 / 0.1, last.samplesPerSecond(), 1e-9);
+  }
+
   /** 128 samples and 10 ms of computing a step. */
   private static WorkerProgress progress(int rank, long step, long timeMillis) {
     return new WorkerProgress(

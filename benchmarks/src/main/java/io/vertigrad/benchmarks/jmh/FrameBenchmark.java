@@ -5,6 +5,7 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.MessageCodec;
 import java.nio.FloatBuffer;
@@ -21,9 +22,9 @@ public class FrameBenchmark {
       FrameCodecs.of(GradientPartition.class);
   private float[] values;
   private float[] destination;
-  private Tensor float32;
-  private Tensor float16;
-  private Tensor bfloat16;
+  private TensorView float32;
+  private TensorView float16;
+  private TensorView bfloat16;
   private GradientPartition gradient;
   private Buffer encoded;
 
@@ -84,7 +85,7 @@ public class FrameBenchmark {
     return add(bfloat16);
   }
 
-  private float[] add(Tensor tensor) {
+  private float[] add(TensorView tensor) {
     tensor.addTo(destination, 0, 0.5f);
     return destination;
   }

@@ -5,6 +5,7 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import java.nio.FloatBuffer;
 import java.util.Random;
 
@@ -29,7 +30,7 @@ final class FullFrame {
     return Tensor.copyOf(type, FloatBuffer.wrap(values(seed)));
   }
 
-  static GradientPartition gradient(int worker, long step, Tensor tensor) {
+  static GradientPartition gradient(int worker, long step, TensorView tensor) {
     ExchangeId id = new ExchangeId(Addresses.hash("jmh"), worker, 0, 1, step, 0);
     return new GradientPartition(id, 42, step, 128, 0, tensor);
   }

@@ -8,7 +8,7 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.server.Shard;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -35,7 +35,7 @@ public class RoundBenchmark {
       new ExchangeCase("jmh", "sync", PARTITIONS * FullFrame.ELEMENTS, WORKERS, ENDLESS, 0);
   private final List<Member> workers = List.of(new Member(0, 0, 0), new Member(1, 0, 0));
   private Shard shard;
-  private Tensor gradient;
+  private TensorView gradient;
   private long job;
   private long layout;
   private long step;

@@ -3,6 +3,7 @@ package io.vertigrad.benchmarks.scale;
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.optimizer.UpdateRule;
@@ -118,7 +119,7 @@ record ScaleCase(String name, JsonObject settings, int workers, int parameters, 
     return peers -> {
       for (int round = 0; round < rounds; round++) {
         for (int piece = 0; piece < pieces(); piece++) {
-          Tensor last = null;
+          TensorView last = null;
           for (int rank = 0; rank < workers; rank++) {
             last = peers.receive(rank, new Tag(round, 0, piece));
           }

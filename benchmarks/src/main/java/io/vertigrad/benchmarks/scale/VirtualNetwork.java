@@ -1,6 +1,6 @@
 package io.vertigrad.benchmarks.scale;
 
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Tag;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -31,7 +31,8 @@ final class VirtualNetwork {
   private long bytes;
 
   /** A message on its way. */
-  private record Arrival(long nanos, long order, VirtualPeers to, int from, Tag tag, Tensor tensor)
+  private record Arrival(
+      long nanos, long order, VirtualPeers to, int from, Tag tag, TensorView tensor)
       implements Comparable<Arrival> {
     @Override
     public int compareTo(Arrival other) {
@@ -73,7 +74,7 @@ final class VirtualNetwork {
     return bytes;
   }
 
-  void send(VirtualPeers from, VirtualPeers to, Tag tag, Tensor tensor) {
+  void send(VirtualPeers from, VirtualPeers to, Tag tag, TensorView tensor) {
     long size = (long) tensor.payloadBytes() * elementsEach;
     long transfer = (long) (size / bytesPerNano);
     messages++;

@@ -1,6 +1,7 @@
 package io.vertigrad.benchmarks.scale;
 
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.collective.PeerInbox;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
@@ -47,7 +48,7 @@ final class VirtualPeers implements Peers {
   }
 
   @Override
-  public void send(int rank, Tag tag, Tensor tensor) {
+  public void send(int rank, Tag tag, TensorView tensor) {
     network.send(this, network.machine(rank), tag, tensor);
   }
 
@@ -89,7 +90,7 @@ final class VirtualPeers implements Peers {
   }
 
   /** True when the machine waits for just this message. */
-  boolean deliver(int from, Tag tag, Tensor tensor) {
+  boolean deliver(int from, Tag tag, TensorView tensor) {
     inbox.accept(from, 1, tag, tensor, network.now());
     return from == wantedFrom && tag.equals(wanted);
   }

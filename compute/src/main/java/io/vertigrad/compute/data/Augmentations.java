@@ -16,6 +16,7 @@ public final class Augmentations {
   /**
    * Marks the key as known and checks its value; for a provider that reads its options.
    *
+   * @param options of the data set
    * @throws io.vertigrad.compute.settings.SettingsException when it names no augmentation
    */
   public static void check(Settings options) {
@@ -25,6 +26,9 @@ public final class Augmentations {
   /**
    * The augmentation that {@code config} asks for, ready for samples of {@code dataset}.
    *
+   * @param config the data section of a job file
+   * @param dataset whose samples are changed
+   * @return the augmentation
    * @throws io.vertigrad.compute.settings.SettingsException when it names none, or one that does
    *     not fit the samples
    */

@@ -22,7 +22,14 @@ public record BatchConfig(int size, boolean dropLast, int ahead, long timeoutMil
     }
   }
 
-  /** Batches of this size, three kept ready, a minute's patience. */
+  /**
+   * Batches of this size, three kept ready, a minute's patience.
+   *
+   * @param size samples of a batch
+   * @param dropLast true to leave out an epoch's last, smaller batch
+   * @param seed of the shuffle and of the augmentation
+   * @return the configuration
+   */
   public static BatchConfig of(int size, boolean dropLast, long seed) {
     return new BatchConfig(size, dropLast, DEFAULT_AHEAD, DEFAULT_TIMEOUT_MILLIS, seed);
   }

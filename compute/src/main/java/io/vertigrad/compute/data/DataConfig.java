@@ -24,7 +24,11 @@ public record DataConfig(
     options = Map.copyOf(options);
   }
 
-  /** The options, to be read key by key; errors name the data set. */
+  /**
+   * The options, to be read key by key; errors name the data set.
+   *
+   * @return the section of the options
+   */
   public Settings settings() {
     return Settings.of("data set '%s'".formatted(name), new JsonObject(options));
   }

@@ -5,23 +5,51 @@ import java.util.List;
 /** Labelled samples with random access; immutable and safe to share between threads. */
 public interface Dataset {
 
-  /** Number of samples. */
+  /**
+   * Number of samples.
+   *
+   * @return a number of samples
+   */
   int size();
 
-  /** One sample's dimensions, channels first: {@code [1, 28, 28]}. */
+  /**
+   * One sample's dimensions, channels first: {@code [1, 28, 28]}.
+   *
+   * @return the dimensions
+   */
   List<Integer> shape();
 
-  /** Number of classes. */
+  /**
+   * Number of classes.
+   *
+   * @return a number of classes
+   */
   int classes();
 
-  /** Writes sample {@code index}, normalised, at {@code features[offset...]}. */
+  /**
+   * Writes sample {@code index}, normalised, at {@code features[offset...]}.
+   *
+   * @param index from 0
+   * @param features has room for a sample from the offset on
+   * @param offset where the first feature goes
+   */
   void read(int index, float[] features, int offset);
 
-  /** What a raw zero of this channel becomes when it is read: black, for padding images. */
+  /**
+   * What a raw zero of this channel becomes when it is read: black, for padding images.
+   *
+   * @param channel from 0
+   * @return the value after normalisation
+   */
   default float black(int channel) {
     return 0;
   }
 
-  /** Class of sample {@code index}, from 0. */
+  /**
+   * Class of sample {@code index}, from 0.
+   *
+   * @param index from 0
+   * @return the class
+   */
   int label(int index);
 }

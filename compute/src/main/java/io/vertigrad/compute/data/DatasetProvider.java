@@ -10,12 +10,19 @@ import java.util.ServiceLoader;
 /** Opens a data set by name; found through ServiceLoader, or by the name of its class. */
 public interface DatasetProvider {
 
-  /** The name used in job files. */
+  /**
+   * The name used in job files.
+   *
+   * @return one word
+   */
   String name();
 
   /**
    * Opens one split.
    *
+   * @param config the data section of a job file
+   * @param split training or test set
+   * @return the samples, to be read by any thread
    * @throws DataException naming the file, what was found and what is expected
    * @throws io.vertigrad.compute.settings.SettingsException naming an option that is unknown or out
    *     of range
@@ -26,6 +33,8 @@ public interface DatasetProvider {
    * Checks that a split's files are there, without reading them, so that a mistake is found before
    * anything else begins. A data set that may be downloaded, or has no files, is not checked.
    *
+   * @param config the data section of a job file
+   * @param split training or test set
    * @throws DataException as {@link #open} does
    */
   default void check(DataConfig config, Split split) {}
@@ -33,6 +42,9 @@ public interface DatasetProvider {
   /**
    * How many samples a split has; opens it unless a provider knows it without.
    *
+   * @param config the data section of a job file
+   * @param split training or test set
+   * @return a number of samples
    * @throws DataException as {@link #open} does
    * @throws io.vertigrad.compute.settings.SettingsException likewise
    */
@@ -42,21 +54,43 @@ public interface DatasetProvider {
 
   /** Which half of a data set. */
   enum Split {
+    /** The samples that are trained on. */
     TRAIN,
+    /** The samples that the model is tested on. */
     TEST
   }
 
-  /** The split of the data set that {@code config} names; one copy is shared by all of this JVM. */
+  /**
+   * The split of the data set that {@code config} names; one copy is shared by all of this JVM.
+   *
+   * @param config the data section of a job file
+   * @param split training or test set
+   * @param loader where providers are looked for
+   * @return the samples
+   */
   static Dataset open(DataConfig config, Split split, ClassLoader loader) {
     return OpenDatasets.SHARED.open(config, split, loader, () -> load(config, split, loader));
   }
 
-  /** Checks that the files of the data set that {@code config} names are there. */
+  /**
+   * Checks that the files of the data set that {@code config} names are there.
+   *
+   * @param config the data section of a job file
+   * @param split training or test set
+   * @param loader where providers are looked for
+   */
   static void check(DataConfig config, Split split, ClassLoader loader) {
     find(config.name(), loader).check(config, split);
   }
 
-  /** How many samples the split has of the data set that {@code config} names. */
+  /**
+   * How many samples the split has of the data set that {@code config} names.
+   *
+   * @param config the data section of a job file
+   * @param split training or test set
+   * @param loader where providers are looked for
+   * @return a number of samples
+   */
   static long samples(DataConfig config, Split split, ClassLoader loader) {
     return find(config.name(), loader).samples(config, split);
   }

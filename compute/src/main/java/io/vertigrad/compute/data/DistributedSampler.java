@@ -22,7 +22,13 @@ public record DistributedSampler(int samples, int workers, int rank, long seed) 
     }
   }
 
-  /** Samples of an epoch that each worker sees. */
+  /**
+   * Samples of an epoch that each worker sees.
+   *
+   * @param samples of the data set
+   * @param workers that share an epoch
+   * @return a number of samples
+   */
   public static long share(long samples, int workers) {
     return (samples + workers - 1) / workers;
   }

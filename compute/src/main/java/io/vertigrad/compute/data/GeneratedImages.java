@@ -31,11 +31,25 @@ public record GeneratedImages(
   @FunctionalInterface
   public interface Painter {
 
-    /** Writes one image's bytes at {@code pixels[offset...]} and returns its class. */
+    /**
+     * Writes one image's bytes at {@code pixels[offset...]} and returns its class.
+     *
+     * @param random what the image is drawn from
+     * @param pixels has room for an image from the offset on
+     * @param offset where the first byte goes
+     * @return the image's class
+     */
     int paint(SplitMix64 random, byte[] pixels, int offset);
   }
 
-  /** Draws the split on all cores, each chunk of images with a painter of its own. */
+  /**
+   * Draws the split on all cores, each chunk of images with a painter of its own.
+   *
+   * @param config the data section of a job file
+   * @param split training or test set
+   * @param painters makes a painter for each chunk
+   * @return the images
+   */
   public Dataset open(DataConfig config, Split split, Supplier<? extends Painter> painters) {
     Settings options = config.settings();
     byte[] labels = new byte[samples(options, split)];
@@ -51,7 +65,13 @@ public record GeneratedImages(
     return new ImageDataset(pixels, labels, labels.length, shape, classes, chosen);
   }
 
-  /** How many images the split has. */
+  /**
+   * How many images the split has.
+   *
+   * @param config the data section of a job file
+   * @param split training or test set
+   * @return a number of images
+   */
   public int samples(DataConfig config, Split split) {
     return samples(config.settings(), split);
   }

@@ -23,7 +23,9 @@ public final class ImageDataset implements Dataset {
    *
    * @param pixels image after image, each channel after channel, each row after row
    * @param labels class of each image, from 0
+   * @param size how many of the images
    * @param shape {@code [channels, height, width]}
+   * @param classes how many classes there are
    * @param normalisation one per channel
    */
   public ImageDataset(

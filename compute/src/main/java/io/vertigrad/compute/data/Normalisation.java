@@ -44,7 +44,12 @@ public record Normalisation(float range, float mean, float deviation) {
     }
   }
 
-  /** Of a channel that has this mean and deviation on the scale 0 to 1. */
+  /**
+   * Of a channel that has this mean and deviation on the scale 0 to 1.
+   *
+   * @param mean from 0 to 1
+   * @param deviation above 0
+   */
   public Normalisation(float mean, float deviation) {
     this(BYTE_RANGE, mean, deviation);
   }
@@ -56,6 +61,7 @@ public record Normalisation(float range, float mean, float deviation) {
    *
    * @param options of the data set
    * @param standard the data set's own, one per channel
+   * @return one rule for each channel
    * @throws io.vertigrad.compute.settings.SettingsException when the option is none of these
    */
   public static List<Normalisation> of(Settings options, List<Normalisation> standard) {

@@ -36,7 +36,16 @@ public final class PrefetchingBatchSource implements BatchSource {
     this.thread.setDaemon(true);
   }
 
-  /** Starts prefetching; {@code owner} names the worker in errors and the thread. */
+  /**
+   * Starts prefetching; {@code owner} names the worker in errors and the thread.
+   *
+   * @param owner the worker
+   * @param dataset whose samples are read
+   * @param sampler which samples, in which order
+   * @param config size of a batch, seed, how many are kept ready
+   * @param augmentation is applied to each sample
+   * @return a source to be closed
+   */
   public static PrefetchingBatchSource start(
       String owner,
       Dataset dataset,

@@ -27,7 +27,13 @@ public final class SequentialBatches implements Iterable<Batch> {
     this.batchSize = batchSize;
   }
 
-  /** The whole data set in its own order. */
+  /**
+   * The whole data set in its own order.
+   *
+   * @param dataset whose samples are read
+   * @param batchSize samples of a batch; the last one may be smaller
+   * @return the batches
+   */
   public static SequentialBatches all(Dataset dataset, int batchSize) {
     return new SequentialBatches(dataset, IntStream.range(0, dataset.size()).toArray(), batchSize);
   }
@@ -35,7 +41,11 @@ public final class SequentialBatches implements Iterable<Batch> {
   /**
    * The first {@code samples} of the shuffled data set, or all of it if it has fewer.
    *
+   * @param dataset whose samples are read
+   * @param batchSize samples of a batch; the last one may be smaller
+   * @param samples how many samples
    * @param seeds of the shuffle, as for {@link SplitMix64}
+   * @return the batches
    */
   public static SequentialBatches subset(
       Dataset dataset, int batchSize, int samples, long... seeds) {
@@ -47,7 +57,11 @@ public final class SequentialBatches implements Iterable<Batch> {
         dataset, Arrays.copyOf(shuffled, Math.min(samples, shuffled.length)), batchSize);
   }
 
-  /** Number of samples in all batches together. */
+  /**
+   * Number of samples in all batches together.
+   *
+   * @return a number of samples
+   */
   public int samples() {
     return order.length;
   }

@@ -15,13 +15,22 @@ public final class SplitMix64 {
 
   private long state;
 
-  /** A generator for these keys; the same keys in the same order give the same numbers. */
+  /**
+   * A generator for these keys; the same keys in the same order give the same numbers.
+   *
+   * @param keys any numbers, such as a seed and an index
+   */
   public SplitMix64(long... keys) {
     for (long key : keys) {
       state = mix(state + GOLDEN_GAMMA + mix(key + GOLDEN_GAMMA));
     }
   }
 
+  /**
+   * Gives the next number.
+   *
+   * @return 64 bits, each equally likely 0 or 1
+   */
   public long nextLong() {
     state += GOLDEN_GAMMA;
     return mix(state);
@@ -31,6 +40,9 @@ public final class SplitMix64 {
    * A whole number from 0 to {@code bound - 1}, each equally likely.
    *
    * <p>Lemire: "Fast random integer generation in an interval", TOMACS 29 (2019).
+   *
+   * @param bound above 0
+   * @return the number
    */
   public int below(int bound) {
     if (bound < 1) {
@@ -46,22 +58,41 @@ public final class SplitMix64 {
     return (int) (product >>> 32);
   }
 
-  /** A number from 0 (included) to 1 (excluded). */
+  /**
+   * A number from 0 (included) to 1 (excluded).
+   *
+   * @return the number
+   */
   public double uniform() {
     return (nextLong() >>> 11) * UNIT;
   }
 
-  /** A number from {@code low} to {@code high}, each equally likely. */
+  /**
+   * A number from {@code low} to {@code high}, each equally likely.
+   *
+   * @param low the lower bound
+   * @param high the upper bound
+   * @return the number
+   */
   public double between(double low, double high) {
     return low + (high - low) * uniform();
   }
 
-  /** A bell-shaped number, mean 0, deviation 1, never beyond 3.5: a scaled sum of four uniforms. */
+  /**
+   * A bell-shaped number, mean 0, deviation 1, never beyond 3.5: a scaled sum of four uniforms.
+   *
+   * @return the number
+   */
   public double bell() {
     return (uniform() + uniform() + uniform() + uniform() - 2) * SQRT_3;
   }
 
-  /** The numbers 0 to {@code length - 1} in random order (Fisher, Yates). */
+  /**
+   * The numbers 0 to {@code length - 1} in random order (Fisher, Yates).
+   *
+   * @param length how many numbers
+   * @return a new array
+   */
   public int[] permutation(int length) {
     int[] order = new int[length];
     for (int i = 0; i < length; i++) {

@@ -22,7 +22,12 @@ public final class GradientClip {
     return tooLong ? (float) (longest / norm) : 1f;
   }
 
-  /** The length of what remains in the buffer, whose position stays. */
+  /**
+   * The length of what remains in the buffer, whose position stays.
+   *
+   * @param gradient from the buffer's position to its limit
+   * @return the Euclidean norm
+   */
   public static double norm(FloatBuffer gradient) {
     double squares = 0;
     for (int i = gradient.position(); i < gradient.limit(); i++) {

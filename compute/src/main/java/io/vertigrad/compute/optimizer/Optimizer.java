@@ -24,6 +24,7 @@ public final class Optimizer {
   /**
    * An optimizer with a rule of its own.
    *
+   * @param config learning rate, schedule, decay and clipping
    * @param rule made for {@code trainable} elements
    * @param trainable how many elements at the head of the partition are trainable; the rest are
    *     statistics
@@ -34,7 +35,14 @@ public final class Optimizer {
     this.trainable = trainable;
   }
 
-  /** An optimizer whose rule the engine computes, with zero state. */
+  /**
+   * An optimizer whose rule the engine computes, with zero state.
+   *
+   * @param engine computes the rule
+   * @param config the optimizer
+   * @param trainable elements at the head of the partition; the rest are statistics
+   * @return an optimizer for one partition
+   */
   public static Optimizer of(Engine engine, OptimizerConfig config, int trainable) {
     return new Optimizer(config, engine.updateRule(config, trainable), trainable);
   }
@@ -76,17 +84,29 @@ public final class Optimizer {
     }
   }
 
-  /** Elements of the rule's state; 0 for plain SGD. */
+  /**
+   * Elements of the rule's state; 0 for plain SGD.
+   *
+   * @return a number of elements
+   */
   public int stateLength() {
     return rule.stateLength();
   }
 
-  /** Copies the rule's state out, for a checkpoint. */
+  /**
+   * Copies the rule's state out, for a checkpoint.
+   *
+   * @param destination has room for {@link #stateLength()} values
+   */
   public void readState(FloatBuffer destination) {
     rule.readState(destination);
   }
 
-  /** Copies the rule's state in, from a checkpoint. */
+  /**
+   * Copies the rule's state in, from a checkpoint.
+   *
+   * @param source has {@link #stateLength()} values
+   */
   public void writeState(FloatBuffer source) {
     rule.writeState(source);
   }

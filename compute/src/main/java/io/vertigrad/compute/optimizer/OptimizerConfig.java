@@ -60,7 +60,12 @@ public record OptimizerConfig(
     }
   }
 
-  /** Plain SGD at a constant rate. */
+  /**
+   * Plain SGD at a constant rate.
+   *
+   * @param learningRate above 0
+   * @return a configuration without momentum, decay and clipping
+   */
   public static OptimizerConfig sgd(double learningRate) {
     return new OptimizerConfig(
         "sgd",
@@ -77,7 +82,12 @@ public record OptimizerConfig(
         LearningRateSchedule.constant());
   }
 
-  /** The same with another base learning rate. */
+  /**
+   * The same with another base learning rate.
+   *
+   * @param rate above 0
+   * @return a copy
+   */
   public OptimizerConfig withLearningRate(double rate) {
     return new OptimizerConfig(
         name,
@@ -94,7 +104,12 @@ public record OptimizerConfig(
         schedule);
   }
 
-  /** The same with another coupled decay. */
+  /**
+   * The same with another coupled decay.
+   *
+   * @param decay at least 0
+   * @return a copy
+   */
   public OptimizerConfig withL2(double decay) {
     return new OptimizerConfig(
         name,
@@ -111,7 +126,12 @@ public record OptimizerConfig(
         schedule);
   }
 
-  /** The same for a run of so many epochs, where the schedule depends on that. */
+  /**
+   * The same for a run of so many epochs, where the schedule depends on that.
+   *
+   * @param runEpochs passes over the training set by the end of the run
+   * @return a copy, or this
+   */
   public OptimizerConfig over(double runEpochs) {
     return new OptimizerConfig(
         name,
@@ -131,6 +151,8 @@ public record OptimizerConfig(
   /**
    * Reads the {@code optimizer} section of a job file; defaults are PyTorch's.
    *
+   * @param settings the section
+   * @return the configuration
    * @throws io.vertigrad.compute.settings.SettingsException when a key is unknown or out of range
    */
   public static OptimizerConfig read(Settings settings) {

@@ -15,12 +15,24 @@ public interface UpdateRule {
    */
   void toStep(float[] gradient, double learningRate, long iteration);
 
-  /** Elements of state; 0 for plain SGD. */
+  /**
+   * Elements of state; 0 for plain SGD.
+   *
+   * @return a number of elements
+   */
   int stateLength();
 
-  /** Copies the state out, for a checkpoint. */
+  /**
+   * Copies the state out, for a checkpoint.
+   *
+   * @param destination has room for {@link #stateLength()} values
+   */
   void readState(FloatBuffer destination);
 
-  /** Copies the state in, from a checkpoint. */
+  /**
+   * Copies the state in, from a checkpoint.
+   *
+   * @param source has {@link #stateLength()} values
+   */
   void writeState(FloatBuffer source);
 }

@@ -16,6 +16,8 @@ public final class EvenCuts {
    * Where each run but the last ends: the index of its last cost.
    *
    * @param costs at least as many as runs, none negative
+   * @param runs how many runs there are to be
+   * @return one index less than there are runs, ascending
    */
   public static List<Integer> of(double[] costs, int runs) {
     if (runs < 1 || costs.length < runs) {

@@ -25,17 +25,31 @@ public record SplitConfig(int stages, List<String> cuts, Balance balance, int sa
     }
   }
 
-  /** Cuts after these layers. */
+  /**
+   * Cuts after these layers.
+   *
+   * @param cuts layers with which all stages but the last end
+   * @return the configuration
+   */
   public static SplitConfig after(List<String> cuts) {
     return new SplitConfig(cuts.size() + 1, cuts, Balance.PARAMETERS, 1);
   }
 
-  /** So many stages of nearly equal parameter bytes. */
+  /**
+   * So many stages of nearly equal parameter bytes.
+   *
+   * @param stages how many stages
+   * @return the configuration
+   */
   public static SplitConfig into(int stages) {
     return new SplitConfig(stages, List.of(), Balance.PARAMETERS, 1);
   }
 
-  /** True when the engine chooses the cuts. */
+  /**
+   * True when the engine chooses the cuts.
+   *
+   * @return true unless layers were named
+   */
   public boolean automatic() {
     return stages > 1 && cuts.isEmpty();
   }

@@ -15,21 +15,41 @@ import java.nio.FloatBuffer;
  */
 public interface StageModel extends AutoCloseable {
 
+  /**
+   * Says which stage this is and what goes in and out of it.
+   *
+   * @return the same for as long as the stage lives
+   */
   StageSpec spec();
 
-  /** True in the last stage. */
+  /**
+   * True in the last stage.
+   *
+   * @return true when it takes labels
+   */
   boolean hasLoss();
 
-  /** Copies parameters {@code [first, first + destination.remaining())} out; fills the buffer. */
+  /**
+   * Copies parameters {@code [first, first + destination.remaining())} out; fills the buffer.
+   *
+   * @param first element of the stage's own vector
+   * @param destination from its position to its limit
+   */
   void readParameters(int first, FloatBuffer destination);
 
-  /** Copies parameters {@code [first, first + source.remaining())} in; consumes the buffer. */
+  /**
+   * Copies parameters {@code [first, first + source.remaining())} in; consumes the buffer.
+   *
+   * @param first element of the stage's own vector
+   * @param source from its position to its limit
+   */
   void writeParameters(int first, FloatBuffer source);
 
   /**
    * A forward pass in training mode; not for the last stage.
    *
    * @param input {@code samples * spec().inputLength()} values
+   * @param samples of the micro-batch
    * @return {@code samples * spec().outputLength()} values
    */
   FloatBuffer forward(float[] input, int samples);
@@ -39,6 +59,7 @@ public interface StageModel extends AutoCloseable {
    *
    * @param input as it was given to {@link #forward}
    * @param outputGradient of the sum of the samples' losses
+   * @param samples of the micro-batch
    * @return gradient of the input likewise; empty in the first stage
    */
   FloatBuffer backward(float[] input, float[] outputGradient, int samples);
@@ -46,6 +67,8 @@ public interface StageModel extends AutoCloseable {
   /**
    * Forward, loss and backward in the last stage.
    *
+   * @param input {@code labels.length * spec().inputLength()} values
+   * @param labels a class for each sample
    * @return the samples' losses, and the gradient of their sum with respect to the input; empty in
    *     the first stage
    */
@@ -56,11 +79,18 @@ public interface StageModel extends AutoCloseable {
    * stage.
    *
    * @param input {@code samples * spec().inputLength()} values
+   * @param samples of the micro-batch
    * @return {@code samples * spec().outputLength()} values
    */
   FloatBuffer infer(float[] input, int samples);
 
-  /** A forward pass in inference mode in the last stage: how well it answers. */
+  /**
+   * A forward pass in inference mode in the last stage: how well it answers.
+   *
+   * @param input {@code labels.length * spec().inputLength()} values
+   * @param labels a class for each sample
+   * @return the samples, the sum of their losses, and how many were right
+   */
   default Score score(float[] input, int[] labels) {
     return score(input, labels, 0);
   }
@@ -68,7 +98,10 @@ public interface StageModel extends AutoCloseable {
   /**
    * The same, with a count of the samples whose class is among the {@code topK} most probable.
    *
+   * @param input {@code labels.length * spec().inputLength()} values
+   * @param labels a class for each sample
    * @param topK 0 to count none
+   * @return the samples, the sum of their losses, and how many were right
    */
   Score score(float[] input, int[] labels, int topK);
 
@@ -81,7 +114,11 @@ public interface StageModel extends AutoCloseable {
    */
   void addGradient(float[] sum, int batch);
 
-  /** The arrays of this stage. */
+  /**
+   * The arrays of this stage.
+   *
+   * @return the layout of the stage's own vector
+   */
   default ParameterLayout layout() {
     return spec().layout();
   }

@@ -27,12 +27,20 @@ public record StageSpec(
     output = List.copyOf(output);
   }
 
-  /** Elements of one sample on the way in. */
+  /**
+   * Elements of one sample on the way in.
+   *
+   * @return a number of elements
+   */
   public int inputLength() {
     return product(input);
   }
 
-  /** Elements of one sample on the way out. */
+  /**
+   * Elements of one sample on the way out.
+   *
+   * @return a number of elements
+   */
   public int outputLength() {
     return product(output);
   }

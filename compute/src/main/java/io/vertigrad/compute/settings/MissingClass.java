@@ -39,6 +39,9 @@ public final class MissingClass {
    * Runs code that belongs to somebody else, and says which class it lacks if it lacks one.
    *
    * @param user what the code is, as people know it: the name of a class or a section
+   * @param code is run on this thread
+   * @param <T> what the code gives
+   * @return what the code gave
    * @throws IllegalArgumentException when a class is missing; other failures pass unchanged
    */
   public static <T> T named(String user, Supplier<T> code) {
@@ -50,7 +53,12 @@ public final class MissingClass {
     }
   }
 
-  /** The sentence for a failure that a missing class caused; empty for any other failure. */
+  /**
+   * The sentence for a failure that a missing class caused; empty for any other failure.
+   *
+   * @param failure of code that belongs to somebody else
+   * @return the sentence
+   */
   public static Optional<String> in(Throwable failure) {
     return Stream.iterate(failure, cause -> cause != null, Throwable::getCause)
         .flatMap(cause -> name(cause).stream())
@@ -58,7 +66,13 @@ public final class MissingClass {
         .map(MissingClass::sentence);
   }
 
-  /** The sentence for the first of these classes that the loader does not find; else empty. */
+  /**
+   * The sentence for the first of these classes that the loader does not find; else empty.
+   *
+   * @param names of classes
+   * @param loader where they are looked for
+   * @return the sentence
+   */
   public static Optional<String> among(Stream<String> names, ClassLoader loader) {
     return names.filter(name -> !found(name, loader)).findFirst().map(MissingClass::sentence);
   }

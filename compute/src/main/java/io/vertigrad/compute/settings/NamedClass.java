@@ -10,7 +10,10 @@ public final class NamedClass {
   /**
    * An object of the class of this name.
    *
+   * @param name a class's full name
    * @param type what it must implement
+   * @param loader where it is looked for
+   * @param <T> what it must implement
    * @return empty when there is no such class
    * @throws IllegalArgumentException when it is of another type, cannot be made, or needs a class
    *     that is not on the class path
@@ -38,6 +41,7 @@ public final class NamedClass {
   /**
    * What to say about a name that nothing is known by: a name with dots can only be a class's.
    *
+   * @param name what was not found
    * @return the end of a sentence, empty when the name cannot be that of a class
    */
   public static String hint(String name) {

@@ -36,12 +36,23 @@ public final class Settings {
     this.values = values;
   }
 
-  /** The root section of a file; {@code origin} is how errors name it. */
+  /**
+   * The root section of a file; {@code origin} is how errors name it.
+   *
+   * @param origin how errors name the file
+   * @param values what the file holds; it is not changed
+   * @return the root section
+   */
   public static Settings of(String origin, JsonObject values) {
     return new Settings(origin, "", values);
   }
 
-  /** A nested section, which must be closed for itself; empty when absent. */
+  /**
+   * A nested section, which must be closed for itself; empty when absent.
+   *
+   * @param key of this section
+   * @return the section below it
+   */
   public Settings section(String key) {
     Object found = value(key);
     if (found != null && !(found instanceof JsonObject)) {
@@ -53,17 +64,33 @@ public final class Settings {
     return section;
   }
 
-  /** True when the key is there and not null; it then counts as known. */
+  /**
+   * True when the key is there and not null; it then counts as known.
+   *
+   * @param key of this section
+   * @return true when it has a value
+   */
   public boolean has(String key) {
     return value(key) != null;
   }
 
-  /** True when the key holds an object, to be read with {@link #section}; it counts as known. */
+  /**
+   * True when the key holds an object, to be read with {@link #section}; it counts as known.
+   *
+   * @param key of this section
+   * @return true for an object
+   */
   public boolean isSection(String key) {
     return value(key) instanceof JsonObject;
   }
 
-  /** A text, or {@code otherwise} when absent. */
+  /**
+   * A text, or {@code otherwise} when absent.
+   *
+   * @param key of this section
+   * @param otherwise the default
+   * @return the text
+   */
   public String string(String key, String otherwise) {
     Object found = value(key);
     if (found == null) {
@@ -75,7 +102,12 @@ public final class Settings {
     throw wrong(key, found, "a string");
   }
 
-  /** A text that must be there and hold more than white space. */
+  /**
+   * A text that must be there and hold more than white space.
+   *
+   * @param key of this section
+   * @return the text
+   */
   public String requiredString(String key) {
     String found = string(key, null);
     if (found == null) {
@@ -87,12 +119,24 @@ public final class Settings {
     return found;
   }
 
-  /** A text that may be absent but not blank. */
+  /**
+   * A text that may be absent but not blank.
+   *
+   * @param key of this section
+   * @return the text
+   */
   public Optional<String> optionalString(String key) {
     return has(key) ? Optional.of(requiredString(key)) : Optional.empty();
   }
 
-  /** One of {@code choices}; {@code otherwise} when absent, or required if that is null. */
+  /**
+   * One of {@code choices}; {@code otherwise} when absent, or required if that is null.
+   *
+   * @param key of this section
+   * @param otherwise the default, or null if one must be given
+   * @param choices the texts that are allowed
+   * @return one of the choices
+   */
   public String choice(String key, String otherwise, String... choices) {
     String found = string(key, otherwise);
     List<String> allowed = List.of(choices);
@@ -105,12 +149,28 @@ public final class Settings {
         : wrong(key, found, expected);
   }
 
-  /** A whole number within the bounds, both included; {@code 3.0} is whole. */
+  /**
+   * A whole number within the bounds, both included; {@code 3.0} is whole.
+   *
+   * @param key of this section
+   * @param otherwise the default
+   * @param least the lower bound
+   * @param most the upper bound
+   * @return the number
+   */
   public int integer(String key, int otherwise, int least, int most) {
     return (int) longInteger(key, otherwise, least, most);
   }
 
-  /** A whole number within the bounds, both included; {@code 3.0} is whole. */
+  /**
+   * A whole number within the bounds, both included; {@code 3.0} is whole.
+   *
+   * @param key of this section
+   * @param otherwise the default
+   * @param least the lower bound
+   * @param most the upper bound
+   * @return the number
+   */
   public long longInteger(String key, long otherwise, long least, long most) {
     Object found = value(key);
     if (found == null) {
@@ -125,7 +185,15 @@ public final class Settings {
     throw wrong(key, found, "a whole number from %d to %d".formatted(least, most));
   }
 
-  /** A finite number within the bounds, both included. */
+  /**
+   * A finite number within the bounds, both included.
+   *
+   * @param key of this section
+   * @param otherwise the default
+   * @param least the lower bound
+   * @param most the upper bound
+   * @return the number
+   */
   public double number(String key, double otherwise, double least, double most) {
     Object found = value(key);
     if (found == null) {
@@ -140,7 +208,13 @@ public final class Settings {
     throw wrong(key, found, "a number from %s to %s".formatted(least, most));
   }
 
-  /** True or false, written as such. */
+  /**
+   * True or false, written as such.
+   *
+   * @param key of this section
+   * @param otherwise the default
+   * @return the flag
+   */
   public boolean flag(String key, boolean otherwise) {
     Object found = value(key);
     if (found == null) {
@@ -152,12 +226,23 @@ public final class Settings {
     throw wrong(key, found, "true or false");
   }
 
-  /** A list of finite numbers, immutable. */
+  /**
+   * A list of finite numbers, immutable.
+   *
+   * @param key of this section
+   * @param otherwise the default
+   * @return the numbers
+   */
   public List<Double> numbers(String key, List<Double> otherwise) {
     return list(key, otherwise, "number", Settings::finite);
   }
 
-  /** A finite number that must be there, or a list of at least one; immutable. */
+  /**
+   * A finite number that must be there, or a list of at least one; immutable.
+   *
+   * @param key of this section
+   * @return at least one number
+   */
   public List<Double> oneOrMoreNumbers(String key) {
     Object found = value(key);
     List<Double> numbers =
@@ -173,7 +258,13 @@ public final class Settings {
     return numbers;
   }
 
-  /** A list of texts, immutable. */
+  /**
+   * A list of texts, immutable.
+   *
+   * @param key of this section
+   * @param otherwise the default
+   * @return the texts
+   */
   public List<String> textList(String key, List<String> otherwise) {
     return list(key, otherwise, "string", element -> element instanceof String text ? text : null);
   }
@@ -187,12 +278,22 @@ public final class Settings {
     }
   }
 
-  /** An error about one key, for checks that span several: {@code file: path message}. */
+  /**
+   * An error about one key, for checks that span several: {@code file: path message}.
+   *
+   * @param key of this section
+   * @param message what was found and what was expected
+   * @return an error to be thrown
+   */
   public SettingsException refuse(String key, String message) {
     return new SettingsException("%s: %s %s".formatted(origin, at(key), message));
   }
 
-  /** The section as it was written, for the record. */
+  /**
+   * The section as it was written, for the record.
+   *
+   * @return a copy
+   */
   public JsonObject toJson() {
     return values.copy();
   }
@@ -200,6 +301,8 @@ public final class Settings {
   /**
    * The section as it counts: what was written, and the default of every key read but absent, by
    * key, so that the same settings are always the same text.
+   *
+   * @return a copy
    */
   public JsonObject resolved() {
     Map<String, Object> resolved = new TreeMap<>(defaults.copy().getMap());

@@ -19,6 +19,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collector;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class DataDocumentTest {
@@ -53,6 +54,7 @@ class DataDocumentTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldStateTheDefaultSizesOfGeneratedDataSets() throws IOException {
     for (String name : new String[] {"digits", "shapes"}) {
       Matcher counts = COUNT.matcher(sections().get(name));

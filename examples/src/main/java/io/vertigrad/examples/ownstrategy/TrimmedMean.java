@@ -1,7 +1,7 @@
 package io.vertigrad.examples.ownstrategy;
 
 import io.vertigrad.codecs.GradientPartition;
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Barrier.Reduction;
 import io.vertigrad.strategy.PartitionStore;
 import java.util.List;
@@ -22,7 +22,7 @@ record TrimmedMean(int trim) implements Reduction {
 
   @Override
   public void reduce(List<GradientPartition> gradients, PartitionStore store) {
-    List<Tensor> values = gradients.stream().map(GradientPartition::gradient).toList();
+    List<TensorView> values = gradients.stream().map(GradientPartition::gradient).toList();
     TrimmedSum trimmed = TrimmedSum.of(values, trim);
     long samples = gradients.stream().mapToLong(GradientPartition::samples).sum();
     store.apply(trimmed.sum(), 1f / trimmed.kept(), samples);

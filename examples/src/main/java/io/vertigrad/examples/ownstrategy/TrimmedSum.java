@@ -1,6 +1,6 @@
 package io.vertigrad.examples.ownstrategy;
 
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import java.util.Arrays;
 import java.util.List;
 
@@ -16,7 +16,7 @@ record TrimmedSum(float[] sum, int kept) {
    * Sorts each coordinate of {@code n} gradients and adds up all but {@code trim} at each end; with
    * too few gradients for that, the middle one or two.
    */
-  static TrimmedSum of(List<Tensor> gradients, int trim) {
+  static TrimmedSum of(List<TensorView> gradients, int trim) {
     int n = gradients.size();
     int cut = Math.min(trim, (n - 1) / 2);
     float[][] rows = gradients.stream().map(TrimmedSum::values).toArray(float[][]::new);
@@ -34,7 +34,7 @@ record TrimmedSum(float[] sum, int kept) {
     return new TrimmedSum(sum, n - 2 * cut);
   }
 
-  private static float[] values(Tensor gradient) {
+  private static float[] values(TensorView gradient) {
     float[] values = new float[gradient.length()];
     gradient.copyTo(values, 0);
     return values;

@@ -2,7 +2,6 @@ package io.vertigrad.examples.ownmodel;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
@@ -13,16 +12,12 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SplitMix64;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.VertigradCommand;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 class SpiralsTest {
 
@@ -63,16 +58,5 @@ class SpiralsTest {
 
     assertEquals(
         "data set 'spirals': arm is not a known key, did you mean \"arms\"?", refused.getMessage());
-  }
-
-  @Test
-  @Tag("slow")
-  @Timeout(120)
-  void shouldTrainFromTheJobFile(@TempDir Path folder) throws Exception {
-    int exit = VertigradCommand.execute("train", "--quiet", "--run-dir", folder + "/run", JOB);
-
-    JsonObject summary = new JsonObject(Files.readString(folder.resolve("run/summary.json")));
-    assertEquals(0, exit);
-    assertTrue(summary.getDouble("accuracy") > 95, summary::encode);
   }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.testkit.NetworkConditions;
 import io.vertigrad.testkit.NetworkSimulator;
 import io.vertigrad.testkit.StrategyContract;
@@ -27,7 +28,7 @@ class TrimmedMeanTest extends StrategyContract {
 
   @Test
   void shouldAverageWhatIsLeftWhenTheEndsAreCutOff() {
-    List<Tensor> gradients =
+    List<TensorView> gradients =
         List.of(
             Tensor.ofFloats(1, -9e9f), Tensor.ofFloats(2, 1),
             Tensor.ofFloats(9e9f, 2), Tensor.ofFloats(4, 6));

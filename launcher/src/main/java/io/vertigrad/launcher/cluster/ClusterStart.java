@@ -3,6 +3,7 @@ package io.vertigrad.launcher.cluster;
 import com.hazelcast.core.HazelcastInstance;
 import io.vertigrad.dashboard.BusTraffic;
 import io.vertigrad.job.ClusterConfig;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.training.ClusterStreams;
@@ -11,7 +12,6 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.spi.cluster.ClusterManager;
-import io.vertx.spi.cluster.hazelcast.HazelcastClusterManager;
 import java.util.Optional;
 
 /**
@@ -23,7 +23,7 @@ public final class ClusterStart {
 
   private final ClusterConfig config;
   private final String name;
-  private final HazelcastClusterManager manager;
+  private final JobClusterManager manager;
 
   /**
    * Checks the settings; nothing is opened yet.
@@ -35,7 +35,19 @@ public final class ClusterStart {
     BusSecurity.check(config);
     this.name = name;
     this.config = config;
-    this.manager = new HazelcastClusterManager(HazelcastNode.config(name, config));
+    this.manager = new JobClusterManager(HazelcastNode.config(name, config));
+  }
+
+  /**
+   * Prepares a node that takes part in a job and leaves the cluster with it.
+   *
+   * @param coordinates true for the node of the job's coordinator
+   * @throws InputException as the constructor
+   */
+  public static ClusterStart ofJob(JobConfig job, boolean coordinates) {
+    ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
+    start.manager.takePart(coordinates);
+    return start;
   }
 
   /**
@@ -96,6 +108,19 @@ public final class ClusterStart {
   public String joinAddress() {
     HazelcastInstance node = manager.getHazelcastInstance();
     return config.host() + ":" + node.getCluster().getLocalMember().getAddress().getPort();
+  }
+
+  /**
+   * Says that the job is over: Vert.x then closes without handing the cluster's data to the other
+   * nodes, unless one of them takes no part in the job. Only after {@link #start()}.
+   */
+  public void jobOver() {
+    manager.jobOver();
+  }
+
+  /** Completes when the node of the job's coordinator has left the cluster. */
+  public Future<Void> coordinatorGone() {
+    return manager.coordinatorGone();
   }
 
   /** A line for people when the port is not the configured one; only after {@link #start()}. */

@@ -11,6 +11,9 @@ public interface Deployment {
   /** Fails when the job can no longer end well because of where its members run. */
   Future<Void> broken();
 
-  /** Ends every member that is still there, within a few seconds. */
+  /**
+   * Ends every member that is still there, within a few seconds and without Vert.x, which may
+   * close.
+   */
   Future<Void> stop();
 }

@@ -25,6 +25,7 @@ public final class JobEndMonitor {
   private final Promise<Void> over = Promise.promise();
   private long lastAnswerNanos = System.nanoTime();
   private String state = "unknown";
+  private volatile boolean jobOver;
   private long timer;
 
   /** For a node that plays this role. */
@@ -58,6 +59,11 @@ public final class JobEndMonitor {
     return over.future();
   }
 
+  /** True when the coordinator has let its members go; from any thread. */
+  public boolean jobOver() {
+    return jobOver;
+  }
+
   /** Asks no more; before Vert.x closes, whose bus throws from then on. */
   public void close() {
     vertx.cancelTimer(timer);
@@ -66,6 +72,7 @@ public final class JobEndMonitor {
   private void hear(JsonObject message) {
     String stop = message.getString("stop");
     if (stop != null) {
+      jobOver = true;
       end(state.equals("failed") ? new JobFailedException("the job failed: " + stop) : null);
     }
   }
@@ -89,6 +96,7 @@ public final class JobEndMonitor {
     state = answer.getString(STATE, state);
     cluster.expect(answer.getString("node"));
     if (state.equals("stopped") || state.equals("failed")) {
+      jobOver = true;
       end(
           state.equals("failed")
               ? new JobFailedException("the job failed; the coordinator says why")

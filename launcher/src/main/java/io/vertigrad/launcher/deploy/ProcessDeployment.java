@@ -37,7 +37,6 @@ public final class ProcessDeployment implements Deployment {
   /** Ctrl-C reaches this process and its children at once; whoever came too late ends well. */
   private static final Set<Integer> IN_GOOD_ORDER = Set.of(ExitStatus.OK, ExitStatus.INTERRUPTED);
 
-  private final Vertx vertx;
   private final LocalMembers roles;
   private final NodeLaunch launch;
   private final CoordinatorVerticle coordinator;
@@ -65,7 +64,6 @@ public final class ProcessDeployment implements Deployment {
       CoordinatorVerticle coordinator,
       Consumer<String> report,
       BiConsumer<String, ShellCommand> offer) {
-    this.vertx = vertx;
     this.roles = roles;
     this.launch = launch;
     this.coordinator = coordinator;
@@ -98,11 +96,15 @@ public final class ProcessDeployment implements Deployment {
 
   @Override
   public Future<Void> stop() {
-    return vertx.executeBlocking(
-        () -> {
-          stopAll();
-          return null;
-        });
+    Promise<Void> stopped = Promise.promise();
+    new Thread(
+            () -> {
+              stopAll();
+              stopped.complete();
+            },
+            "stop-processes")
+        .start();
+    return stopped.future();
   }
 
   /** Not while, or after, all are stopped. */

@@ -175,8 +175,8 @@ public final class RunProgress {
   }
 
   /**
-   * Seconds to the last version at the pace so far; empty before there is one, in a pause, and at
-   * the end.
+   * Seconds to the last version at the pace so far; empty before there is one (a fiftieth of the
+   * versions, or ten seconds), in a pause, and at the end.
    */
   public OptionalDouble secondsLeft() {
     return started == null || endedNanos != 0 || stopped || paused

@@ -7,12 +7,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.vertigrad.job.ClusterConfig;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.job.InputException;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.http.ClientAuth;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import io.vertx.core.shareddata.AsyncMap;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -138,6 +142,44 @@ class ClusterStartTest {
 
   @Test
   @Tag("slow")
+  void shouldLeaveWithoutHandingOverDataWhenAllNodesBelongToTheJobThatIsOver() throws Exception {
+    ClusterStart coordinator = ClusterStart.ofJob(job(List.of()), true);
+    Vertx one = started(coordinator);
+    ClusterStart member = ClusterStart.ofJob(job(List.of(coordinator.joinAddress())), false);
+    started(member);
+
+    coordinator.jobOver();
+    member.jobOver();
+    assertFalse(member.coordinatorGone().isComplete(), "it is still there");
+    await(one.close());
+
+    await(member.coordinatorGone());
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldHandOverAllDataWhenANodeTakesNoPartInTheJobThatIsOver() throws Exception {
+    ClusterStart coordinator = ClusterStart.ofJob(job(List.of()), true);
+    Vertx one = started(coordinator);
+    List<String> join = List.of(coordinator.joinAddress());
+    ClusterStart member = ClusterStart.ofJob(job(join), false);
+    Vertx two = started(member);
+    Vertx foreign = started(new ClusterStart("vertigrad-ending", config("127.0.0.1", join, false)));
+    AsyncMap<String, Integer> map =
+        await(foreign.sharedData().<String, Integer>getClusterWideMap("of the user"));
+    for (int i = 0; i < 100; i++) {
+      await(map.put("key " + i, i));
+    }
+
+    coordinator.jobOver();
+    member.jobOver();
+    await(Future.all(one.close(), two.close()));
+
+    assertEquals(100, await(map.size()), "entries that the job's nodes held are lost");
+  }
+
+  @Test
+  @Tag("slow")
   void shouldRefuseBareClientWhenTlsIsOn() throws Exception {
     assumeTrue(Files.isExecutable(Path.of("/usr/bin/openssl")), "needs openssl");
     Certificates certificates = new Certificates(folder);
@@ -196,6 +238,12 @@ class ClusterStartTest {
   private static ClusterConfig config(String host, List<String> members, boolean insecure) {
     return new ClusterConfig(
         host, 16_701, members, insecure, Optional.empty(), Optional.empty(), Optional.empty(), 0);
+  }
+
+  private static JobConfig job(List<String> members) {
+    JsonObject cluster =
+        new JsonObject().put("port", 16_701).put("members", new JsonArray(members));
+    return JobConfig.read("test", new JsonObject().put("job", "ending").put("cluster", cluster));
   }
 
   private static ClusterConfig tls(Path certificate, Path key, Path authority) {

@@ -57,6 +57,27 @@ class RunProgressTest {
   }
 
   @Test
+  void shouldTellNothingLeftWhileOnlyTheSlowFirstStepsAreKnown() {
+    progress.apply(worker(0, 8, 8 * 128));
+    assertEquals(OptionalDouble.empty(), progress.secondsLeft());
+
+    // 8 of 399 versions are more than one in fifty.
+    progress.apply(worker(0, 9, 9 * 128));
+    assertEquals(391 * 0.25, progress.secondsLeft().orElseThrow(), 1e-9);
+  }
+
+  @Test
+  void shouldTellWhatIsLeftAfterTenSecondsHoweverFewStepsWereMade() {
+    progress.apply(worker(0, 3, 3 * 128));
+    clock.set(10 * SECOND - 1);
+    assertEquals(OptionalDouble.empty(), progress.secondsLeft());
+
+    clock.set(10 * SECOND);
+
+    assertEquals(397 * 5, progress.secondsLeft().orElseThrow(), 1e-9);
+  }
+
+  @Test
   void shouldCountNoPauseAsTraining() {
     progress.apply(worker(0, 101, 101 * 128));
     progress.apply(new JobPaused(0));

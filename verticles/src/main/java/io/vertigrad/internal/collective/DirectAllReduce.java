@@ -2,6 +2,7 @@ package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;
@@ -44,10 +45,14 @@ final class DirectAllReduce implements AllReduce {
 
   /** Sums a run of the vector whose pieces travel as {@code outgoing} makes them. */
   void sum(
-      long round, int phase, float[] vector, VectorSlices pieces, IntFunction<Tensor> outgoing) {
-    List<Tensor> own = new ArrayList<>();
+      long round,
+      int phase,
+      float[] vector,
+      VectorSlices pieces,
+      IntFunction<TensorView> outgoing) {
+    List<TensorView> own = new ArrayList<>();
     for (int piece = 0; piece < pieces.count(); piece++) {
-      Tensor tensor = outgoing.apply(piece);
+      TensorView tensor = outgoing.apply(piece);
       own.add(tensor);
       for (int next = 1; next < group.size(); next++) {
         int rank = group.rank(group.position() + next);
@@ -60,10 +65,10 @@ final class DirectAllReduce implements AllReduce {
   }
 
   /** In rank order, whoever's tensor came first. */
-  private void add(Tensor own, Tag tag, float[] vector, VectorSlices pieces) {
+  private void add(TensorView own, Tag tag, float[] vector, VectorSlices pieces) {
     int start = pieces.start(tag.piece());
     for (int position = 0; position < group.size(); position++) {
-      Tensor tensor = position == group.position() ? own : receive(position, tag, pieces);
+      TensorView tensor = position == group.position() ? own : receive(position, tag, pieces);
       if (position == 0) {
         tensor.copyTo(vector, start);
       } else {

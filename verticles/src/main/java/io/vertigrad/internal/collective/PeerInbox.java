@@ -1,6 +1,7 @@
 package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Tag;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -44,7 +45,8 @@ public final class PeerInbox {
   }
 
   /** Takes a message in; of a lent tensor it keeps a copy. */
-  public synchronized Fate accept(int from, int sentEpoch, Tag tag, Tensor tensor, long nowNanos) {
+  public synchronized Fate accept(
+      int from, int sentEpoch, Tag tag, TensorView tensor, long nowNanos) {
     Key key = new Key(from, sentEpoch, tag);
     if (sentEpoch < epoch
         || sentEpoch == epoch && wasTaken(from, tag)
@@ -55,7 +57,7 @@ public final class PeerInbox {
       noteTaken(from, tag, nowNanos);
       return Fate.EXPECTED;
     }
-    waiting.put(key, new Arrived(tensor.kept(), nowNanos));
+    waiting.put(key, new Arrived(tensor.retain(), nowNanos));
     return Fate.KEPT;
   }
 

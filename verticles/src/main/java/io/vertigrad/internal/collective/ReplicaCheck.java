@@ -2,6 +2,7 @@ package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
@@ -34,10 +35,10 @@ public final class ReplicaCheck {
     if (group.size() == 1) {
       return;
     }
-    Tensor mine = hash(replica.parameters());
+    TensorView mine = hash(replica.parameters());
     Tag tag = new Tag(round, phase, 0);
     peers.send(group.right(), tag, mine);
-    Tensor theirs = peers.receive(group.left(), tag);
+    TensorView theirs = peers.receive(group.left(), tag);
     if (!theirs.equals(mine)) {
       throw new ExchangeException(
           ("after step %d the parameters of worker %d (hash %s) are not those of worker %d (hash"
@@ -49,7 +50,7 @@ public final class ReplicaCheck {
   }
 
   private static Tensor hash(float[] parameters) {
-    Tensor all = Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(parameters));
+    TensorView all = Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(parameters));
     long hash = 0xcbf29ce484222325L;
     ByteBuffer bytes = all.bytes();
     while (bytes.hasRemaining()) {
@@ -59,7 +60,7 @@ public final class ReplicaCheck {
     return Tensor.wrap(DataType.FLOAT32, ByteBuffer.allocate(Long.BYTES).putLong(0, hash));
   }
 
-  private static String shown(Tensor hash) {
+  private static String shown(TensorView hash) {
     byte[] bytes = new byte[hash.payloadBytes()];
     hash.bytes().get(bytes);
     return HexFormat.of().formatHex(bytes);

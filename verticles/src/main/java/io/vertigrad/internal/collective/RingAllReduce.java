@@ -1,7 +1,7 @@
 package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.DataType;
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;
@@ -64,9 +64,9 @@ final class RingAllReduce implements AllReduce {
     return tags;
   }
 
-  private void take(Tag tag, Tensor tensor, float[] vector) {
+  private void take(Tag tag, TensorView tensor, float[] vector) {
     VectorSlices chunk = coming(tag.phase(), vector);
-    Tensor piece = chunk.checked(tensor, tag.piece(), group.left());
+    TensorView piece = chunk.checked(tensor, tag.piece(), group.left());
     if (tag.phase() < group.size() - 2) {
       peers.sendSum(group.right(), next(tag), type, chunk.in(vector, tag.piece()), piece);
     } else if (tag.phase() == group.size() - 2) {
@@ -82,7 +82,7 @@ final class RingAllReduce implements AllReduce {
     }
   }
 
-  private void complete(Tag tag, Tensor piece, VectorSlices chunk, float[] vector) {
+  private void complete(Tag tag, TensorView piece, VectorSlices chunk, float[] vector) {
     piece.addTo(vector, chunk.start(tag.piece()), 1);
     if (type != DataType.FLOAT32) {
       chunk.of(vector, tag.piece(), type).copyTo(vector, chunk.start(tag.piece()));

@@ -1,7 +1,7 @@
 package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.DataType;
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;
@@ -32,7 +32,7 @@ public final class RingBroadcast {
     boolean last = group.right() == group.rank(source);
     for (int piece = 0; piece < pieces.count(); piece++) {
       Tag tag = new Tag(round, phase, piece);
-      Tensor tensor =
+      TensorView tensor =
           first
               ? pieces.of(vector, piece, DataType.FLOAT32)
               : pieces.checked(peers.receive(group.left(), tag), piece, group.left());

@@ -2,6 +2,7 @@ package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;
@@ -41,7 +42,7 @@ public record StateAllGather(List<Entry> entries) {
     for (int i = 1; i < group.size(); i++) {
       entries.addAll(read(peers.receive(group.rank(i), new Tag(round, ASK, 0))));
     }
-    Tensor all = write(entries);
+    TensorView all = write(entries);
     for (int i = 1; i < group.size(); i++) {
       peers.send(group.rank(i), new Tag(round, TELL, 0), all);
     }
@@ -80,7 +81,7 @@ public record StateAllGather(List<Entry> entries) {
     return Tensor.wrap(DataType.FLOAT32, bytes.flip());
   }
 
-  private static List<Entry> read(Tensor tensor) {
+  private static List<Entry> read(TensorView tensor) {
     ByteBuffer bytes = tensor.bytes();
     List<Entry> entries = new ArrayList<>();
     while (bytes.remaining() >= ENTRY_BYTES) {

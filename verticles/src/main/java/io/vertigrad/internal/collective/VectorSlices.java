@@ -2,6 +2,7 @@ package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import java.nio.FloatBuffer;
 
 /**
@@ -43,7 +44,7 @@ public record VectorSlices(int first, int length, int most) {
   }
 
   /** Refuses a tensor that is not this piece's size. */
-  public Tensor checked(Tensor tensor, int piece, int rank) {
+  public <T extends TensorView> T checked(T tensor, int piece, int rank) {
     if (tensor.length() != size(piece)) {
       throw new IllegalStateException(
           "worker %d sent %d elements as piece %d, expected %d: do all run the same version?"

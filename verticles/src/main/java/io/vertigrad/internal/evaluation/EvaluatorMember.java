@@ -4,6 +4,7 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
+import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.membership.MemberHandler;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.job.JobConfig;
@@ -85,7 +86,7 @@ public final class EvaluatorMember implements MemberHandler {
     return new EvaluatorStatus(coordinator::report, coordinator::reportNow);
   }
 
-  public Future<Void> leave(String reason) {
+  public Future<Void> leave(LeaveReason reason) {
     timeline.close();
     return coordinator.leave(reason);
   }

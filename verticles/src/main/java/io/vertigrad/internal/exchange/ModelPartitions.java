@@ -1,8 +1,9 @@
 package io.vertigrad.internal.exchange;
 
+import io.vertigrad.codecs.BorrowedTensor;
 import io.vertigrad.codecs.DataType;
-import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.Model;
 import io.vertigrad.job.Partition;
 import java.nio.FloatBuffer;
@@ -26,8 +27,8 @@ public final class ModelPartitions {
     this.type = type;
   }
 
-  /** A copy of the last gradient's partition, rounded to the exchange type, lent by the memory. */
-  public Tensor gradient(Partition partition, TensorMemory memory) {
+  /** Copies the last gradient's partition, rounded to the exchange type, into the pool's memory. */
+  public BorrowedTensor gradient(Partition partition, TensorMemory memory) {
     if (type == DataType.FLOAT32) {
       return memory.make(
           partition.length(), elements -> model.readGradient(partition.first(), elements));
@@ -38,7 +39,7 @@ public final class ModelPartitions {
   }
 
   /** Copies a partition's parameters into the model. */
-  public void write(Partition partition, Tensor parameters) {
+  public void write(Partition partition, TensorView parameters) {
     if (parameters.isPlain()) {
       model.writeParameters(partition.first(), parameters.bytes().asFloatBuffer());
       return;

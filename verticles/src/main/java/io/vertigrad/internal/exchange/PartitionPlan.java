@@ -22,6 +22,7 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
   /** Elements; of 270,000 parameters, partitions of half as many were slower again. */
   private static final int WORTH_A_FRAME = 28_608;
 
+  /** Copies the partitions. */
   public PartitionPlan {
     partitions = List.copyOf(partitions);
   }
@@ -31,6 +32,11 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
    *
    * <p>While one partition is applied the next one travels, so there are eight at least, unless
    * that would make them so small that each costs more than it saves.
+   *
+   * @param layout of the exchange vector
+   * @param elements most elements of a partition
+   * @param shards how many servers there are
+   * @return the plan
    */
   public static PartitionPlan of(ParameterLayout layout, int elements, int shards) {
     int eighth = (layout.trainable() + LEAST_PARTITIONS - 1) / LEAST_PARTITIONS;
@@ -47,7 +53,13 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
     return new PartitionPlan(layout.hash(), assigned);
   }
 
-  /** How a job cuts this layout. */
+  /**
+   * How a job cuts this layout.
+   *
+   * @param job the job file
+   * @param layout of the job's model
+   * @return the plan
+   */
   public static PartitionPlan of(JobConfig job, ParameterLayout layout) {
     return of(layout, job.exchange().partitionElements(), job.servers().count());
   }
@@ -55,7 +67,10 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
   /**
    * Cuts a layout so that no partition is of two stages; the shard of a partition is its stage.
    *
+   * @param layout of the exchange vector
    * @param stages arrays of each stage, in order
+   * @param elements most elements of a partition
+   * @return the plan, one shard for each stage
    */
   public static PartitionPlan ofStages(
       ParameterLayout layout, List<ParameterLayout> stages, int elements) {
@@ -75,7 +90,12 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
     return new PartitionPlan(layout.hash(), cut);
   }
 
-  /** The partitions of one shard, by index; may be empty when there are more shards than cuts. */
+  /**
+   * The partitions of one shard, by index; may be empty when there are more shards than cuts.
+   *
+   * @param shard from 0
+   * @return its partitions
+   */
   public List<Partition> ofShard(int shard) {
     return partitions.stream().filter(partition -> partition.shard() == shard).toList();
   }

@@ -115,8 +115,9 @@ final class PendingRequest {
 
   ExchangeException misanswered(String found) {
     return new ExchangeException(
-        "%s: shard %d answered %d times in %s, last with %s; do all nodes run the same version?"
-            .formatted(name(), partition.shard(), malformed, seconds(waitedNanos()), found));
+        ("%s: %d frames to or from shard %d were not understood within %s, the last: %s; do all"
+                + " nodes run the same version, and is the network between them sound?")
+            .formatted(name(), malformed, partition.shard(), seconds(waitedNanos()), found));
   }
 
   UnansweredException unanswered(String address, long nowNanos) {

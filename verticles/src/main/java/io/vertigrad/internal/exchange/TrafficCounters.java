@@ -1,6 +1,6 @@
 package io.vertigrad.internal.exchange;
 
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -24,13 +24,13 @@ public final class TrafficCounters {
   private long saved;
 
   /** Counts what goes to a partner. */
-  public synchronized void sent(int partner, Tensor tensor) {
+  public synchronized void sent(int partner, TensorView tensor) {
     count(sent, partner, tensor.payloadBytes());
     saved += tensor.savedBytes();
   }
 
   /** Counts what came from a partner. */
-  public synchronized void received(int partner, Tensor tensor) {
+  public synchronized void received(int partner, TensorView tensor) {
     count(received, partner, tensor.payloadBytes());
   }
 

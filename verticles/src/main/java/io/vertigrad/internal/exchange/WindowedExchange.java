@@ -1,6 +1,7 @@
 package io.vertigrad.internal.exchange;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.codecs.BorrowedTensor;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.TensorMemory;
@@ -72,7 +73,7 @@ public final class WindowedExchange implements PartitionExchange {
     return new WindowedExchange(Transport.of(vertx, limits), addresses, limits, patience);
   }
 
-  /** Tells where the shards are from now on; requests in inFlight follow a server that moved. */
+  /** Tells where the shards are from now on; requests in flight follow a server that moved. */
   public void membershipChanged(Membership now) {
     membership = now;
     answerQueue.wake();
@@ -160,7 +161,8 @@ public final class WindowedExchange implements PartitionExchange {
   }
 
   private Frame borrowed(Frame frame) {
-    return frame instanceof ParameterPartition answer && answer.parameters().isLent()
+    return frame instanceof ParameterPartition answer
+            && answer.parameters() instanceof BorrowedTensor
         ? answer.with(answers.copyOf(answer.parameters()))
         : frame;
   }

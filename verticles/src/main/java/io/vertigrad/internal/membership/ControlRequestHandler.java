@@ -67,7 +67,8 @@ public final class ControlRequestHandler {
 
   private JsonObject leave(JsonObject request) {
     Admission from = Admission.fromJson(request);
-    coordinator.leave(from, request.getString("reason"), request.getJsonObject("status"));
+    coordinator.leave(
+        from, LeaveReason.read(request.getString("reason")), request.getJsonObject("status"));
     return state(LATEST);
   }
 

@@ -127,7 +127,7 @@ public final class CoordinatorClient {
   }
 
   /** Leaves in good order; {@code finished} means the job's last version was seen. */
-  public Future<Void> leave(String reason) {
+  public Future<Void> leave(LeaveReason reason) {
     return onContext(
         () -> {
           Admission leaving = admission;
@@ -159,7 +159,7 @@ public final class CoordinatorClient {
   private Future<Admission> admitted(JsonObject answer, int mine) {
     Admission admitted = Admission.fromJson(answer.getJsonObject("admitted"));
     if (mine != attempt) {
-      line.leave(admitted, "left while it joined", status);
+      line.leave(admitted, LeaveReason.lost("left while it joined"), status);
       return Future.failedFuture(new JoinException("left while it joined: " + over));
     }
     own = new MemberRequestHandler(vertx, line.own(admitted), handler);
@@ -228,7 +228,7 @@ public final class CoordinatorClient {
     close(why);
     if (leaving != null) {
       handler.stopped(why);
-      line.leave(leaving, "stopped", status);
+      line.leave(leaving, LeaveReason.STOPPED, status);
     }
   }
 

@@ -30,8 +30,8 @@ final class CoordinatorRequests {
   }
 
   /** Says that a member leaves, and what it said last. */
-  Future<Void> leave(Admission leaving, String reason, JsonObject status) {
-    JsonObject request = leaving.toJson().put("request", "leave").put("reason", reason);
+  Future<Void> leave(Admission leaving, LeaveReason reason, JsonObject status) {
+    JsonObject request = leaving.toJson().put("request", "leave").put("reason", reason.toString());
     return request(request.put("status", status), LEAVE_MILLIS).mapEmpty();
   }
 

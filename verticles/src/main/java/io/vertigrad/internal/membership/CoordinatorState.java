@@ -32,8 +32,8 @@ public final class CoordinatorState {
   private final JobProgress progress = new JobProgress();
   private final AdmissionPolicy gate;
   private final MembershipChanges changes;
-  private final JobTimeouts patience;
-  private final FailureDetector watch;
+  private final JobTimeouts timeouts;
+  private final FailureDetector failureDetector;
   private final StallFinder stalls;
   private final CoordinatorEvents news;
   private final JobLifecycle lifecycle;
@@ -60,11 +60,11 @@ public final class CoordinatorState {
     this.decisions = decisions;
     MembershipProposal proposal = new MembershipProposal(config.lockstep(), config.lastVersion());
     changes = new MembershipChanges(proposal, registry, progress, decisions);
-    patience = new JobTimeouts(config, registry, proposal);
+    timeouts = new JobTimeouts(config, registry, proposal);
     news = new CoordinatorEvents(decisions, wallMillis);
     lifecycle = new JobLifecycle(decisions, news, progress);
     gate = new AdmissionPolicy(config, registry, progress, lifecycle);
-    watch = new FailureDetector(config, registry, news, clockMillis.getAsLong());
+    failureDetector = new FailureDetector(config, registry, news, clockMillis.getAsLong());
     pauses = new Pauses(config, registry, lifecycle, changes, news, clockMillis, decisions);
     minimumWorkers = new MinimumWorkersGuard(config, registry, progress, lifecycle, pauses, news);
     tests = new BlockingTests(config, registry, progress, pauses, news);
@@ -139,7 +139,7 @@ public final class CoordinatorState {
   }
 
   /** Lets a member go in good order. */
-  void leave(Admission from, String reason, JsonObject status) {
+  void leave(Admission from, LeaveReason reason, JsonObject status) {
     progress.heard(status);
     registry.find(from).ifPresent(record -> remove(record, reason));
     settle();
@@ -147,7 +147,10 @@ public final class CoordinatorState {
 
   /** Lets everybody go who lived in a process that has ended. */
   public void lost(String node, String how) {
-    registry.all().filter(a -> a.node().equals(node)).forEach(gone -> remove(gone, how));
+    registry
+        .all()
+        .filter(a -> a.node().equals(node))
+        .forEach(gone -> remove(gone, LeaveReason.lost(how)));
     settle();
   }
 
@@ -171,7 +174,8 @@ public final class CoordinatorState {
     if (progress.ended(config.lastVersion())) {
       registry
           .newWorkers()
-          .forEach(worker -> remove(worker, "the job ended before its first round"));
+          .forEach(
+              worker -> remove(worker, LeaveReason.lost("the job ended before its first round")));
     }
     changes.refused();
     settle();
@@ -238,8 +242,12 @@ public final class CoordinatorState {
    */
   public void tick() {
     long now = clockMillis.getAsLong();
-    watch.overdue(now).forEach(silent -> remove(silent, silent.silence(now)));
-    patience.unresponsive(now).forEach(server -> remove(server, "it answered no proposal"));
+    failureDetector
+        .overdue(now)
+        .forEach(silent -> remove(silent, LeaveReason.lost(silent.silence(now))));
+    timeouts
+        .unresponsive(now)
+        .forEach(server -> remove(server, LeaveReason.lost("it answered no proposal")));
     earlyStop
         .passed(now, state() == JobPhase.RUNNING, progress.version())
         .ifPresent(this::endEarly);
@@ -247,8 +255,8 @@ public final class CoordinatorState {
     boolean trains = lifecycle.running() && !lifecycle.paused() && !minimumWorkers.lasts();
     tests.look(trains || lifecycle.ending(), now);
     stalls.look(trains, now);
-    patience.exhausted(state(), progress.anyFinished(), now).ifPresent(lifecycle::failed);
-    if (patience.letGo(state(), now)) {
+    timeouts.exhausted(state(), progress.anyFinished(), now).ifPresent(lifecycle::failed);
+    if (timeouts.letGo(state(), now)) {
       stop("nobody asked for more after the end");
     }
   }
@@ -258,11 +266,11 @@ public final class CoordinatorState {
     return registry.all().findAny().isEmpty();
   }
 
-  private void remove(MemberRecord record, String why) {
+  private void remove(MemberRecord record, LeaveReason why) {
     Admission who = record.admission();
     registry.remove(record, why);
-    news.left(who, why);
-    if (who.role() == Role.WORKER && why.equals(FINISHED)) {
+    news.left(who, why.toString());
+    if (who.role() == Role.WORKER && why.kind() == LeaveReason.Kind.FINISHED) {
       progress.workerFinished();
     }
     if (who.role() != Role.EVALUATOR) {
@@ -276,7 +284,7 @@ public final class CoordinatorState {
       return;
     }
     news.ending(why);
-    registry.newWorkers().forEach(worker -> remove(worker, ENDING));
+    registry.newWorkers().forEach(worker -> remove(worker, LeaveReason.lost(ENDING)));
     tests.end();
     pauses.conclude();
     settle();
@@ -292,14 +300,14 @@ public final class CoordinatorState {
                 registry.of(Role.WORKER).stream()
                     .filter(worker -> worker.activeFrom() > end)
                     .toList()
-                    .forEach(worker -> remove(worker, ENDING)));
+                    .forEach(worker -> remove(worker, LeaveReason.lost(ENDING))));
   }
 
   private void settle() {
     if (lifecycle.ending()) {
       endSettled();
     }
-    if (state() == JobPhase.WAITING && patience.quorate(clockMillis.getAsLong())) {
+    if (state() == JobPhase.WAITING && timeouts.quorate(clockMillis.getAsLong())) {
       lifecycle.start();
       changes.want();
     }
@@ -307,7 +315,7 @@ public final class CoordinatorState {
       lifecycle.conclude(registry);
     }
     if (lifecycle.running() && changes.due()) {
-      patience.hopeless(progress.version()).ifPresentOrElse(lifecycle::failed, this::propose);
+      timeouts.hopeless(progress.version()).ifPresentOrElse(lifecycle::failed, this::propose);
     }
     minimumWorkers.look();
   }

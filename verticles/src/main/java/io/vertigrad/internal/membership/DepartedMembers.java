@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.LeaveReason.Kind;
 import io.vertigrad.job.Role;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -10,30 +11,28 @@ import java.util.Optional;
 /** Who left a job and why: the last holder of each rank, and the last few in order. */
 final class DepartedMembers {
 
-  /** What the reason of a worker that broke down begins with; nobody expects it back. */
-  static final String FAILED = "failed: ";
-
   private static final int RECENT = 16;
 
-  private final Map<Admission, String> farewells = new HashMap<>();
+  private final Map<Admission, LeaveReason> reasons = new HashMap<>();
   private final Deque<String> recent = new ArrayDeque<>();
   private String firstFailure;
 
-  void add(MemberRecord record, String why) {
+  void add(MemberRecord record, LeaveReason why) {
     Admission who = record.admission();
-    farewells.put(rank(who), why);
+    reasons.put(rank(who), why);
     if (recent.size() == RECENT) {
       recent.removeFirst();
     }
     recent.addLast(record.describe() + ": " + why);
-    if (firstFailure == null && who.role() == Role.WORKER && why.startsWith(FAILED)) {
-      firstFailure = record.describe() + ": " + why.substring(FAILED.length());
+    if (firstFailure == null && who.role() == Role.WORKER && why.kind() == Kind.FAILED) {
+      firstFailure = record.describe() + ": " + why.detail();
     }
   }
 
   /** Why the last holder of this rank is no longer here. */
   String farewell(Admission admission) {
-    return farewells.getOrDefault(rank(admission), admission + " was never admitted");
+    LeaveReason why = reasons.get(rank(admission));
+    return why == null ? admission + " was never admitted" : why.toString();
   }
 
   /**
@@ -42,9 +41,9 @@ final class DepartedMembers {
    */
   Optional<String> allWorkersFailed() {
     boolean othersMayReturn =
-        farewells.entrySet().stream()
-            .filter(farewell -> farewell.getKey().role() == Role.WORKER)
-            .anyMatch(farewell -> !farewell.getValue().startsWith(FAILED));
+        reasons.entrySet().stream()
+            .filter(left -> left.getKey().role() == Role.WORKER)
+            .anyMatch(left -> left.getValue().kind() != Kind.FAILED);
     return othersMayReturn ? Optional.empty() : Optional.ofNullable(firstFailure);
   }
 

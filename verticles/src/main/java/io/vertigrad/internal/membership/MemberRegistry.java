@@ -44,7 +44,7 @@ final class MemberRegistry {
     return record;
   }
 
-  void remove(MemberRecord record, String why) {
+  void remove(MemberRecord record, LeaveReason why) {
     Admission admission = record.admission();
     present.get(admission.role()).remove(admission.rank());
     departures.add(record, why);

@@ -13,9 +13,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Notices that a worker makes no step for longer than a limit, and says who is missing: whom the
- * servers wait for, and who is silent or absent. Told again once per limit while that goes on. Time
- * in which it did not look itself counts for nothing, nor that in which stages test, or an
- * evaluator tests that training waits for.
+ * servers wait for, and who is silent or absent; where nobody is, which workers are behind. Told
+ * again once per limit while that goes on. Time in which it did not look itself counts for nothing,
+ * nor that in which stages test, or an evaluator tests that training waits for.
  */
 final class StallFinder {
 
@@ -109,7 +109,8 @@ final class StallFinder {
             .limit(DESCRIBED)
             .map(member -> member.lastEvent(nowMillis))
             .collect(Collectors.joining("; "));
-    LOG.warn("no step for {} ms: missing {}; {}; {}", stillMillis, missing, where, heard);
+    String awaited = where.isEmpty() ? "" : where + "; ";
+    LOG.warn("no step for {} ms: missing {}; {}{}", stillMillis, missing, awaited, heard);
     news.stalled(progress.version(), stillMillis, missing, where, heard);
   }
 
@@ -129,6 +130,45 @@ final class StallFinder {
         .map(member -> config.names().of(member.admission().role(), member.rank()))
         .filter(name -> !found.contains(name))
         .forEach(found::add);
-    return found.isEmpty() ? "nobody that could be named" : String.join(", ", found);
+    return found.isEmpty() ? laggards(nowMillis) : String.join(", ", found);
+  }
+
+  /**
+   * Everybody answers, and no server waits for anybody: a step takes long, or workers that exchange
+   * among themselves wait for the slowest. Names the slowest where all step together, else whoever
+   * stood still for the limit.
+   */
+  private String laggards(long nowMillis) {
+    List<MemberRecord> working = registry.of(Role.WORKER).stream().filter(this::works).toList();
+    long slowest =
+        working.stream().mapToLong(worker -> worker.step().orElseThrow()).min().orElse(0);
+    List<MemberRecord> late =
+        working.stream()
+            .filter(
+                worker ->
+                    config.stepsTogether()
+                        ? worker.step().orElseThrow() == slowest
+                        : stillMillis(worker, nowMillis) >= config.stallMillis())
+            .toList();
+    String named =
+        late.stream()
+            .limit(DESCRIBED)
+            .map(worker -> position(worker, nowMillis))
+            .collect(Collectors.joining(", "));
+    String more = late.size() > DESCRIBED ? " and %d more".formatted(late.size() - DESCRIBED) : "";
+    return "the next step of " + named + more + "; nobody is silent";
+  }
+
+  private String position(MemberRecord worker, long nowMillis) {
+    return "%s (at step %d for %d ms, last heard %d ms ago)"
+        .formatted(
+            config.names().of(Role.WORKER, worker.rank()),
+            worker.step().orElseThrow(),
+            stillMillis(worker, nowMillis),
+            worker.silentMillis(nowMillis));
+  }
+
+  private long stillMillis(MemberRecord worker, long nowMillis) {
+    return nowMillis - still.get(worker.admission()).sinceMillis();
   }
 }

@@ -1,7 +1,7 @@
 package io.vertigrad.internal.peer;
 
 import io.vertigrad.codecs.Frame;
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 
 /**
  * A frame on its way.
@@ -9,7 +9,7 @@ import io.vertigrad.codecs.Tensor;
  * @param epoch membership epoch after which nobody wants it
  * @param tensor in the frame; one that is lent comes from the outbox's memory
  */
-record OutboundFrame(Frame frame, int epoch, Tensor tensor) {
+record OutboundFrame(Frame frame, int epoch, TensorView tensor) {
 
   /** Of its payload. */
   int bytes() {

@@ -3,7 +3,7 @@ package io.vertigrad.internal.peer;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Tag;
 import java.util.Optional;
 
@@ -13,7 +13,7 @@ import java.util.Optional;
 public interface PeerFrames {
 
   /** What was in a frame. */
-  record Opened(ExchangeId id, long layout, Tag tag, Tensor tensor) {}
+  record Opened(ExchangeId id, long layout, Tag tag, TensorView tensor) {}
 
   /** What strategies beside workers send. */
   static PeerFrames ofStrategies() {
@@ -23,7 +23,7 @@ public interface PeerFrames {
   /** Where a worker listens. */
   String address(Addresses addresses, int rank, int incarnation);
 
-  Frame frame(ExchangeId id, long layout, Tag tag, Tensor tensor);
+  Frame frame(ExchangeId id, long layout, Tag tag, TensorView tensor);
 
   /** Empty for a frame of another kind. */
   Optional<Opened> open(Frame frame);

@@ -1,6 +1,6 @@
 package io.vertigrad.internal.peer;
 
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Tag;
 import java.util.Collection;
 import java.util.LinkedHashSet;
@@ -13,12 +13,12 @@ import java.util.function.BiConsumer;
  */
 final class ReceiveCallback {
 
-  private final BiConsumer<Tag, Tensor> taker;
+  private final BiConsumer<Tag, TensorView> taker;
   private final Set<Tag> missing;
   private RuntimeException failure;
   private boolean over;
 
-  ReceiveCallback(Collection<Tag> tags, BiConsumer<Tag, Tensor> taker) {
+  ReceiveCallback(Collection<Tag> tags, BiConsumer<Tag, TensorView> taker) {
     this.missing = new LinkedHashSet<>(tags);
     this.taker = taker;
   }
@@ -28,7 +28,7 @@ final class ReceiveCallback {
    *
    * @return true when nothing more is to come
    */
-  synchronized boolean take(Tag tag, Tensor tensor) {
+  synchronized boolean take(Tag tag, TensorView tensor) {
     if (!over && missing.remove(tag)) {
       try {
         taker.accept(tag, tensor);

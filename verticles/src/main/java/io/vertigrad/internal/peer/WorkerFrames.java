@@ -4,7 +4,7 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.PeerPartition;
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Tag;
 import java.util.Optional;
 
@@ -19,7 +19,7 @@ final class WorkerFrames implements PeerFrames {
   }
 
   @Override
-  public Frame frame(ExchangeId id, long layout, Tag tag, Tensor tensor) {
+  public Frame frame(ExchangeId id, long layout, Tag tag, TensorView tensor) {
     return new PeerPartition(id, layout, tag.phase(), tensor);
   }
 

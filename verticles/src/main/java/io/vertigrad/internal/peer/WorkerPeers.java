@@ -3,6 +3,7 @@ package io.vertigrad.internal.peer;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.collective.PeerInbox;
 import io.vertigrad.internal.collective.PeerInbox.Fate;
 import io.vertigrad.internal.exchange.SenderIdentity;
@@ -139,7 +140,7 @@ public final class WorkerPeers implements Peers {
   }
 
   @Override
-  public void send(int rank, Tag tag, Tensor tensor) {
+  public void send(int rank, Tag tag, TensorView tensor) {
     Frame frame =
         line.frame(self.exchange(adopted.epoch(), tag.round(), tag.piece()), layout, tag, tensor);
     traffic.sent(rank, tensor);
@@ -154,19 +155,19 @@ public final class WorkerPeers implements Peers {
   }
 
   @Override
-  public void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, Tensor tensor) {
+  public void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, TensorView tensor) {
     send(rank, tag, outboxes.memory().sumOf(type, own, tensor));
   }
 
   @Override
   public Tensor receive(int rank, Tag tag) {
     Tensor[] received = new Tensor[1];
-    receive(rank, List.of(tag), (came, tensor) -> received[0] = tensor.kept());
+    receive(rank, List.of(tag), (came, tensor) -> received[0] = tensor.retain());
     return received[0];
   }
 
   @Override
-  public void receive(int rank, Collection<Tag> tags, BiConsumer<Tag, Tensor> taker) {
+  public void receive(int rank, Collection<Tag> tags, BiConsumer<Tag, TensorView> taker) {
     if (tags.isEmpty()) {
       return;
     }

@@ -2,6 +2,7 @@ package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;
@@ -63,7 +64,7 @@ final class CheckpointAgreement {
         common.stream().max(Comparator.comparingLong(StageState::version));
     StageState from = newest.orElse(NOWHERE);
     long run = from.run() == StageState.BEGINNING.run() ? fresh : from.run();
-    Tensor told = write(List.of(from, new StageState(0, run)));
+    TensorView told = write(List.of(from, new StageState(0, run)));
     for (int i = 1; i < group.size(); i++) {
       peers.send(group.rank(i), new Tag(ROUND, TELL, 0), told);
     }
@@ -77,7 +78,7 @@ final class CheckpointAgreement {
     return Tensor.wrap(DataType.FLOAT32, bytes.flip());
   }
 
-  private static List<StageState> read(Tensor tensor) {
+  private static List<StageState> read(TensorView tensor) {
     ByteBuffer bytes = tensor.bytes();
     List<StageState> points = new ArrayList<>();
     while (bytes.remaining() >= POINT_BYTES) {

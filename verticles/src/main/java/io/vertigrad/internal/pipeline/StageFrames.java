@@ -5,7 +5,7 @@ import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.StageTensor;
 import io.vertigrad.codecs.StageTensor.Direction;
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.peer.PeerFrames;
 import io.vertigrad.job.PipelineConfig;
 import io.vertigrad.strategy.Tag;
@@ -35,7 +35,7 @@ final class StageFrames implements PeerFrames {
   }
 
   @Override
-  public Frame frame(ExchangeId id, long plan, Tag tag, Tensor tensor) {
+  public Frame frame(ExchangeId id, long plan, Tag tag, TensorView tensor) {
     return new StageTensor(
         id,
         plan,

@@ -3,6 +3,7 @@ package io.vertigrad.internal.pipeline;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.StageTensor.Direction;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.job.PipelineConfig;
 import io.vertigrad.strategy.Peers;
@@ -59,7 +60,7 @@ final class StageNeighbours {
     float[] values = new float[length];
     for (int piece = 0; piece * (long) pieceElements < length; piece++) {
       long begun = nanoClock.getAsLong();
-      Tensor tensor = line.receive(from, StageFrames.tag(step, direction, microBatch, piece));
+      TensorView tensor = line.receive(from, StageFrames.tag(step, direction, microBatch, piece));
       long arrived = nanoClock.getAsLong();
       int first = piece * pieceElements;
       int expected = Math.min(pieceElements, length - first);

@@ -3,6 +3,7 @@ package io.vertigrad.internal.server;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
+import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.membership.MemberHandler;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.timeline.MemberTimeline;
@@ -69,7 +70,7 @@ public final class ServerMember implements MemberHandler {
   public Future<Void> leave() {
     leaving = true;
     return close("this server is stopping")
-        .transform(closed -> coordinator.leave("stopped"))
+        .transform(closed -> coordinator.leave(LeaveReason.STOPPED))
         .otherwiseEmpty();
   }
 

@@ -3,6 +3,7 @@ package io.vertigrad.internal.server;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
@@ -83,10 +84,11 @@ public final class Shard {
   }
 
   /**
-   * Takes a frame.
+   * Takes a frame. One that was damaged on its way goes back to its sender as the {@link Malformed}
+   * that arrived in its place, so that the sender repeats it.
    *
-   * @return completes with a {@link ParameterPartition} or a {@link Refusal}, at the latest by the
-   *     deadline of the strategy or of pulls; fails only on a defect
+   * @return completes with a {@link ParameterPartition}, a {@link Refusal} or a {@link Malformed},
+   *     at the latest by the deadline of the strategy or of pulls; fails only on a defect
    */
   public Future<Frame> handle(Frame frame) {
     if (frame instanceof GradientPartition update) {
@@ -96,6 +98,9 @@ public final class Shard {
     if (frame instanceof PullRequest pull) {
       ServedPartition partition = partitions.get(pull.id().partition());
       return served(pull.id(), pull.layout(), () -> partition.pull(pull));
+    }
+    if (frame instanceof Malformed) {
+      return Future.succeededFuture(frame);
     }
     return refused(idOf(frame), Reason.PROTOCOL, "expected a gradient or a pull, found " + frame);
   }

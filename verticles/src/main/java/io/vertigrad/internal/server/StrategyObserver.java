@@ -9,10 +9,21 @@ import io.vertigrad.codecs.ParameterPartition.Outcome;
  */
 public interface StrategyObserver {
 
-  /** An update was answered with parameters. */
+  /**
+   * An update was answered with parameters.
+   *
+   * @param id of the update
+   * @param outcome what became of it
+   * @param staleness versions that it was behind
+   */
   void answered(ExchangeId id, Outcome outcome, int staleness);
 
-  /** An update was turned away for good, with a reason for the person; "try again" is not told. */
+  /**
+   * An update was turned away for good, with a reason for the person; "try again" is not told.
+   *
+   * @param id of the update
+   * @param why the refusal's message
+   */
   void refused(ExchangeId id, String why);
 
   /** Tells nobody. */

@@ -160,7 +160,7 @@ public final class UpdateFilter implements ServerStrategy {
   }
 
   private Future<Frame> hold(GradientPartition update) {
-    Held waits = new Held(update.kept(), Promise.promise());
+    Held waits = new Held(update.retain(), Promise.promise());
     held.add(waits);
     window.await(update.id(), waits.promise().future());
     return waits.promise().future();
@@ -182,7 +182,7 @@ public final class UpdateFilter implements ServerStrategy {
 
   private Future<Frame> handOn(GradientPartition update) {
     ExchangeId id = update.id();
-    Future<Frame> answer = strategy.exchange(strategy.borrows() ? update : update.kept());
+    Future<Frame> answer = strategy.exchange(strategy.borrows() ? update : update.retain());
     if (!answer.isComplete()) {
       window.await(id, answer);
       if (strategy.appliesAtOnce()) {

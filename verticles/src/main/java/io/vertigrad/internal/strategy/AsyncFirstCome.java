@@ -4,9 +4,12 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.compute.Block;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyProvider;
 import io.vertx.core.Future;
 
 /**
@@ -20,11 +23,11 @@ import io.vertx.core.Future;
  */
 final class AsyncFirstCome implements ServerStrategy {
 
-  private final AsyncFirstComeConfig config;
+  private final Config config;
   private final ServerStrategyContext context;
   private final SingleUpdate single;
 
-  AsyncFirstCome(AsyncFirstComeConfig config, ServerStrategyContext context) {
+  AsyncFirstCome(Config config, ServerStrategyContext context) {
     this.config = config;
     this.context = context;
     this.single = new SingleUpdate(context);
@@ -61,4 +64,57 @@ final class AsyncFirstCome implements ServerStrategy {
 
   @Override
   public void close(String why) {}
+
+  /**
+   * The strategy's section of a job file.
+   *
+   * @param damping how a gradient's weight falls with its staleness
+   * @param bound largest staleness that is applied; {@link Integer#MAX_VALUE} for any
+   */
+  record Config(Damping damping, int bound) {
+
+    /** How a gradient's weight falls with its staleness. */
+    enum Damping {
+      /** Not at all. */
+      NONE,
+      /** As 1 / (1 + staleness). */
+      INVERSE
+    }
+
+    Config {
+      if (bound < 0) {
+        throw new IllegalArgumentException("bound %d: expected at least 0".formatted(bound));
+      }
+    }
+
+    static Config read(Settings settings) {
+      String damping = settings.choice("damping", "none", "none", "inverse");
+      Config config =
+          new Config(
+              damping.equals("inverse") ? Damping.INVERSE : Damping.NONE,
+              settings.integer("bound", Integer.MAX_VALUE, 0, Integer.MAX_VALUE));
+      settings.refuseUnknown();
+      return config;
+    }
+
+    /** Factor on a gradient that is {@code staleness} updates old. */
+    float weight(int staleness) {
+      return damping == Damping.INVERSE ? 1f / (1f + staleness) : 1f;
+    }
+  }
+
+  /** Registers the strategy as {@code async}. */
+  public static final class Provider implements StrategyProvider {
+
+    @Override
+    public String name() {
+      return "async";
+    }
+
+    @Override
+    public StrategyFactory configure(Settings settings) {
+      Config config = Config.read(settings);
+      return StrategyFactory.perGradient(context -> new AsyncFirstCome(config, context));
+    }
+  }
 }

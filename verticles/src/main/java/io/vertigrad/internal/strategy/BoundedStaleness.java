@@ -4,10 +4,14 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.StragglerReport;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyProvider;
 import io.vertigrad.strategy.Waiting;
 import io.vertx.core.Future;
 import java.util.LinkedHashMap;
@@ -29,13 +33,13 @@ import java.util.function.Predicate;
  */
 final class BoundedStaleness implements ServerStrategy {
 
-  private final BoundedStalenessConfig config;
+  private final Config config;
   private final ServerStrategyContext context;
   private final SingleUpdate single;
   private final WorkerClocks clocks;
   private final Map<Integer, Waiting> waiting = new LinkedHashMap<>();
 
-  BoundedStaleness(BoundedStalenessConfig config, ServerStrategyContext context) {
+  BoundedStaleness(Config config, ServerStrategyContext context) {
     this.config = config;
     this.context = context;
     this.single = new SingleUpdate(context);
@@ -119,5 +123,46 @@ final class BoundedStaleness implements ServerStrategy {
             config.deadlineMillis(),
             clocks.describeSlowest(),
             config.staleness());
+  }
+
+  /**
+   * The strategy's section of a job file.
+   *
+   * @param staleness steps a worker may be ahead of the slowest
+   * @param deadlineMillis longest a worker waits for the slowest
+   */
+  record Config(int staleness, long deadlineMillis) {
+
+    Config {
+      if (staleness < 0 || deadlineMillis < 1) {
+        throw new IllegalArgumentException(
+            "staleness %d, deadline %d ms: expected at least 0 and 1"
+                .formatted(staleness, deadlineMillis));
+      }
+    }
+
+    static Config read(Settings settings) {
+      Config config =
+          new Config(
+              settings.integer("staleness", 3, 0, 1_000_000),
+              settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, 86_400_000));
+      settings.refuseUnknown();
+      return config;
+    }
+  }
+
+  /** Registers the strategy as {@code ssp}. */
+  public static final class Provider implements StrategyProvider {
+
+    @Override
+    public String name() {
+      return "ssp";
+    }
+
+    @Override
+    public StrategyFactory configure(Settings settings) {
+      Config config = Config.read(settings);
+      return StrategyFactory.perGradient(context -> new BoundedStaleness(config, context));
+    }
   }
 }

@@ -1,6 +1,6 @@
 package io.vertigrad.internal.strategy;
 
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.internal.collective.InitialSync;
 import io.vertigrad.internal.collective.VectorSlices;
@@ -121,7 +121,7 @@ final class DecentralizedSgd implements PeerStrategy {
     int[] targets = topology.at(round).targets(group.position());
     VectorSlices pieces = new VectorSlices(0, length, context.pieceElements());
     for (int piece = 0; targets.length > 0 && piece < pieces.count(); piece++) {
-      Tensor tensor = pieces.of(vector, piece, context.type());
+      TensorView tensor = pieces.of(vector, piece, context.type());
       for (int target : targets) {
         context.peers().send(group.rank(target), new Tag(round, phase, piece), tensor);
       }
@@ -138,7 +138,7 @@ final class DecentralizedSgd implements PeerStrategy {
       float weight = (float) matrix.weight(self, source);
       int rank = group.rank(source);
       for (int piece = 0; piece < pieces.count(); piece++) {
-        Tensor tensor = context.peers().receive(rank, new Tag(round, phase, piece));
+        TensorView tensor = context.peers().receive(rank, new Tag(round, phase, piece));
         pieces.checked(tensor, piece, rank).addTo(vector, pieces.start(piece), weight);
       }
     }

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.strategy;
 
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.internal.collective.InitialSync;
 import io.vertigrad.internal.collective.VectorSlices;
@@ -132,7 +133,7 @@ final class Gossip implements PeerStrategy {
     return 1 - Math.pow(MixingMatrix.of(mean).secondEigenvalue(), actives);
   }
 
-  private void answer(int other, Tensor first) {
+  private void answer(int other, TensorView first) {
     float[] theirs = new float[replica.length()];
     first.copyTo(theirs, pieces.start(0));
     receive(other, REQUEST, 1, theirs);
@@ -161,7 +162,7 @@ final class Gossip implements PeerStrategy {
 
   private void send(int other, int phase) {
     for (int piece = 0; piece < pieces.count(); piece++) {
-      Tensor tensor = pieces.of(replica.parameters(), piece, context.type());
+      TensorView tensor = pieces.of(replica.parameters(), piece, context.type());
       context.peers().send(others.get(other), tag(other, phase, piece), tensor);
     }
   }
@@ -169,7 +170,7 @@ final class Gossip implements PeerStrategy {
   private void receive(int other, int phase, int from, float[] vector) {
     int rank = others.get(other);
     for (int piece = from; piece < pieces.count(); piece++) {
-      Tensor tensor = context.peers().receive(rank, tag(other, phase, piece));
+      TensorView tensor = context.peers().receive(rank, tag(other, phase, piece));
       pieces.checked(tensor, piece, rank).copyTo(vector, pieces.start(piece));
     }
   }

@@ -1,10 +1,13 @@
 package io.vertigrad.internal.strategy;
 
 import io.vertigrad.compute.Block;
-import io.vertigrad.internal.strategy.SyncGatherConfig.Reduction;
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.internal.strategy.SyncGather.Config.Reduction;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyProvider;
 
 /**
  * A {@link Barrier} that takes one step with the sum or mean of the workers' gradients.
@@ -23,9 +26,61 @@ final class SyncGather {
 
   private SyncGather() {}
 
-  static ServerStrategy of(SyncGatherConfig config, ServerStrategyContext context) {
+  static ServerStrategy of(Config config, ServerStrategyContext context) {
     boolean mean =
         config.reduction() == Reduction.MEAN || context.partition().kind() == Block.Kind.STATISTIC;
     return Barrier.summing("sync", config.quorum(), config.deadlineMillis(), context, mean);
+  }
+
+  /**
+   * The strategy's section of a job file.
+   *
+   * @param reduction how gradients of one round become one
+   * @param quorum gradients that close a round; 0 for all active workers
+   * @param deadlineMillis longest a gradient waits for the others
+   */
+  record Config(Reduction reduction, int quorum, long deadlineMillis) {
+
+    /** How gradients of one round become one. */
+    enum Reduction {
+      /** Their plain sum: the effective learning rate grows with the number of workers. */
+      SUM,
+      /** Their mean, weighted by training samples. */
+      MEAN
+    }
+
+    Config {
+      if (quorum < 0 || deadlineMillis < 1) {
+        throw new IllegalArgumentException(
+            "quorum %d, deadline %d ms: expected at least 0 and 1"
+                .formatted(quorum, deadlineMillis));
+      }
+    }
+
+    static Config read(Settings settings) {
+      String reduction = settings.choice("reduction", "mean", "sum", "mean");
+      Config config =
+          new Config(
+              reduction.equals("sum") ? Reduction.SUM : Reduction.MEAN,
+              settings.integer("quorum", 0, 0, 4096),
+              settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, 86_400_000));
+      settings.refuseUnknown();
+      return config;
+    }
+  }
+
+  /** Registers the strategy as {@code sync}. */
+  public static final class Provider implements StrategyProvider {
+
+    @Override
+    public String name() {
+      return "sync";
+    }
+
+    @Override
+    public StrategyFactory configure(Settings settings) {
+      Config config = Config.read(settings);
+      return StrategyFactory.inRounds(context -> SyncGather.of(config, context));
+    }
   }
 }

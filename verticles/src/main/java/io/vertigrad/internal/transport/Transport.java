@@ -44,7 +44,8 @@ public interface Transport {
 
   /**
    * Likewise, for one who is done with a frame's tensor when {@code answers} returns, or
-   * {@linkplain io.vertigrad.codecs.Tensor#kept keeps} it: its memory may only be lent until then.
+   * {@linkplain io.vertigrad.codecs.TensorView#retain keeps} it: its memory may only be lent until
+   * then.
    */
   static Future<Listening> borrow(
       Vertx vertx, String address, Function<Frame, Future<Frame>> answers) {
@@ -57,8 +58,8 @@ public interface Transport {
    * @param limitMillis how long to wait for the answer
    * @param answered called once, on any thread, with the answer, which may be null; or with a
    *     {@link io.vertx.core.eventbus.ReplyException} when nobody listens or answers in time. It is
-   *     done with the answer's tensor when it returns, or {@linkplain Frame#kept keeps} it: the
-   *     memory may only be lent until then
+   *     done with the answer's tensor when it returns, or {@linkplain Frame#retain keeps} it: the
+   *     memory may only be borrowed until then
    */
   void request(String address, Frame frame, long limitMillis, Completable<Frame> answered);
 
@@ -69,7 +70,7 @@ public interface Transport {
         address,
         frame,
         limitMillis,
-        (answer, failure) -> promise.complete(answer == null ? null : answer.kept(), failure));
+        (answer, failure) -> promise.complete(answer == null ? null : answer.retain(), failure));
     return promise.future();
   }
 }

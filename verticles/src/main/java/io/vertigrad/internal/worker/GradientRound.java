@@ -5,7 +5,7 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionRound;
 import io.vertigrad.internal.exchange.PartitionVersions;
@@ -75,7 +75,7 @@ final class GradientRound implements PartitionRound {
 
   @Override
   public Frame request(Partition partition) {
-    Tensor gradient = replica.gradient().partition(partition);
+    TensorView gradient = replica.gradient().partition(partition);
     traffic.sent(partition.shard(), gradient);
     return new GradientPartition(
         replica.identity().exchange(epoch, step, partition.index()),

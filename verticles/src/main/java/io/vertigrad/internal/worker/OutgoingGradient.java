@@ -4,6 +4,7 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ErrorFeedback;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.optimizer.GradientClip;
@@ -86,14 +87,14 @@ final class OutgoingGradient {
    * A copy of one partition, with the same elements however often it is asked for; it may be
    * {@linkplain #takeBack lent}.
    */
-  Tensor partition(Partition partition) {
+  TensorView partition(Partition partition) {
     return isCompressed(partition) && !broken
         ? compressed.computeIfAbsent(partition, this::compress)
         : dense(partition);
   }
 
   /** Nobody reads this copy of a partition any more. */
-  void takeBack(Tensor copy) {
+  void takeBack(TensorView copy) {
     memory.giveBack(copy);
   }
 
@@ -108,7 +109,7 @@ final class OutgoingGradient {
     return feedback.orElseThrow().compress(partition.first(), values(partition));
   }
 
-  private Tensor dense(Partition partition) {
+  private TensorView dense(Partition partition) {
     return isClipped(partition)
         ? memory.copyOf(type, FloatBuffer.wrap(trainable, partition.first(), partition.length()))
         : partitions.gradient(partition, memory);

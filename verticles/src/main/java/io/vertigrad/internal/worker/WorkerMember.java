@@ -6,6 +6,7 @@ import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
+import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.membership.MemberHandler;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.timeline.MemberTimeline;
@@ -118,7 +119,9 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
   /** Asks the coordinator; an incarnation that was refused is given up before the next. */
   private Future<Admission> admission(ParameterLayout layout) {
     Future<?> before =
-        current == null ? Future.succeededFuture() : coordinator.leave("joins again");
+        current == null
+            ? Future.succeededFuture()
+            : coordinator.leave(LeaveReason.lost("joins again"));
     return before
         .transform(left -> coordinator.join(layout))
         .onSuccess(
@@ -157,7 +160,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
     coordinator.report(gate.resting() ? status.put("ended", true) : status);
   }
 
-  public Future<Void> leave(String reason) {
+  public Future<Void> leave(LeaveReason reason) {
     timeline.close();
     return coordinator.leave(reason);
   }

@@ -6,6 +6,7 @@ import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.Compression.Kind;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.strategy.AllReduceStrategyTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,6 +29,7 @@ class CompressedAllReduceTest {
    */
   @ParameterizedTest
   @EnumSource(names = {"INT8", "TOPK"})
+  @Tag("slow")
   void shouldConvergeToTheSameMeanWhenGradientsAreCompressed(Kind kind) {
     SimulatedTraining training = AllReduceStrategyTest.training("{}", Weather.FAIR, 1);
     training.compression = new Compression(kind, 0.2);

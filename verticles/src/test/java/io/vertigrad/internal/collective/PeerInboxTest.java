@@ -3,6 +3,7 @@ package io.vertigrad.internal.collective;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.collective.PeerInbox.Fate;
 import io.vertigrad.strategy.Tag;
 import java.util.List;
@@ -11,8 +12,8 @@ import org.junit.jupiter.api.Test;
 
 class PeerInboxTest {
 
-  private static final Tensor ONE = Tensor.ofFloats(1);
-  private static final Tensor TWO = Tensor.ofFloats(2);
+  private static final TensorView ONE = Tensor.ofFloats(1);
+  private static final TensorView TWO = Tensor.ofFloats(2);
 
   private final PeerInbox inbox = new PeerInbox();
 

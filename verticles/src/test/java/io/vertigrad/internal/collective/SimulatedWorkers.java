@@ -1,6 +1,7 @@
 package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
@@ -96,7 +97,7 @@ public final class SimulatedWorkers {
     return workers.values().stream().allMatch(worker -> worker.rests || worker.dead);
   }
 
-  private void transmit(Worker from, int to, int epoch, Tag tag, Tensor tensor) {
+  private void transmit(Worker from, int to, int epoch, Tag tag, TensorView tensor) {
     messages++;
     bytes += tensor.payloadBytes();
     if (random.nextDouble() < weather.loss()) {
@@ -113,7 +114,7 @@ public final class SimulatedWorkers {
     }
   }
 
-  private void retry(Worker from, int to, int epoch, Tag tag, Tensor tensor) {
+  private void retry(Worker from, int to, int epoch, Tag tag, TensorView tensor) {
     if (!from.dead) {
       transmit(from, to, epoch, tag, tensor);
     }
@@ -167,7 +168,7 @@ public final class SimulatedWorkers {
     }
 
     @Override
-    public void send(int to, Tag tag, Tensor tensor) {
+    public void send(int to, Tag tag, TensorView tensor) {
       if (to == rank || !group.ranks().contains(to)) {
         throw new AssertionError("worker " + rank + " sends to " + to + " in " + group);
       }
@@ -221,7 +222,7 @@ public final class SimulatedWorkers {
       }
     }
 
-    private void deliver(int from, int epoch, Tag tag, Tensor tensor) {
+    private void deliver(int from, int epoch, Tag tag, TensorView tensor) {
       if (!dead) {
         inbox.accept(from, epoch, tag, tensor, now());
         woken |= wanted != null && wanted.from() == from && wanted.tag().equals(tag);

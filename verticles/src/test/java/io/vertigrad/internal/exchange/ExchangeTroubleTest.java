@@ -135,7 +135,7 @@ class ExchangeTroubleTest {
             () -> stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound()));
 
     assertTrue(
-        failure.getMessage().contains("answered 3 times")
+        failure.getMessage().contains("3 frames to or from shard 0")
             && failure.getMessage().contains("magic at offset 0"),
         failure.getMessage());
   }

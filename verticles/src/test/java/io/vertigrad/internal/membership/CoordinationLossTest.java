@@ -88,7 +88,7 @@ final class CoordinationLossTest extends BusJobFixture {
     FakeMember worker = member(Role.WORKER);
     Future<Admission> joining = worker.join();
 
-    await(worker.client.leave("changed its mind"));
+    await(worker.client.leave(LeaveReason.read("changed its mind")));
 
     assertTrue(refusal(joining).startsWith("left while it joined"), joining::toString);
     assertEquals(0, event(TrainingEvent.MemberLeft.class).rank());

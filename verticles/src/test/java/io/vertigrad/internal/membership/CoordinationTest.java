@@ -126,7 +126,7 @@ final class CoordinationTest extends BusJobFixture {
     await(evaluator.join());
     running(server, worker);
 
-    await(worker.client.leave("finished"));
+    await(worker.client.leave(LeaveReason.read("finished")));
     JsonObject result = await(coordinator.result());
     await(coordinator.stop("done"));
 
@@ -149,7 +149,7 @@ final class CoordinationTest extends BusJobFixture {
     running(server, worker);
     vertx.eventBus().publish("vertigrad.coordination.events", counters(1_084).toJson());
 
-    await(worker.client.leave("finished"));
+    await(worker.client.leave(LeaveReason.read("finished")));
     await(vertx.timer(1_200, TimeUnit.MILLISECONDS));
     late.complete(new JsonObject().put("version", 1_000).put("counters", counters(1_200).toJson()));
     JsonObject result = await(coordinator.result());
@@ -173,7 +173,7 @@ final class CoordinationTest extends BusJobFixture {
     server.result = Future.failedFuture("the disk is full");
     running(server, worker);
 
-    await(worker.client.leave("finished"));
+    await(worker.client.leave(LeaveReason.read("finished")));
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"));

@@ -44,9 +44,10 @@ final class CoordinatorStateEndTest {
     assertEquals(
         new Pause(4, 19, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
     assertEquals(List.of(new JobEnding(0, "accuracy", 90, 91, 10)), stage.events(JobEnding.class));
-    stage.coordinator.leave(FIRST, "finished", new JsonObject().put("version", 19));
+    stage.coordinator.leave(
+        FIRST, LeaveReason.read("finished"), new JsonObject().put("version", 19));
     assertTrue(stage.all(Conclude.class).isEmpty());
-    stage.coordinator.leave(SECOND, "finished", new JsonObject());
+    stage.coordinator.leave(SECOND, LeaveReason.read("finished"), new JsonObject());
     assertEquals(19, stage.last(Conclude.class).version());
     stage.coordinator.concluded(List.of(), List.of(), Optional.empty());
     assertEquals(
@@ -146,8 +147,8 @@ final class CoordinatorStateEndTest {
     assertEquals(Optional.empty(), stage.coordinator.membership().worker(9));
     JoinException late = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
     assertTrue(late.late());
-    stage.coordinator.leave(FIRST, "finished", new JsonObject());
-    stage.coordinator.leave(SECOND, "finished", new JsonObject());
+    stage.coordinator.leave(FIRST, LeaveReason.read("finished"), new JsonObject());
+    stage.coordinator.leave(SECOND, LeaveReason.read("finished"), new JsonObject());
     assertEquals(1, stage.all(Conclude.class).size(), "the third's first round never comes");
   }
 

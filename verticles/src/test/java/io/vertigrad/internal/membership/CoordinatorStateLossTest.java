@@ -88,7 +88,7 @@ final class CoordinatorStateLossTest {
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     Admission server = new Admission(Role.SERVER, 0, 0);
     stage.says(server, new JsonObject().put("version", 57));
-    stage.coordinator.leave(server, "crashed", new JsonObject());
+    stage.coordinator.leave(server, LeaveReason.read("crashed"), new JsonObject());
 
     stage.join(Role.SERVER, FakeMember.LAYOUT, new JsonObject().put("version", 0));
 
@@ -102,7 +102,7 @@ final class CoordinatorStateLossTest {
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     Admission server = new Admission(Role.SERVER, 0, 0);
     stage.says(server, new JsonObject().put("version", 57));
-    stage.coordinator.leave(server, "crashed", new JsonObject());
+    stage.coordinator.leave(server, LeaveReason.read("crashed"), new JsonObject());
 
     stage.join(
         Role.SERVER, FakeMember.LAYOUT, new JsonObject().put("version", 0).put("restored", true));
@@ -134,7 +134,8 @@ final class CoordinatorStateLossTest {
     stage.coordinator.refused(2, 0, 60);
     stage.acceptAll();
     assertEquals(68, stage.published().worker(2).orElseThrow().activeFrom());
-    stage.coordinator.leave(new Admission(Role.SERVER, 0, 0), "crashed", new JsonObject());
+    stage.coordinator.leave(
+        new Admission(Role.SERVER, 0, 0), LeaveReason.read("crashed"), new JsonObject());
 
     stage.join(Role.SERVER, FakeMember.LAYOUT, new JsonObject().put("version", 40));
     stage.acceptAll();
@@ -147,7 +148,8 @@ final class CoordinatorStateLossTest {
   void shouldFailNamingWhoLeftWhenTooFewWorkersAreLeft() {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
-    stage.coordinator.leave(new Admission(Role.WORKER, 1, 0), "its disk is full", new JsonObject());
+    stage.coordinator.leave(
+        new Admission(Role.WORKER, 1, 0), LeaveReason.read("its disk is full"), new JsonObject());
     stage.acceptAll();
 
     stage.pass(60_200);
@@ -162,9 +164,11 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
-    stage.coordinator.leave(new Admission(Role.WORKER, 1, 0), "failed: NaN", new JsonObject());
+    stage.coordinator.leave(
+        new Admission(Role.WORKER, 1, 0), LeaveReason.read("failed: NaN"), new JsonObject());
     assertEquals(JobPhase.RUNNING, stage.coordinator.state());
-    stage.coordinator.leave(new Admission(Role.WORKER, 0, 0), "failed: NaN too", new JsonObject());
+    stage.coordinator.leave(
+        new Admission(Role.WORKER, 0, 0), LeaveReason.read("failed: NaN too"), new JsonObject());
 
     assertEquals(
         "no worker is left, all have failed; the first was worker 1 at nowhere: NaN",
@@ -176,8 +180,10 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
-    stage.coordinator.leave(new Admission(Role.WORKER, 1, 0), "stopped", new JsonObject());
-    stage.coordinator.leave(new Admission(Role.WORKER, 0, 0), "failed: NaN", new JsonObject());
+    stage.coordinator.leave(
+        new Admission(Role.WORKER, 1, 0), LeaveReason.read("stopped"), new JsonObject());
+    stage.coordinator.leave(
+        new Admission(Role.WORKER, 0, 0), LeaveReason.read("failed: NaN"), new JsonObject());
 
     assertEquals(JobPhase.RUNNING, stage.coordinator.state());
   }

@@ -134,7 +134,8 @@ final class CoordinatorStateTest {
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     JsonObject last = new JsonObject().put("version", 1_000).put("samples", 5_000);
 
-    stage.coordinator.leave(new Admission(Role.WORKER, 0, 0), CoordinatorState.FINISHED, last);
+    stage.coordinator.leave(
+        new Admission(Role.WORKER, 0, 0), LeaveReason.read(CoordinatorState.FINISHED), last);
     assertTrue(stage.all(Decision.Conclude.class).isEmpty());
     stage.silence(new Admission(Role.WORKER, 1, 0));
     stage.pass(10_000);
@@ -151,7 +152,9 @@ final class CoordinatorStateTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 1, true)).started(1, 1);
     stage.coordinator.leave(
-        new Admission(Role.WORKER, 0, 0), CoordinatorState.FINISHED, new JsonObject());
+        new Admission(Role.WORKER, 0, 0),
+        LeaveReason.read(CoordinatorState.FINISHED),
+        new JsonObject());
     stage.coordinator.concluded(List.of(), List.of(), Optional.empty());
 
     stage.pass(59_000);
@@ -192,7 +195,8 @@ final class CoordinatorStateTest {
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, 2, true)).started(1, 2);
 
     JoinException refused = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
-    stage.coordinator.leave(new Admission(Role.WORKER, 0, 0), "crashed", new JsonObject());
+    stage.coordinator.leave(
+        new Admission(Role.WORKER, 0, 0), LeaveReason.read("crashed"), new JsonObject());
 
     assertEquals(
         "worker at nowhere is refused: the job has all 2 of its workers (worker 0 at nowhere,"

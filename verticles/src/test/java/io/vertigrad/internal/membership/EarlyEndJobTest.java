@@ -11,6 +11,7 @@ import io.vertigrad.testkit.PointsProvider;
 import io.vertigrad.verticles.ParameterServerVerticle;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -23,6 +24,7 @@ final class EarlyEndJobTest extends PointsJob {
   /** All points are classified correctly from the start, so the first test ends the job. */
   @ParameterizedTest
   @ValueSource(strings = {"sync", "async", "ssp", "allreduce", "dpsgd", "local", "gossip"})
+  @Tag("slow")
   void shouldEndInOrderAndTestTheEndWhenTheAccuracyIsReached(String strategy) {
     job.put("stop", new JsonObject().put("accuracy", 99.5));
 
@@ -67,6 +69,7 @@ final class EarlyEndJobTest extends PointsJob {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce"})
+  @Tag("slow")
   void shouldEndInOrderWhenTheTimeIsUp(String strategy) {
     job.put("stop", new JsonObject().put("minutes", 0.01));
     job.put("evaluator", new JsonObject().put("every", 100_000));

@@ -90,7 +90,7 @@ final class MinimumWorkersGuardTest {
   }
 
   private void leaves(Admission worker) {
-    stage.coordinator.leave(worker, "lost", new JsonObject());
+    stage.coordinator.leave(worker, LeaveReason.read("lost"), new JsonObject());
     stage.acceptAll();
   }
 }

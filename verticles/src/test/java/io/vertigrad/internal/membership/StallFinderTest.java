@@ -73,6 +73,43 @@ final class StallFinderTest {
   }
 
   @Test
+  void shouldNameTheSlowestWhenEverybodyAnswersAndAllStepTogether() {
+    stage.started(1, 2);
+    stage.repeats(FIRST, at(17));
+    stage.repeats(SECOND, at(15));
+    stage.pass(2_000);
+    // It comes later to the step that it does not finish than the other to the one where it waits.
+    stage.repeats(SECOND, at(16));
+
+    stage.pass(13_100);
+
+    assertEquals(
+        "the next step of worker 1 (at step 16 for 13000 ms, last heard 0 ms ago); nobody is silent",
+        stalls().get(0).missing());
+  }
+
+  @Test
+  void shouldNameEverybodyWhoStoodStillWhenEachStepsByItself() {
+    CoordinatorStateFixture apart =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 3, false));
+    apart.started(1, 3);
+    apart.repeats(FIRST, at(17));
+    apart.repeats(SECOND, at(30));
+    for (int step = 0; step < 15; step++) {
+      apart.repeats(new Admission(Role.WORKER, 2, 0), at(step));
+      apart.pass(1_000);
+    }
+    assertTrue(apart.events(StallFound.class).isEmpty());
+
+    apart.pass(100);
+
+    assertEquals(
+        "the next step of worker 0 (at step 17 for 15000 ms, last heard 0 ms ago),"
+            + " worker 1 (at step 30 for 15000 ms, last heard 0 ms ago); nobody is silent",
+        apart.events(StallFound.class).get(0).missing());
+  }
+
+  @Test
   void shouldNotCountTheWaitForTheStartNorSleepOfTheCoordinatorNorWorkersAtTheEnd() {
     stage.repeats(stage.join(Role.WORKER), at(0));
     stage.pass(20_000);

@@ -24,6 +24,7 @@ class LentPiecesTest extends TwoPeers {
   }
 
   @Test
+  @org.junit.jupiter.api.Tag("slow")
   void shouldKeepWhatCameWhenItsMemoryIsSentAgain() {
     await(right.open());
     group(1, right, 0, 1);

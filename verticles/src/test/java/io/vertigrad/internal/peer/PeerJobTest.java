@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.LongStream;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -33,6 +34,7 @@ class PeerJobTest extends PointsJob {
     "dpsgd, 4",
     "local, 3"
   })
+  @Tag("slow")
   void shouldReachTheClosedFormWithoutAServer(String strategy, int count) {
     train(strategy, count, 200);
 
@@ -53,6 +55,7 @@ class PeerJobTest extends PointsJob {
 
   @ParameterizedTest
   @CsvSource({"dpsgd, 2", "dpsgd, 3", "allreduce, 2", "local, 2", "gossip, 2"})
+  @Tag("slow")
   void shouldTestTheMeanOfEveryVersionThatIsDueBeforeAnyWorkerGoesOn(String strategy, int count) {
     job.put("evaluator", new JsonObject().put("everyEpochs", 1).put("blocking", true));
     train(strategy, count, count == 3 ? 60 : 80);
@@ -76,6 +79,7 @@ class PeerJobTest extends PointsJob {
   }
 
   @Test
+  @Tag("slow")
   void shouldConvergeWhenPairsMeetAtRandom() {
     train("gossip", 3, 2_000);
 
@@ -105,6 +109,7 @@ class PeerJobTest extends PointsJob {
 
   @ParameterizedTest
   @CsvSource({"allreduce, 12000", "dpsgd, 12000", "local, 100000"})
+  @Tag("slow")
   void shouldGoOnWhenAWorkerLeavesAndAnotherComes(String strategy, long steps) {
     train(strategy, 3, steps);
     Awaitility.await().until(() -> stepsOf(1) > 50);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Tag;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 class ReceiveCallbackTest {
 
-  private static final Tensor ONE = Tensor.ofFloats(1);
+  private static final TensorView ONE = Tensor.ofFloats(1);
   private static final Tag FIRST = new Tag(0, 0, 0);
   private static final Tag SECOND = new Tag(0, 0, 1);
 

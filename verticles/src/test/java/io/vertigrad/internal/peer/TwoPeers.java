@@ -2,6 +2,7 @@ package io.vertigrad.internal.peer;
 
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
@@ -23,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 abstract class TwoPeers {
 
   protected static final long LAYOUT = 42;
-  protected static final Tensor ONE = Tensor.ofFloats(1, 2);
+  protected static final TensorView ONE = Tensor.ofFloats(1, 2);
   protected static final Tag TAG = new Tag(3, 1, 2);
 
   protected final Vertx vertx = Vertx.vertx();

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;
@@ -25,8 +26,8 @@ final class Mailboxes {
       }
 
       @Override
-      public void send(int rank, Tag tag, Tensor tensor) {
-        message(group.self(), rank, tag).complete(tensor);
+      public void send(int rank, Tag tag, TensorView tensor) {
+        message(group.self(), rank, tag).complete(tensor.retain());
       }
 
       @Override

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.StageTensor.Direction;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.data.Dataset;
@@ -62,7 +63,7 @@ class StageEvaluationTest {
           private int taken;
 
           @Override
-          public void send(int rank, Tag tag, Tensor tensor) {
+          public void send(int rank, Tag tag, TensorView tensor) {
             super.send(rank, tag, tensor);
             ahead.add(sent.size() - taken);
           }
@@ -109,7 +110,7 @@ class StageEvaluationTest {
     }
 
     @Override
-    public void send(int rank, Tag tag, Tensor tensor) {
+    public void send(int rank, Tag tag, TensorView tensor) {
       sent.add(tag);
     }
 

@@ -17,6 +17,7 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.StageTensor;
 import io.vertigrad.codecs.StageTensor.Direction;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.UnansweredException;
@@ -134,7 +135,7 @@ class StageFramesTest {
   @Test
   void shouldRefuseWhatIsOfAnotherPlanOrKind() {
     ExchangeId id = new ExchangeId(job.addresses().jobHash(), 0, 0, 1, 0, 0);
-    Tensor one = Tensor.ofFloats(1);
+    TensorView one = Tensor.ofFloats(1);
 
     assertNull(ask(new StageTensor(id, PLAN, Direction.FORWARD, 0, 0, one)));
     Refusal foreign =

@@ -8,6 +8,7 @@ import io.vertigrad.testkit.PointsProvider;
 import io.vertigrad.verticles.ParameterServerVerticle;
 import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -27,6 +28,7 @@ final class MomentumJobTest extends PointsJob {
 
   @ParameterizedTest
   @CsvSource({"sync, local", "ssp, local", "allreduce, local", "dpsgd, local", "dpsgd, averaged"})
+  @Tag("slow")
   void shouldFollowTheHeavyBallWhateverCombinesTheUpdates(String strategy, String momentum) {
     JsonObject rule = new JsonObject().put("name", strategy);
     if (strategy.equals("dpsgd")) {

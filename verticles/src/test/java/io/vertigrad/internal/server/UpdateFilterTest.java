@@ -12,6 +12,7 @@ import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.testkit.TestJob;
@@ -57,7 +58,7 @@ class UpdateFilterTest {
   @Test
   void shouldNameFirstElementAndLengthWhenTheyDiffer() {
     GradientPartition good = good();
-    Tensor short3 = Tensor.ofFloats(1, 2, 3);
+    TensorView short3 = Tensor.ofFloats(1, 2, 3);
 
     assertRefused(
         new GradientPartition(good.id(), good.layout(), 0, 10, 3, good.gradient()),

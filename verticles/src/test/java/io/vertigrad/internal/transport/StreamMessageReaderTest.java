@@ -16,6 +16,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
@@ -41,7 +42,7 @@ class StreamMessageReaderTest {
 
   @Test
   void shouldWriteTheSameBytesWhereverTheTensorLies() {
-    Tensor outside =
+    TensorView outside =
         new TensorMemory().copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {1, 2, 3}));
     PeerPartition heap = (PeerPartition) FRAME;
 
@@ -90,14 +91,14 @@ class StreamMessageReaderTest {
 
   @Test
   void shouldLendOneBodyAfterTheOther() {
-    List<Tensor> lent = new ArrayList<>();
-    List<Tensor> kept = new ArrayList<>();
+    List<TensorView> lent = new ArrayList<>();
+    List<TensorView> kept = new ArrayList<>();
     StreamMessageReader lending =
         new StreamMessageReader(
             message -> {
-              Tensor tensor = ((PeerPartition) message.frame()).tensor();
+              TensorView tensor = ((PeerPartition) message.frame()).tensor();
               lent.add(tensor);
-              kept.add(tensor.kept());
+              kept.add(tensor.retain());
             },
             faults::add,
             true);
@@ -198,7 +199,7 @@ class StreamMessageReaderTest {
   private void keep(StreamMessage message, List<Frame> kept) {
     messages.add(message);
     if (message.frame() instanceof PeerPartition lent) {
-      kept.add(new PeerPartition(lent.id(), lent.layout(), lent.phase(), lent.tensor().kept()));
+      kept.add(new PeerPartition(lent.id(), lent.layout(), lent.phase(), lent.tensor().retain()));
     }
   }
 

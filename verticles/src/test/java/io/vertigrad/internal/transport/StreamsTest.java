@@ -7,11 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.BorrowedTensor;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -73,7 +75,8 @@ class StreamsTest {
             ADDRESS,
             FRAME,
             LIMIT_MILLIS,
-            (answer, failure) -> lent.complete(((PeerPartition) answer).tensor().isLent()));
+            (answer, failure) ->
+                lent.complete(((PeerPartition) answer).tensor() instanceof BorrowedTensor));
     Frame first = await(stream().request(ADDRESS, FRAME, LIMIT_MILLIS));
     await(stream().request(ADDRESS, frame(7, 8, 9), LIMIT_MILLIS));
 
@@ -246,7 +249,7 @@ class StreamsTest {
     return frame(Tensor.ofFloats(values));
   }
 
-  private static Frame frame(Tensor tensor) {
+  private static Frame frame(TensorView tensor) {
     return new PeerPartition(new ExchangeId(1, 2, 3, 4, 5, 6), 7, 0, tensor);
   }
 

@@ -10,7 +10,7 @@ import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.Compression.Kind;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Encoding;
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionPlan;
@@ -81,13 +81,13 @@ class OutgoingGradientTest {
     OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 3);
 
     gradient.computed();
-    Tensor sent = gradient.partition(first);
-    Tensor again = gradient.partition(first);
+    TensorView sent = gradient.partition(first);
+    TensorView again = gradient.partition(first);
     gradient.computed();
-    Tensor instead = gradient.partition(first);
+    TensorView instead = gradient.partition(first);
     gradient.delivered(first);
     gradient.computed();
-    Tensor next = gradient.partition(first);
+    TensorView next = gradient.partition(first);
 
     // The gradient is 1 everywhere in this partition; one of four elements is sent at a time.
     assertSame(sent, again);
@@ -115,10 +115,10 @@ class OutgoingGradientTest {
   void shouldWriteAPartitionsMemoryAgainOnlyWhenItWasTakenBack() {
     OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 1);
     Partition first = plan.partitions().get(0);
-    Tensor sent = gradient.partition(first);
+    TensorView sent = gradient.partition(first);
     model.gradient(new Batch(new float[] {-5, -5, -5, -5, -5, -5}, new int[1], List.of(6), 0));
 
-    Tensor next = gradient.partition(first);
+    TensorView next = gradient.partition(first);
     assertArrayEquals(new float[] {1, 1, 1, 1}, elements(sent));
     gradient.takeBack(sent);
     gradient.partition(first);
@@ -138,8 +138,8 @@ class OutgoingGradientTest {
         new OutgoingGradient(normed, new ModelPartitions(normed, DataType.BFLOAT16), training);
     gradient.computed();
 
-    Tensor trainable = gradient.partition(both.partitions().get(0));
-    Tensor statistics = gradient.partition(both.partitions().get(1));
+    TensorView trainable = gradient.partition(both.partitions().get(0));
+    TensorView statistics = gradient.partition(both.partitions().get(1));
 
     assertEquals(Encoding.TOP_K, trainable.encoding());
     assertEquals(DataType.BFLOAT16, statistics.type());
@@ -157,7 +157,7 @@ class OutgoingGradientTest {
     assertEquals(Encoding.DENSE, gradient.partition(broken).encoding());
   }
 
-  private static float[] elements(Tensor tensor) {
+  private static float[] elements(TensorView tensor) {
     float[] elements = new float[tensor.length()];
     tensor.copyTo(elements, 0);
     return elements;

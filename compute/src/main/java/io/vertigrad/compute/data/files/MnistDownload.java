@@ -60,7 +60,12 @@ public final class MnistDownload {
     this.timeoutMillis = timeoutMillis;
   }
 
-  /** A download of {@code <base>/train-images-idx3-ubyte.gz} and its three siblings. */
+  /**
+   * A download of {@code <base>/train-images-idx3-ubyte.gz} and its three siblings.
+   *
+   * @param base the address of a folder
+   * @return a download that has not begun
+   */
   public static MnistDownload from(URI base) {
     return new MnistDownload(base, FILES, TIMEOUT_MILLIS);
   }
@@ -68,6 +73,7 @@ public final class MnistDownload {
   /**
    * Fetches what is in neither {@code root} nor its {@code mnist/} into the latter.
    *
+   * @param root folder of the data set
    * @throws DataException naming the address, what came and what was expected
    */
   public void into(Path root) {

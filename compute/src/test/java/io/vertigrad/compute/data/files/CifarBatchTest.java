@@ -19,6 +19,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -159,6 +160,7 @@ class CifarBatchTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldRefuseAFileThatAsksForMoreValuesThanABatchHas() {
     byte[] content = new byte[2_100_002];
     Arrays.fill(content, (byte) 'N');

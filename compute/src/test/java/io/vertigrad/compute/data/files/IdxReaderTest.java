@@ -13,6 +13,7 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.SplitMix64;
 import java.nio.file.Path;
 import java.util.Arrays;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -151,6 +152,7 @@ class IdxReaderTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"x", "x.gz"})
+  @Tag("slow")
   void shouldReadOrRefuseButNeverFailOtherwiseWhenBytesAreDamaged(String name) {
     byte[] good = name.endsWith(".gz") ? gzip(TWO_IMAGES) : TWO_IMAGES;
     SplitMix64 random = new SplitMix64(11);

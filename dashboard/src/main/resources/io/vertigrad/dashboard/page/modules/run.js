@@ -97,11 +97,16 @@ export class Run {
     return this.seconds > 0 ? (this.state.samples ?? 0) / this.seconds : undefined;
   }
 
-  /** Seconds until the last version at the pace since the first report; undefined if unknown. */
+  /**
+   * Seconds until the last version at the pace since the first report; undefined if unknown, as it is
+   * until a fiftieth of the versions or ten seconds have passed: a JVM's first steps are slow.
+   */
   get secondsLeft() {
     const { phase, version, lastVersion, firstVersion, firstMillis } = this.state;
-    return phase === 'running' && version > firstVersion
-      ? ((lastVersion - version) * this.#trainingMillis(firstMillis)) / 1000 / (version - firstVersion)
+    const seconds = this.#trainingMillis(firstMillis) / 1000;
+    const early = 50 * (version - firstVersion) < lastVersion - firstVersion && seconds < 10;
+    return phase === 'running' && version > firstVersion && !early
+      ? ((lastVersion - version) * seconds) / (version - firstVersion)
       : undefined;
   }
 

@@ -1,0 +1,100 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.jar.JarFile;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What an application has on its class path that depends on {@code vertigrad-verticles} and {@code
+ * vertigrad-engine-dl4j} alone: the run-time class paths of the two, as Maven resolved them in this
+ * build.
+ */
+class EmbeddingClassPathTest {
+
+  /** Of the modules that the application names; written before this module's tests. */
+  private static final List<Path> CLASS_PATHS =
+      List.of(
+          Path.of("..", "verticles", "target", "tested-classpath"),
+          Path.of("..", "engines", "dl4j", "target", "tested-classpath"));
+
+  private static final List<Path> OWN_CLASSES =
+      List.of(
+          Path.of("..", "verticles", "target", "classes"),
+          Path.of("..", "engines", "dl4j", "target", "classes"));
+
+  /**
+   * {@code vertx-web-client} and what it shares with {@code vertx-web} are there to download data.
+   */
+  private static final Pattern NOT_FOR_APPLICATIONS =
+      Pattern.compile(
+          "(vertx-web-\\d|vertx-(health|launcher|hazelcast|config|bridge)|micrometer|prometheus"
+              + "|hazelcast|picocli|logback|jline|progressbar|vertigrad-(dashboard|launcher|testkit)"
+              + "|junit|archunit|awaitility|selenium|jazzer).*");
+
+  @Test
+  void shouldHoldNoServerClusterOrLoggingWhenAnApplicationEmbedsTraining() throws IOException {
+    Set<String> unwanted = new TreeSet<>();
+    for (Path file : classPath()) {
+      if (NOT_FOR_APPLICATIONS.matcher(file.getFileName().toString()).matches()
+          || file.toString().contains("dashboard")) {
+        unwanted.add(file.toString());
+      }
+    }
+
+    assertEquals(Set.of(), unwanted);
+  }
+
+  @Test
+  void shouldHoldWhatTrains() throws IOException {
+    List<String> names = classPath().stream().map(file -> file.getFileName().toString()).toList();
+
+    for (String needed : List.of("vertx-core-", "deeplearning4j-nn-", "nd4j-native-", "rxjava-")) {
+      assertTrue(names.stream().anyMatch(name -> name.startsWith(needed)), needed + ": " + names);
+    }
+  }
+
+  @Test
+  void shouldLeaveTheConfigurationOfLoggingToTheApplication() throws IOException {
+    List<Path> everything = new ArrayList<>(classPath());
+    everything.addAll(OWN_CLASSES);
+    for (String name :
+        List.of("logback.xml", "logback-test.xml", "log4j2.xml", "logging.properties")) {
+      for (Path file : everything) {
+        assertTrue(!holds(file, name), () -> file + " holds " + name);
+      }
+    }
+  }
+
+  private static boolean holds(Path file, String name) throws IOException {
+    if (Files.isDirectory(file)) {
+      return Files.exists(file.resolve(name));
+    }
+    try (JarFile jar = new JarFile(file.toFile())) {
+      return jar.getEntry(name) != null;
+    }
+  }
+
+  private static List<Path> classPath() throws IOException {
+    List<Path> files = new ArrayList<>();
+    for (Path written : CLASS_PATHS) {
+      assertTrue(
+          Files.exists(written),
+          () -> written + " is missing: build this module with -am, which writes it");
+      for (String file : Files.readString(written).strip().split(File.pathSeparator)) {
+        files.add(Path.of(file));
+      }
+    }
+    return files;
+  }
+}
