@@ -22,28 +22,28 @@ public interface ServerStrategy {
    * Takes one worker's gradient and answers with its next parameters, at once or when the rule
    * says.
    *
-   * @param update the gradient; its memory is lent where the rule {@linkplain #borrows borrows}
+   * @param update finite, of the current layout, and not seen before
    * @return completes with a {@link io.vertigrad.codecs.ParameterPartition} or a {@link
    *     io.vertigrad.codecs.Refusal}; fails only on a defect
    */
   Future<Frame> exchange(GradientPartition update);
 
   /**
-   * Tells whether it is done with an update's gradient as soon as {@link #exchange} returns, or
-   * {@linkplain GradientPartition#retain retains} it. Then it gets gradients whose memory is
+   * True when it is done with an update's gradient as soon as {@link #exchange} returns, or
+   * {@linkplain GradientPartition#retain retains} it: then it gets gradients whose memory is only
    * borrowed until then, which saves a copy.
    *
-   * @return true when it is
+   * @return false unless a strategy says so
    */
   default boolean borrows() {
     return false;
   }
 
   /**
-   * Tells whether an update is in the parameters as soon as {@link #exchange} returns, even if its
+   * True when an update is in the parameters as soon as {@link #exchange} returns, even if its
    * answer waits. Otherwise a refusal means that it is not, and the same update may come again.
    *
-   * @return true when it is
+   * @return true unless a strategy says otherwise
    */
   default boolean appliesAtOnce() {
     return false;
@@ -58,22 +58,22 @@ public interface ServerStrategy {
   /**
    * Tells who takes part from now on; a barrier must never wait for someone who left.
    *
-   * @param now the newest membership
+   * @param now the members, of a higher epoch than before
    */
   void membershipChanged(Membership now);
 
   /**
-   * Is called about ten times a second: whatever waits longer than its limit ends here, and names
-   * its culprit.
+   * Called about ten times a second with a monotonic clock: whatever waits longer than its limit
+   * ends here, and names its culprit.
    *
-   * @param nowNanos monotonic time in nanoseconds
+   * @param nowNanos the clock of {@link ServerStrategyContext}
    */
   void tick(long nowNanos);
 
   /**
-   * Returns whom the workers wait for that have no answer yet.
+   * Whom the workers wait for that have no answer yet; empty when none of them waits.
    *
-   * @return empty when none of them waits
+   * @return the first that is held up
    */
   default Optional<StragglerReport> heldUp() {
     return Optional.empty();
@@ -82,7 +82,7 @@ public interface ServerStrategy {
   /**
    * Ends every wait with {@link io.vertigrad.codecs.Refusal.Reason#UNAVAILABLE}.
    *
-   * @param why for people
+   * @param why for the worker, in one line
    */
   void close(String why);
 }

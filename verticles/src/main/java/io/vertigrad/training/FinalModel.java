@@ -59,21 +59,19 @@ public final class FinalModel {
   }
 
   /**
-   * Loads the engine and the test set once, so that a process in which nothing is trained need not
-   * load the native libraries when the job has ended. A failure is only logged: {@link #save(Path,
-   * Optional)} fails for the same reason.
+   * Loads the engine and the test set once, on a worker thread, so that a process in which nothing
+   * was trained need not load the native libraries when the job has ended.
    *
-   * @param vertx on whose worker threads it is done
+   * @param vertx whose worker thread is used
    * @param job the job
-   * @return completes when it is done; fails when a model cannot be built here
+   * @return completes when they are loaded; a failure is only logged, because {@link #save} fails
+   *     for the same reason
    */
   public static Future<Void> prepare(Vertx vertx, JobConfig job) {
     return vertx
         .<Void>executeBlocking(
             () -> {
-              Dataset test =
-                  DatasetProvider.open(job.data(), Split.TEST, FinalModel.class.getClassLoader());
-              Engine.named(job.engine()).model(job.modelOn(test)).close();
+              Engine.named(job.engine()).model(job.modelOn(open(job))).close();
               return null;
             },
             false)
