@@ -87,12 +87,15 @@ public final class Replica {
   }
 
   /**
-   * Takes one optimizer step on a vector that becomes the parameters.
+   * Takes one optimizer step on a vector that becomes the parameters. Where the gradient holds NaN
+   * or infinity it is left out: the vector becomes the parameters as it is, after one more update
+   * of no samples.
    *
    * @param optimizer takes the step
    * @param from the vector, stepped in place
    * @param gradient of its trainable elements; it is used up
    * @param count samples behind it
+   * @return true when the step was taken
    */
   public boolean step(Optimizer optimizer, float[] from, float[] gradient, double count) {
     boolean finite = new LocalGradient(gradient, 1).isFinite();
