@@ -11,7 +11,7 @@ import io.vertx.core.json.JsonObject;
  * without a point that is long beside the usual one. No line goes from one segment to the next, and
  * no average is taken over two of them: nothing was measured between them.
  */
-public final class Curve {
+final class Curve {
 
   public static final int CAPACITY = 480;
 

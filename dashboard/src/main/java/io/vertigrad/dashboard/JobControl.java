@@ -9,7 +9,7 @@ import java.security.MessageDigest;
 import java.util.Set;
 
 /** Passes on, to the coordinator, what whoever knows the token wants done with the job. */
-public final class JobControl {
+final class JobControl {
 
   private static final Set<String> ACTIONS = Set.of("checkpoint", "pause", "resume", "stop");
 

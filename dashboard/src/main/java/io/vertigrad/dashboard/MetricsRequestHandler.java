@@ -15,7 +15,7 @@ import java.util.function.Supplier;
  * Answers what dashboards ask at the one address that browsers may send to. Whatever is not
  * understood is refused, never thrown at.
  */
-public final class MetricsRequestHandler {
+final class MetricsRequestHandler {
 
   private final Map<String, Function<JsonObject, Future<JsonObject>>> answers = new HashMap<>();
 

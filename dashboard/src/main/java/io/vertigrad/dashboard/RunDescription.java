@@ -15,7 +15,7 @@ import io.vertx.core.json.JsonObject;
  * @param controllable true when a page with the token may stop it, and so on
  * @param folder where it is recorded, as its command printed it; empty when nobody said
  */
-public record RunDescription(
+record RunDescription(
     String job,
     JobConfig config,
     int servers,

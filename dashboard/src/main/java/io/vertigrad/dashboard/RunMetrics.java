@@ -27,7 +27,7 @@ import java.util.Objects;
  * A run as a dashboard sees it: events in, a snapshot or numbered deltas out, as in {@code
  * docs/metrics.md}. Bounded, whatever the length of the run; single-threaded.
  */
-public final class RunMetrics {
+final class RunMetrics {
 
   /** Version of the messages; it changes when a reader would misunderstand. */
   public static final int SCHEMA = 1;

@@ -16,7 +16,7 @@ import java.util.Optional;
  * @param beginning the snapshot before anything happened
  * @param frames the deltas, in order
  */
-public record RunRecording(JsonObject beginning, List<JsonObject> frames) {
+record RunRecording(JsonObject beginning, List<JsonObject> frames) {
 
   static final int FRAMES = 1_500;
   private static final long SHORTEST_MILLIS = 333;

@@ -10,7 +10,7 @@ import java.util.List;
  * What evaluations found, oldest first; when it is full, every second one is forgotten. Like the
  * points of a {@link Curve} they come in segments.
  */
-public final class TestCurve {
+final class TestCurve {
 
   static final int CAPACITY = 1_000;
 

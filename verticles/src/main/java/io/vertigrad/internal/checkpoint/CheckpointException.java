@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /** A file that is not a whole and unharmed checkpoint; the message names file and place. */
-public final class CheckpointException extends IOException {
+final class CheckpointException extends IOException {
 
   private static final long serialVersionUID = 1;
 

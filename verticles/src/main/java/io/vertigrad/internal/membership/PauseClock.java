@@ -6,7 +6,7 @@ import java.util.function.LongSupplier;
  * Monotonic nanoseconds that stand still while a job is paused: by it a member limits how long it
  * waits for others, so that no limit passes because nobody is to work. Any thread.
  */
-public final class PauseClock implements LongSupplier {
+final class PauseClock implements LongSupplier {
 
   private final LongSupplier nanoClock;
   private volatile Stand stand = new Stand(false, 0);

@@ -6,7 +6,7 @@ package io.vertigrad.internal.pipeline;
  * @param kind which way
  * @param microBatch index of the micro-batch, from 0
  */
-public record Action(Kind kind, int microBatch) {
+record Action(Kind kind, int microBatch) {
 
   /** Which way values go. */
   public enum Kind {

@@ -18,7 +18,7 @@ import java.util.List;
  * @param stages all stages, in order
  * @param partitions of the whole model; none is of two stages, and each one's shard is its stage
  */
-public record StagePlan(ParameterLayout layout, List<StageSpec> stages, PartitionPlan partitions) {
+record StagePlan(ParameterLayout layout, List<StageSpec> stages, PartitionPlan partitions) {
 
   public StagePlan {
     stages = List.copyOf(stages);

@@ -35,7 +35,7 @@ import java.util.Optional;
  * <p>Updates that would follow a version that is to be tested first are held back, with a copy of
  * their gradient, at most one of each worker; a retry shares the answer that they wait for.
  */
-public final class UpdateFilter implements ServerStrategy {
+final class UpdateFilter implements ServerStrategy {
 
   private final ServerStrategy strategy;
   private final ServerStrategyContext context;

@@ -10,7 +10,7 @@ import java.util.function.BooleanSupplier;
  * Where a worker asks, before each step, whether the job is paused, or its version is to be tested
  * first. {@link #enter} and {@link #await} belong to the worker's thread, the rest to any.
  */
-public final class StepGate {
+final class StepGate {
 
   private static final long LOOK_NANOS = 50_000_000;
 

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** What a worker's thread does once it takes part; all but {@link #run()} may be called by any. */
-public interface WorkerTask {
+interface WorkerTask {
 
   /** Works until the job is over: true when its last version was reached. */
   boolean run();
