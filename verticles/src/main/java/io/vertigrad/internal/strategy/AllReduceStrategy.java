@@ -3,6 +3,7 @@ package io.vertigrad.internal.strategy;
 import io.vertigrad.codecs.ErrorFeedback;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.collective.AllReduce;
 import io.vertigrad.internal.collective.CompressedAllReduce;
 import io.vertigrad.internal.collective.ReplicaCheck;
@@ -13,7 +14,10 @@ import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
+import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Replica;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyProvider;
 import java.nio.FloatBuffer;
 
 /**
@@ -29,7 +33,7 @@ final class AllReduceStrategy implements PeerStrategy {
 
   private static final long OPENING_ROUNDS = 2;
 
-  private final AllReduceStrategyConfig config;
+  private final Config config;
   private final PeerContext context;
   private final Replica replica;
   private final Optimizer optimizer;
@@ -40,7 +44,7 @@ final class AllReduceStrategy implements PeerStrategy {
   private long round;
   private ExchangeTiming timing = ExchangeTiming.NONE;
 
-  AllReduceStrategy(AllReduceStrategyConfig config, PeerContext context) {
+  AllReduceStrategy(Config config, PeerContext context) {
     this.config = config;
     this.context = context;
     this.replica = context.replica();
@@ -136,10 +140,64 @@ final class AllReduceStrategy implements PeerStrategy {
     }
   }
 
-  private static OptimizerConfig scaled(AllReduceStrategyConfig config, PeerContext context) {
+  private static OptimizerConfig scaled(Config config, PeerContext context) {
     OptimizerConfig optimizer = context.optimizer();
     return config.scaleLearningRate()
         ? optimizer.withLearningRate(optimizer.learningRate() * context.workers())
         : optimizer;
+  }
+
+  /**
+   * The strategy's section of a job file.
+   *
+   * @param scaleLearningRate multiply the learning rate by {@code workers.count}, as Horovod does
+   * @param checkEvery steps between two comparisons of all replicas by hash; 0 for none
+   * @param directBytes parameters that take no more go from each to each instead of around the ring
+   */
+  record Config(boolean scaleLearningRate, long checkEvery, long directBytes) {
+
+    static Config read(Settings settings) {
+      Config config =
+          new Config(
+              settings.flag("scaleLearningRate", false),
+              settings.longInteger("checkEvery", 100, 0, Long.MAX_VALUE),
+              settings.longInteger("directBytes", AllReduce.DIRECT_BYTES, 0, Long.MAX_VALUE));
+      settings.refuseUnknown();
+      return config;
+    }
+  }
+
+  /** Registers the strategy as {@code allreduce}. */
+  public static final class Provider implements StrategyProvider {
+
+    @Override
+    public String name() {
+      return "allreduce";
+    }
+
+    @Override
+    public StrategyFactory configure(Settings settings) {
+      Config config = Config.read(settings);
+      return new Factory(config);
+    }
+
+    private record Factory(Config config) implements PeerStrategyFactory {
+
+      @Override
+      public PeerStrategy create(PeerContext context) {
+        return new AllReduceStrategy(config, context);
+      }
+
+      @Override
+      public long agreesEvery() {
+        return 1;
+      }
+
+      /** Gradients travel, and error feedback makes up for what was left out of them. */
+      @Override
+      public boolean compresses() {
+        return true;
+      }
+    }
   }
 }

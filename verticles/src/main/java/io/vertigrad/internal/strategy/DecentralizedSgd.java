@@ -2,17 +2,21 @@ package io.vertigrad.internal.strategy;
 
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.collective.InitialSync;
 import io.vertigrad.internal.collective.VectorSlices;
-import io.vertigrad.internal.strategy.DecentralizedSgdConfig.Conformance;
-import io.vertigrad.internal.strategy.DecentralizedSgdConfig.Momentum;
+import io.vertigrad.internal.strategy.DecentralizedSgd.Config.Conformance;
+import io.vertigrad.internal.strategy.DecentralizedSgd.Config.Momentum;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.MixingMatrix;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
+import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Replica;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyProvider;
 import io.vertigrad.strategy.Tag;
 import io.vertigrad.strategy.Topology;
 import java.nio.FloatBuffer;
@@ -30,7 +34,7 @@ final class DecentralizedSgd implements PeerStrategy {
   private static final int PARAMETERS = 0;
   private static final int STATE = 1;
 
-  private final DecentralizedSgdConfig config;
+  private final Config config;
   private final PeerContext context;
   private final Replica replica;
   private final Optimizer optimizer;
@@ -42,7 +46,7 @@ final class DecentralizedSgd implements PeerStrategy {
   private long begunNanos;
   private ExchangeTiming timing = ExchangeTiming.NONE;
 
-  DecentralizedSgd(DecentralizedSgdConfig config, PeerContext context) {
+  DecentralizedSgd(Config config, PeerContext context) {
     this.config = config;
     this.context = context;
     this.replica = context.replica();
@@ -148,6 +152,61 @@ final class DecentralizedSgd implements PeerStrategy {
   private static void scale(float[] vector, int length, float factor) {
     for (int i = 0; i < length; i++) {
       vector[i] *= factor;
+    }
+  }
+
+  /**
+   * The strategy's section of a job file.
+   *
+   * @param topology who exchanges with whom
+   * @param conformance where coupled weight decay is added
+   * @param momentum whether the optimizer's state is averaged along with the parameters
+   */
+  record Config(TopologyConfig topology, Conformance conformance, Momentum momentum) {
+
+    /** How closely the published ring program is followed. */
+    enum Conformance {
+      /** {@code optimizer.l2} once, at the point where the gradient was taken. */
+      CLEAN,
+      /**
+       * Once there and once more by the optimizer, at the average, as the published program does.
+       */
+      PUBLISHED
+    }
+
+    /** What becomes of the optimizer's state. */
+    enum Momentum {
+      /** Each worker keeps its own. */
+      LOCAL,
+      /** Averaged like the parameters; twice the bytes with momentum, three times with Adam. */
+      AVERAGED
+    }
+
+    static Config read(Settings settings) {
+      String conformance = settings.choice("conformance", "clean", "clean", "published");
+      String momentum = settings.choice("momentum", "local", "local", "averaged");
+      Config config =
+          new Config(
+              TopologyConfig.read(settings),
+              conformance.equals("clean") ? Conformance.CLEAN : Conformance.PUBLISHED,
+              momentum.equals("local") ? Momentum.LOCAL : Momentum.AVERAGED);
+      settings.refuseUnknown();
+      return config;
+    }
+  }
+
+  /** Registers the strategy as {@code dpsgd}. */
+  public static final class Provider implements StrategyProvider {
+
+    @Override
+    public String name() {
+      return "dpsgd";
+    }
+
+    @Override
+    public StrategyFactory configure(Settings settings) {
+      Config config = Config.read(settings);
+      return (PeerStrategyFactory) context -> new DecentralizedSgd(config, context);
     }
   }
 }

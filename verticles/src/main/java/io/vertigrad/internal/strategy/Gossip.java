@@ -3,6 +3,7 @@ package io.vertigrad.internal.strategy;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.collective.InitialSync;
 import io.vertigrad.internal.collective.VectorSlices;
 import io.vertigrad.strategy.ExchangeTiming;
@@ -11,7 +12,10 @@ import io.vertigrad.strategy.MixingMatrix;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
+import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Replica;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyProvider;
 import io.vertigrad.strategy.Tag;
 import java.util.List;
 import java.util.Optional;
@@ -46,7 +50,7 @@ final class Gossip implements PeerStrategy {
   private long begunNanos;
   private ExchangeTiming timing = ExchangeTiming.NONE;
 
-  Gossip(GossipConfig config, PeerContext context) {
+  Gossip(Config config, PeerContext context) {
     this.context = context;
     this.replica = context.replica();
     this.optimizer = context.optimizers().apply(context.optimizer());
@@ -175,5 +179,48 @@ final class Gossip implements PeerStrategy {
   /** Meetings are counted per pair. */
   private Tag tag(int other, int phase, int piece) {
     return new Tag(InitialSync.ROUNDS + rounds[other], phase, piece);
+  }
+
+  /**
+   * The strategy's section of a job file.
+   *
+   * @param seed of the choice of partners
+   */
+  record Config(long seed) {
+
+    static Config read(Settings settings) {
+      Config config = new Config(settings.longInteger("seed", 0, 0, Long.MAX_VALUE));
+      settings.refuseUnknown();
+      return config;
+    }
+  }
+
+  /** Registers the strategy as {@code gossip}. */
+  public static final class Provider implements StrategyProvider {
+
+    @Override
+    public String name() {
+      return "gossip";
+    }
+
+    @Override
+    public StrategyFactory configure(Settings settings) {
+      Config config = Config.read(settings);
+      return new Factory(config);
+    }
+
+    private record Factory(Config config) implements PeerStrategyFactory {
+
+      @Override
+      public PeerStrategy create(PeerContext context) {
+        return new Gossip(config, context);
+      }
+
+      /** A worker that takes no step still answers. */
+      @Override
+      public boolean stepsTogether() {
+        return false;
+      }
+    }
   }
 }

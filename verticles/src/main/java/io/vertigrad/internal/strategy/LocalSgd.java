@@ -1,6 +1,7 @@
 package io.vertigrad.internal.strategy;
 
 import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.collective.AllReduce;
 import io.vertigrad.internal.collective.InitialSync;
 import io.vertigrad.strategy.ExchangeTiming;
@@ -8,7 +9,10 @@ import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
+import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Replica;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyProvider;
 
 /**
  * Local SGD: every worker steps alone, and after every H steps all take the mean of their
@@ -19,7 +23,7 @@ import io.vertigrad.strategy.Replica;
  */
 final class LocalSgd implements PeerStrategy {
 
-  private final LocalSgdConfig config;
+  private final Config config;
   private final PeerContext context;
   private final Replica replica;
   private final Optimizer optimizer;
@@ -28,7 +32,7 @@ final class LocalSgd implements PeerStrategy {
   private long round;
   private ExchangeTiming timing = ExchangeTiming.NONE;
 
-  LocalSgd(LocalSgdConfig config, PeerContext context) {
+  LocalSgd(Config config, PeerContext context) {
     this.config = config;
     this.context = context;
     this.replica = context.replica();
@@ -79,5 +83,47 @@ final class LocalSgd implements PeerStrategy {
     replica.become(mean);
     timing = timing.plus(begun, begun, context.peers().arrivedNanos());
     round++;
+  }
+
+  /**
+   * The strategy's section of a job file.
+   *
+   * @param every steps between two averages
+   */
+  record Config(long every) {
+
+    static Config read(Settings settings) {
+      Config config = new Config(settings.longInteger("every", 10, 1, 1_000_000_000));
+      settings.refuseUnknown();
+      return config;
+    }
+  }
+
+  /** Registers the strategy as {@code local}. */
+  public static final class Provider implements StrategyProvider {
+
+    @Override
+    public String name() {
+      return "local";
+    }
+
+    @Override
+    public StrategyFactory configure(Settings settings) {
+      Config config = Config.read(settings);
+      return new Factory(config);
+    }
+
+    private record Factory(Config config) implements PeerStrategyFactory {
+
+      @Override
+      public PeerStrategy create(PeerContext context) {
+        return new LocalSgd(config, context);
+      }
+
+      @Override
+      public long agreesEvery() {
+        return config.every();
+      }
+    }
   }
 }

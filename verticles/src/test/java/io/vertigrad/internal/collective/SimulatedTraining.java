@@ -32,7 +32,7 @@ public final class SimulatedTraining {
   public int length = 7;
   public int trainable = 5;
   public int pieceElements = 2;
-  long computeNanos = 1_000_000;
+  public long computeNanos = 1_000_000;
   public int workers;
   public int steps = 10;
   public Samples samples = (rank, step) -> BATCH;

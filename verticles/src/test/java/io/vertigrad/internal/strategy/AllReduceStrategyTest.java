@@ -216,7 +216,7 @@ public class AllReduceStrategyTest {
   }
 
   public static SimulatedTraining training(String settings, Weather weather, long seed) {
-    return new SimulatedTraining(new AllReduceStrategyProvider(), settings, weather, seed);
+    return new SimulatedTraining(new AllReduceStrategy.Provider(), settings, weather, seed);
   }
 
   private static String direct(int bytes) {

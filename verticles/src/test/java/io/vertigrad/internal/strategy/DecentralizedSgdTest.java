@@ -134,7 +134,7 @@ class DecentralizedSgdTest {
   private static SimulatedTraining training(
       String topology, String more, Weather weather, long seed) {
     String settings = "{\"topology\":\"%s\"%s}".formatted(topology, more);
-    return new SimulatedTraining(new DecentralizedSgdProvider(), settings, weather, seed);
+    return new SimulatedTraining(new DecentralizedSgd.Provider(), settings, weather, seed);
   }
 
   /** The iteration by hand, in double precision; trainable elements only. */

@@ -90,6 +90,6 @@ class GossipTest {
   }
 
   private static SimulatedTraining training(Weather weather, long seed) {
-    return new SimulatedTraining(new GossipProvider(), "{}", weather, seed);
+    return new SimulatedTraining(new Gossip.Provider(), "{}", weather, seed);
   }
 }

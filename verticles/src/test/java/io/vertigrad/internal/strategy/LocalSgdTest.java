@@ -71,6 +71,6 @@ class LocalSgdTest {
 
   private static SimulatedTraining training(int every, Weather weather, long seed) {
     return new SimulatedTraining(
-        new LocalSgdProvider(), "{\"every\":%d}".formatted(every), weather, seed);
+        new LocalSgd.Provider(), "{\"every\":%d}".formatted(every), weather, seed);
   }
 }

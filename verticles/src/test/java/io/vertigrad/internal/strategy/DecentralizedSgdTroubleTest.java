@@ -1,9 +1,10 @@
-package io.vertigrad.internal.collective;
+package io.vertigrad.internal.strategy;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.internal.strategy.DecentralizedSgdProvider;
+import io.vertigrad.internal.collective.SimulatedTraining;
+import io.vertigrad.internal.collective.Weather;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -95,6 +96,6 @@ class DecentralizedSgdTroubleTest {
 
   private static SimulatedTraining training(String topology, Weather weather, long seed) {
     String settings = "{\"topology\":\"%s\"}".formatted(topology);
-    return new SimulatedTraining(new DecentralizedSgdProvider(), settings, weather, seed);
+    return new SimulatedTraining(new DecentralizedSgd.Provider(), settings, weather, seed);
   }
 }
