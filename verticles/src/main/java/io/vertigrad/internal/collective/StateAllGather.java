@@ -1,8 +1,5 @@
 package io.vertigrad.internal.collective;
 
-import io.vertigrad.codecs.DataType;
-import io.vertigrad.codecs.Tensor;
-import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;
@@ -31,22 +28,17 @@ public record StateAllGather(List<Entry> entries) {
    */
   public record Entry(long updates, double samples, boolean fresh) {}
 
-  /** Everyone tells the first position, which tells everyone; blocks until all have spoken. */
+  /** Learns how far all others have come; blocks until all have spoken. */
   public static StateAllGather hold(Peers peers, PeerGroup group, long round, Entry mine) {
-    int leader = group.rank(0);
-    if (group.self() != leader) {
-      peers.send(leader, new Tag(round, ASK, 0), write(List.of(mine)));
-      return new StateAllGather(read(peers.receive(leader, new Tag(round, TELL, 0))));
-    }
-    List<Entry> entries = new ArrayList<>(List.of(mine));
-    for (int i = 1; i < group.size(); i++) {
-      entries.addAll(read(peers.receive(group.rank(i), new Tag(round, ASK, 0))));
-    }
-    TensorView all = write(entries);
-    for (int i = 1; i < group.size(); i++) {
-      peers.send(group.rank(i), new Tag(round, TELL, 0), all);
-    }
-    return new StateAllGather(entries);
+    ByteBuffer all =
+        LeaderGather.decide(
+            peers,
+            group,
+            new Tag(round, ASK, 0),
+            new Tag(round, TELL, 0),
+            write(List.of(mine)),
+            said -> write(said.stream().flatMap(words -> read(words).stream()).toList()));
+    return new StateAllGather(read(all));
   }
 
   /** Position of the first of those who have come furthest, a fresh one only among fresh ones. */
@@ -72,17 +64,16 @@ public record StateAllGather(List<Entry> entries) {
     return newcomers() == entries.size();
   }
 
-  private static Tensor write(List<Entry> entries) {
+  private static ByteBuffer write(List<Entry> entries) {
     ByteBuffer bytes =
         ByteBuffer.allocate(entries.size() * ENTRY_BYTES).order(ByteOrder.LITTLE_ENDIAN);
     for (Entry entry : entries) {
       bytes.putLong(entry.updates()).putDouble(entry.samples()).putLong(entry.fresh() ? 1 : 0);
     }
-    return Tensor.wrap(DataType.FLOAT32, bytes.flip());
+    return bytes.flip();
   }
 
-  private static List<Entry> read(TensorView tensor) {
-    ByteBuffer bytes = tensor.bytes();
+  private static List<Entry> read(ByteBuffer bytes) {
     List<Entry> entries = new ArrayList<>();
     while (bytes.remaining() >= ENTRY_BYTES) {
       entries.add(new Entry(bytes.getLong(), bytes.getDouble(), bytes.getLong() != 0));

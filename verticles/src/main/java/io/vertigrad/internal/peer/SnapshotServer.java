@@ -9,49 +9,52 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.internal.exchange.PartitionPlan;
+import io.vertigrad.internal.exchange.PullQueue;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.job.Partition;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import java.nio.FloatBuffer;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /**
  * Shows one worker's parameters to readers: it answers pulls with the last snapshot the worker
  * took.
  *
  * <p>{@link #publish} belongs to the worker's thread, the rest to the endpoint's event loop. A pull
- * of a later version waits for it, up to a deadline; at most {@value #LIMIT} do.
+ * of a later version waits for it in a {@link PullQueue}.
  */
 public final class SnapshotServer implements FrameEndpoint {
-
-  private static final int LIMIT = 8192;
 
   private final PartitionPlan plan;
   private final int incarnation;
   private final DataType type;
-  private final long deadlineNanos;
-  private final List<Pull> waiting = new ArrayList<>();
+  private final PullQueue waiting;
   private volatile Snapshot newest = new Snapshot(-1, List.of());
   private String closed;
 
   private record Snapshot(long version, List<Optional<Tensor>> partitions) {}
 
-  private record Pull(PullRequest request, long sinceNanos, Promise<Frame> promise) {}
-
   /**
-   * A endpoint without a snapshot yet.
+   * Creates an endpoint without a snapshot yet.
    *
+   * @param plan the partitions of the worker's parameters
    * @param incarnation of the worker
    * @param type how parameters travel
+   * @param deadlineMillis how long a pull waits for a later version
+   * @param clock monotonic nanoseconds by which it waits
    */
-  public SnapshotServer(PartitionPlan plan, int incarnation, DataType type, long deadlineMillis) {
+  public SnapshotServer(
+      PartitionPlan plan, int incarnation, DataType type, long deadlineMillis, LongSupplier clock) {
     this.plan = plan;
     this.incarnation = incarnation;
     this.type = type;
-    this.deadlineNanos = deadlineMillis * 1_000_000;
+    this.waiting =
+        new PullQueue(
+            deadlineMillis,
+            clock,
+            new PullQueue.Source(this::isThere, this::answer, this::overdue));
   }
 
   /** Copies the parameters as those of a version. */
@@ -78,42 +81,26 @@ public final class SnapshotServer implements FrameEndpoint {
       return Future.succeededFuture(
           new Refusal(request.id(), Reason.WRONG_LAYOUT, "another model: use the same job file"));
     }
-    if (closed != null || waiting.size() >= LIMIT) {
-      String why = closed == null ? LIMIT + " pulls wait already" : closed;
-      return Future.succeededFuture(new Refusal(request.id(), Reason.UNAVAILABLE, why));
+    if (closed != null) {
+      return Future.succeededFuture(new Refusal(request.id(), Reason.UNAVAILABLE, closed));
     }
-    if (isThere(request)) {
-      return Future.succeededFuture(answer(request));
-    }
-    Pull pull = new Pull(request, System.nanoTime(), Promise.promise());
-    waiting.add(pull);
-    return pull.promise().future();
+    return waiting.pull(request);
   }
 
   @Override
   public void tick(long nowNanos) {
-    for (Pull pull : List.copyOf(waiting)) {
-      if (isThere(pull.request())) {
-        settle(pull, answer(pull.request()));
-      } else if (nowNanos - pull.sinceNanos() > deadlineNanos) {
-        String message =
-            "version %d, expected %d: this worker makes no progress"
-                .formatted(newest.version(), pull.request().minimumVersion());
-        settle(pull, new Refusal(pull.request().id(), Reason.DEADLINE, message));
-      }
-    }
+    waiting.tick();
   }
 
   @Override
   public void close(String why) {
     closed = why;
-    List.copyOf(waiting)
-        .forEach(p -> settle(p, new Refusal(p.request().id(), Reason.UNAVAILABLE, why)));
+    waiting.close(why);
   }
 
-  private void settle(Pull pull, Frame answer) {
-    waiting.remove(pull);
-    pull.promise().complete(answer);
+  private String overdue(PullRequest request) {
+    return "version %d, expected %d: this worker makes no progress"
+        .formatted(newest.version(), request.minimumVersion());
   }
 
   private boolean isThere(PullRequest request) {

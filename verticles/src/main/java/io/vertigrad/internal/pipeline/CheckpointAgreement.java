@@ -1,8 +1,6 @@
 package io.vertigrad.internal.pipeline;
 
-import io.vertigrad.codecs.DataType;
-import io.vertigrad.codecs.Tensor;
-import io.vertigrad.codecs.TensorView;
+import io.vertigrad.internal.collective.LeaderGather;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;
@@ -15,7 +13,7 @@ import java.util.Optional;
 
 /**
  * All stages of all replicas agree on the newest state that every one of them has, so that no two
- * ever go on from different steps. Everyone tells the first, which tells everyone.
+ * ever go on from different steps.
  */
 final class CheckpointAgreement {
 
@@ -43,43 +41,38 @@ final class CheckpointAgreement {
    * @return empty when there is no state that all have
    */
   static Optional<Agreed> hold(Peers peers, PeerGroup group, List<StageState> mine, long fresh) {
-    int leader = group.rank(0);
-    if (group.self() == leader) {
-      return lead(peers, group, mine, fresh);
-    }
-    peers.send(leader, new Tag(ROUND, ASK, 0), write(mine));
-    List<StageState> told = read(peers.receive(leader, new Tag(ROUND, TELL, 0)));
-    return told.get(0).version() < 0
+    ByteBuffer told =
+        LeaderGather.decide(
+            peers,
+            group,
+            new Tag(ROUND, ASK, 0),
+            new Tag(ROUND, TELL, 0),
+            write(mine),
+            said -> write(decision(said.stream().map(CheckpointAgreement::read).toList(), fresh)));
+    List<StageState> decided = read(told);
+    return decided.get(0).version() < 0
         ? Optional.empty()
-        : Optional.of(new Agreed(told.get(0), told.get(1).run()));
+        : Optional.of(new Agreed(decided.get(0), decided.get(1).run()));
   }
 
-  private static Optional<Agreed> lead(
-      Peers peers, PeerGroup group, List<StageState> mine, long fresh) {
-    List<StageState> common = new ArrayList<>(mine);
-    for (int i = 1; i < group.size(); i++) {
-      common.retainAll(read(peers.receive(group.rank(i), new Tag(ROUND, ASK, 0))));
-    }
-    Optional<StageState> newest =
-        common.stream().max(Comparator.comparingLong(StageState::version));
-    StageState from = newest.orElse(NOWHERE);
+  /** The newest state that all have, or {@link #NOWHERE}; then the run that goes on from there. */
+  private static List<StageState> decision(List<List<StageState>> said, long fresh) {
+    List<StageState> common = new ArrayList<>(said.get(0));
+    said.forEach(common::retainAll);
+    StageState from =
+        common.stream().max(Comparator.comparingLong(StageState::version)).orElse(NOWHERE);
     long run = from.run() == StageState.BEGINNING.run() ? fresh : from.run();
-    TensorView told = write(List.of(from, new StageState(0, run)));
-    for (int i = 1; i < group.size(); i++) {
-      peers.send(group.rank(i), new Tag(ROUND, TELL, 0), told);
-    }
-    return newest.map(point -> new Agreed(point, run));
+    return List.of(from, new StageState(0, run));
   }
 
-  private static Tensor write(List<StageState> points) {
+  private static ByteBuffer write(List<StageState> points) {
     ByteBuffer bytes =
         ByteBuffer.allocate(points.size() * POINT_BYTES).order(ByteOrder.LITTLE_ENDIAN);
     points.forEach(point -> bytes.putLong(point.version()).putLong(point.run()));
-    return Tensor.wrap(DataType.FLOAT32, bytes.flip());
+    return bytes.flip();
   }
 
-  private static List<StageState> read(TensorView tensor) {
-    ByteBuffer bytes = tensor.bytes();
+  private static List<StageState> read(ByteBuffer bytes) {
     List<StageState> points = new ArrayList<>();
     while (bytes.remaining() >= POINT_BYTES) {
       points.add(new StageState(bytes.getLong(), bytes.getLong()));

@@ -38,7 +38,8 @@ final class StageVersions {
             setting.plan().partitions(),
             identity.incarnation(),
             job.exchange().type(),
-            job.exchange().deadlineMillis());
+            job.exchange().deadlineMillis(),
+            setting.patience());
     boolean first = job.pipeline().orElseThrow().replicaOf(identity.rank()) == 0;
     tests =
         job.stagesTest() && first

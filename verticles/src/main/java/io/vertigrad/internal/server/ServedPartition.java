@@ -62,8 +62,7 @@ final class ServedPartition {
 
   void tick(long nowNanos) {
     filter.tick(nowNanos);
-    pulls.release();
-    pulls.tick(nowNanos);
+    pulls.tick();
   }
 
   Optional<StragglerReport> heldUp() {

@@ -130,7 +130,8 @@ public class WorkerThread {
                       plan.partitions(),
                       self.identity().incarnation(),
                       plan.type(),
-                      job.exchange().deadlineMillis()),
+                      job.exchange().deadlineMillis(),
+                      member.clock()),
                   evaluations));
     }
     WindowedExchange exchange =

@@ -1,0 +1,115 @@
+package io.vertigrad.internal.exchange;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+
+/**
+ * Pulls that wait for a version, at most {@value #LIMIT}, each up to a deadline. A pull that is
+ * repeated while it waits shares the answer of the first. Belongs to one event loop.
+ */
+public final class PullQueue {
+
+  public static final int LIMIT = 8192;
+
+  private final long deadlineNanos;
+  private final LongSupplier clock;
+  private final Source source;
+  private final Map<ExchangeId, Pull> waiting = new LinkedHashMap<>();
+
+  private record Pull(PullRequest request, long sinceNanos, Promise<Frame> promise) {}
+
+  /**
+   * What the parameters are pulled from.
+   *
+   * @param reached tells whether a pull can be answered now
+   * @param answer makes the answer of a pull that can
+   * @param overdue says to the person what was found and what was expected, for a pull whose
+   *     deadline has passed
+   */
+  public record Source(
+      Predicate<PullRequest> reached,
+      Function<PullRequest, Frame> answer,
+      Function<PullRequest, String> overdue) {}
+
+  /**
+   * Creates an empty queue.
+   *
+   * @param deadlineMillis how long a pull waits at most
+   * @param clock monotonic nanoseconds by which it waits; one that stands still while the job is
+   *     paused keeps a pause from ending any wait
+   * @param source what the parameters are pulled from
+   */
+  public PullQueue(long deadlineMillis, LongSupplier clock, Source source) {
+    this.deadlineNanos = deadlineMillis * 1_000_000;
+    this.clock = clock;
+    this.source = source;
+  }
+
+  /**
+   * Answers now, or when the version is there.
+   *
+   * @return completes with the answer or a refusal; never fails
+   */
+  public Future<Frame> pull(PullRequest request) {
+    if (source.reached().test(request)) {
+      return Future.succeededFuture(source.answer().apply(request));
+    }
+    Pull before = waiting.get(request.id());
+    if (before != null) {
+      return before.promise().future();
+    }
+    if (waiting.size() >= LIMIT) {
+      String full = "partition %d: %d pulls wait already; try again";
+      return Future.succeededFuture(
+          new Refusal(
+              request.id(), Reason.UNAVAILABLE, full.formatted(request.id().partition(), LIMIT)));
+    }
+    Pull pull = new Pull(request, clock.getAsLong(), Promise.promise());
+    waiting.put(request.id(), pull);
+    return pull.promise().future();
+  }
+
+  /** Answers whatever waited for what is there now. */
+  public void release() {
+    if (!waiting.isEmpty()) {
+      take(pull -> source.reached().test(pull.request()))
+          .forEach(pull -> pull.promise().complete(source.answer().apply(pull.request())));
+    }
+  }
+
+  /** Answers what can be answered and refuses what has waited too long; called regularly. */
+  public void tick() {
+    release();
+    long now = clock.getAsLong();
+    take(pull -> now - pull.sinceNanos() >= deadlineNanos)
+        .forEach(pull -> refuse(pull, Reason.DEADLINE, source.overdue().apply(pull.request())));
+  }
+
+  /** Ends every wait with {@code UNAVAILABLE}. */
+  public void close(String why) {
+    take(pull -> true).forEach(pull -> refuse(pull, Reason.UNAVAILABLE, why));
+  }
+
+  private static void refuse(Pull pull, Reason reason, String message) {
+    pull.promise().complete(new Refusal(pull.request().id(), reason, message));
+  }
+
+  private List<Pull> take(Predicate<Pull> chosen) {
+    List<Pull> taken = new ArrayList<>(waiting.values());
+    taken.removeIf(chosen.negate());
+    taken.forEach(pull -> waiting.remove(pull.request().id()));
+    return taken;
+  }
+}
