@@ -64,6 +64,11 @@ final class BrowserLimits implements Handler<BridgeEvent> {
     }
   }
 
+  /** True while a browser that follows the run has not been sent the delta of this number. */
+  boolean lacks(long number) {
+    return sockets.values().stream().anyMatch(browser -> browser.lacks(number));
+  }
+
   private boolean admit(SockJSSocket socket) {
     if (sockets.size() >= SOCKETS) {
       LOG.warn("a browser was turned away: {} are connected", SOCKETS);
@@ -76,7 +81,9 @@ final class BrowserLimits implements Handler<BridgeEvent> {
   /** The bridge would write without looking whether anybody reads. */
   private void deliver(SockJSSocket socket, BridgeEvent event) {
     BrowserSocket browser = sockets.get(socket);
-    if (browser != null && !browser.write(encoded.of(event.getRawMessage()))) {
+    JsonObject message = event.getRawMessage();
+    long number = EncodedOnce.delta(message).map(delta -> delta.getLong("number", 0L)).orElse(0L);
+    if (browser != null && !browser.write(encoded.of(message), number)) {
       close(socket, "it does not read");
     }
   }

@@ -14,6 +14,7 @@ final class BrowserSocket {
 
   private final SockJSSocket socket;
   private final AtomicLong unread = new AtomicLong();
+  private final AtomicLong told = new AtomicLong();
   private long allowance = BURST;
   private long refilledNanos = System.nanoTime();
 
@@ -23,12 +24,29 @@ final class BrowserSocket {
 
   /** Sends a message unless too much waits already. */
   boolean write(Buffer message) {
+    return write(message, 0);
+  }
+
+  /** Sends the delta of this number, likewise. */
+  boolean write(Buffer message, long number) {
     int length = message.length();
     if (unread.addAndGet(length) > UNREAD_BYTES) {
       return false;
     }
-    socket.write(message).onComplete(written -> unread.addAndGet(-length));
+    socket
+        .write(message)
+        .onComplete(
+            written -> {
+              unread.addAndGet(-length);
+              told.accumulateAndGet(number, Math::max);
+            });
     return true;
+  }
+
+  /** True when it follows the run and the delta of this number has not been sent yet. */
+  boolean lacks(long number) {
+    long last = told.get();
+    return last > 0 && last < number;
   }
 
   /** True up to {@value #BURST} times at once, and ten times a second in the long run. */

@@ -26,13 +26,14 @@ final class DashboardRoutes {
 
   private DashboardRoutes() {}
 
-  static Router of(Vertx vertx, JobConfig job, JobView view, RunMeters meters) {
+  static Router of(
+      Vertx vertx, JobConfig job, JobView view, RunMeters meters, BrowserLimits limits) {
     Addresses addresses = job.addresses();
     Router router = PageFiles.guarded(vertx, job.dashboard().host());
     router
         .route("/eventbus/*")
         .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES))
-        .subRouter(bridge(vertx, addresses));
+        .subRouter(bridge(vertx, addresses, limits));
     JobHealth health = new JobHealth(vertx, job, view);
     router.get("/health/live").handler(health.live());
     router.get("/health/ready").handler(health.ready());
@@ -44,7 +45,7 @@ final class DashboardRoutes {
     return router;
   }
 
-  private static Router bridge(Vertx vertx, Addresses addresses) {
+  private static Router bridge(Vertx vertx, Addresses addresses, BrowserLimits limits) {
     SockJSHandlerOptions transports =
         new SockJSHandlerOptions()
             .setRegisterWriteHandler(false)
@@ -61,6 +62,6 @@ final class DashboardRoutes {
             .setMaxAddressLength(ADDRESS_LENGTH)
             .addInboundPermitted(new PermittedOptions().setAddress(addresses.metricsRequests()))
             .addOutboundPermitted(new PermittedOptions().setAddressRegex(BrowserLimits.LISTENED));
-    return SockJSHandler.create(vertx, transports).bridge(permitted, new BrowserLimits(addresses));
+    return SockJSHandler.create(vertx, transports).bridge(permitted, limits);
   }
 }

@@ -5,6 +5,7 @@ import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Serves the page that shows a job, whose file is its configuration, and the event-bus bridge
@@ -13,25 +14,40 @@ import io.vertx.ext.web.Router;
  */
 public final class DashboardVerticle extends VerticleBase {
 
+  private static final long LAST_WORDS_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long LOOK_MILLIS = 10;
+
   private volatile String url;
+  private final JobView view = new JobView();
   private RunMeters meters;
+  private BrowserLimits limits;
 
   @Override
   public Future<?> start() {
     JobConfig job = JobConfig.read("-conf", config());
-    JobView view = new JobView();
+    limits = new BrowserLimits(job.addresses());
     meters = new RunMeters(job.addresses().job(), view, BusTraffic.of(vertx));
     vertx
         .eventBus()
         .<JsonObject>consumer(job.addresses().metrics(), delta -> view.take(delta.body()));
-    Router router = DashboardRoutes.of(vertx, job, view, meters);
+    Router router = DashboardRoutes.of(vertx, job, view, meters, limits);
     return new PageServer(vertx, job.dashboard()).start(router).onSuccess(address -> url = address);
   }
 
   @Override
   public Future<?> stop() {
+    if (meters == null) {
+      return Future.succeededFuture();
+    }
     meters.close();
-    return Future.succeededFuture();
+    return lastWords(System.nanoTime());
+  }
+
+  /** Browsers are told how the run ended before their sockets close. */
+  private Future<?> lastWords(long begunNanos) {
+    return limits.lacks(view.number()) && System.nanoTime() - begunNanos < LAST_WORDS_NANOS
+        ? vertx.timer(LOOK_MILLIS, TimeUnit.MILLISECONDS).compose(go -> lastWords(begunNanos))
+        : Future.succeededFuture();
   }
 
   /** Where the page is; once deployed. */

@@ -2,6 +2,7 @@ package io.vertigrad.dashboard;
 
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
+import java.util.Optional;
 
 /**
  * The newest delta as the bridge sends it, encoded once for all browsers that hear it: with two
@@ -25,10 +26,11 @@ final class EncodedOnce {
    *     number and time, is taken for one seen before
    */
   Buffer of(JsonObject message) {
-    if (!(message.getValue("body") instanceof JsonObject body)
-        || !"delta".equals(body.getValue("kind"))) {
+    Optional<JsonObject> delta = delta(message);
+    if (delta.isEmpty()) {
       return message.toBuffer();
     }
+    JsonObject body = delta.get();
     String address = message.getString("address");
     long number = body.getLong("number", 0L);
     long timeMillis = body.getLong("timeMillis", 0L);
@@ -38,5 +40,13 @@ final class EncodedOnce {
       newest = last;
     }
     return last.text();
+  }
+
+  /** The delta that a message to browsers carries, if it carries one. */
+  static Optional<JsonObject> delta(JsonObject message) {
+    return message.getValue("body") instanceof JsonObject body
+            && "delta".equals(body.getValue("kind"))
+        ? Optional.of(body)
+        : Optional.empty();
   }
 }

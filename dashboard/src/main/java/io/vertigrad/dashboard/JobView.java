@@ -12,10 +12,12 @@ final class JobView {
 
   private final Map<String, JsonObject> members = new LinkedHashMap<>();
   private JsonObject state = new JsonObject();
+  private long number;
 
   /** Takes in a delta, as {@code docs/metrics.md} describes it. */
   void take(JsonObject delta) {
     state = delta.getJsonObject("state");
+    number = delta.getLong("number", 0L);
     for (Object changed : delta.getJsonArray("members")) {
       JsonObject member = (JsonObject) changed;
       String name = member.getString("role") + " " + member.getInteger("rank");
@@ -23,6 +25,11 @@ final class JobView {
         members.put(name, member);
       }
     }
+  }
+
+  /** Number of the newest delta, 0 before the first. */
+  long number() {
+    return number;
   }
 
   /** {@code waiting} and so on; {@code unknown} before the first delta, and of a replay. */

@@ -10,6 +10,7 @@ import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.WebSocketClient;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.junit5.VertxExtension;
 import java.net.URI;
@@ -67,6 +68,45 @@ final class BrowserLimitsTest {
     JsonObject reply = new JsonObject().put("request", "snapshot");
     assertEquals(reply, browser.heard().get(0).getJsonObject("body"));
     assertEquals(1, browser.heard().get(1).getJsonObject("body").getInteger("number"));
+  }
+
+  @Test
+  void shouldTellEveryBrowserTheEndWhenItsServerClosesRightAfter() throws Exception {
+    Vertx server = Vertx.vertx();
+    DashboardVerticle page = new DashboardVerticle();
+    JsonObject job =
+        new JsonObject().put("job", "story").put("dashboard", new JsonObject().put("port", 0));
+    await(
+        server.deployVerticle(
+            page, new DeploymentOptions().setConfig(JobConfig.read("test", job).json())));
+    List<RawBrowser> browsers = new ArrayList<>();
+    for (int i = 0; i < 50; i++) {
+      browsers.add(await(RawBrowser.open(client, URI.create(page.url()).getPort())));
+    }
+    browsers.forEach(browser -> browser.listen(STORY.metrics()));
+    until(
+        () -> {
+          server.eventBus().publish(STORY.metrics(), delta(1));
+          return browsers.stream().noneMatch(browser -> browser.heard().isEmpty());
+        });
+
+    server.eventBus().publish(STORY.metrics(), delta(2));
+    await(server.close());
+
+    until(() -> browsers.stream().allMatch(RawBrowser::closed));
+    for (RawBrowser browser : browsers) {
+      JsonObject last = browser.heard().get(browser.heard().size() - 1);
+      assertEquals(2, last.getJsonObject("body").getInteger("number"));
+    }
+  }
+
+  private static JsonObject delta(int number) {
+    return new JsonObject()
+        .put("kind", "delta")
+        .put("number", number)
+        .put("timeMillis", number)
+        .put("state", new JsonObject())
+        .put("members", new JsonArray());
   }
 
   @Test
