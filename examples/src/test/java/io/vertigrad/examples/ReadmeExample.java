@@ -33,7 +33,6 @@ record ReadmeExample(String command, List<String> output) {
   private static final Map<String, String> MAINS =
       Map.of(
           "own-strategy", "io.vertigrad.examples.ownstrategy.BadWorker",
-          "embedded-training", "io.vertigrad.examples.besideverticles.EmbeddedTraining",
           "run-events", "io.vertigrad.examples.runevents.RunEvents",
           "train", "io.vertigrad.launcher.VertigradApplication");
 

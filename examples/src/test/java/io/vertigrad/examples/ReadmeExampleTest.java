@@ -30,10 +30,7 @@ final class ReadmeExampleTest {
   @TempDir private Path folder;
 
   @ParameterizedTest
-  @CsvSource({
-    "own-strategy, examples/run own-strategy",
-    "worker-beside-verticles, examples/run embedded-training"
-  })
+  @CsvSource("own-strategy, examples/run own-strategy")
   @Tag("slow")
   void shouldPrintWhatTheReadmeShows(String readme, String command) throws Exception {
     ReadmeExample example = ReadmeExample.of(readme, command);
