@@ -12,6 +12,7 @@ import java.util.logging.Level;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
 import org.junit.jupiter.api.Assumptions;
 import org.openqa.selenium.By;
 import org.openqa.selenium.OutputType;
@@ -95,7 +96,14 @@ final class Browser implements AutoCloseable {
   }
 
   void await(String what, Callable<Boolean> condition) {
-    Awaitility.await(what).atMost(LIMIT).ignoreExceptions().until(condition);
+    try {
+      Awaitility.await(what).atMost(LIMIT).ignoreExceptions().until(condition);
+    } catch (ConditionTimeoutException e) {
+      String shown =
+          "the page still shows '%s', '%s', '%s'"
+              .formatted(text("#line"), text("#phase"), text("#verdict"));
+      throw new AssertionError(what + " did not come: " + shown, e);
+    }
   }
 
   /**
