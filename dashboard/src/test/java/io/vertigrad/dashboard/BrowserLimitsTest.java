@@ -93,11 +93,12 @@ final class BrowserLimitsTest {
     server.eventBus().publish(STORY.metrics(), delta(2));
     await(server.close());
 
-    until(() -> browsers.stream().allMatch(RawBrowser::closed));
-    for (RawBrowser browser : browsers) {
-      JsonObject last = browser.heard().get(browser.heard().size() - 1);
-      assertEquals(2, last.getJsonObject("body").getInteger("number"));
-    }
+    until(() -> browsers.stream().allMatch(browser -> newest(browser) == 2));
+  }
+
+  private static int newest(RawBrowser browser) {
+    List<JsonObject> heard = browser.heard();
+    return heard.get(heard.size() - 1).getJsonObject("body").getInteger("number");
   }
 
   private static JsonObject delta(int number) {
