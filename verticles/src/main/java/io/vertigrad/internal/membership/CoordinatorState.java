@@ -252,6 +252,7 @@ public final class CoordinatorState {
         .passed(now, state() == JobPhase.RUNNING, progress.version())
         .ifPresent(this::endEarly);
     settle();
+    pauses.tellEndIsHeard();
     boolean trains = lifecycle.running() && !lifecycle.paused() && !minimumWorkers.lasts();
     tests.look(trains || lifecycle.ending(), now);
     stalls.look(trains, now);
@@ -285,8 +286,7 @@ public final class CoordinatorState {
     }
     news.ending(why);
     registry.newWorkers().forEach(worker -> remove(worker, LeaveReason.lost(ENDING)));
-    tests.end();
-    pauses.conclude();
+    pauses.conclude(tests::end);
     settle();
   }
 

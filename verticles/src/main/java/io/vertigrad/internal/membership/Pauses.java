@@ -33,6 +33,8 @@ final class Pauses {
   private boolean few;
   private boolean halted;
   private boolean ending;
+  private long endNumber;
+  private Runnable whenEndIsHeard = () -> {};
 
   Pauses(
       CoordinatorConfig config,
@@ -105,15 +107,20 @@ final class Pauses {
    * Lets every worker finish the steps that were begun, and no more: the job ends there. Where
    * workers wait for each other, that is known when all have said what they have begun, and is put
    * off until all replicas agree.
+   *
+   * @param heardByAll called once when every worker has heard where the job ends, so that what else
+   *     holds workers back may be lifted without any of them going on
    */
-  void conclude() {
+  void conclude(Runnable heardByAll) {
     if (asked) {
       asked = false;
       news.resumed(clockMillis.getAsLong() - sinceMillis);
     }
     ending = true;
+    whenEndIsHeard = heardByAll;
     holdBack();
     settle();
+    tellEndIsHeard();
   }
 
   /** Tells where the job ends, once that is known. */
@@ -124,6 +131,16 @@ final class Pauses {
     long every = config.endsEvery();
     long rounded = (pause.holdFrom() + every - 1) / every * every;
     say(pause.ending(Math.min(rounded, config.lastVersion())));
+    endNumber = pause.number();
+  }
+
+  /** Looks whether every worker that is still here has heard the last word; also when some left. */
+  void tellEndIsHeard() {
+    if (pause.ends() && allHeard(endNumber)) {
+      Runnable told = whenEndIsHeard;
+      whenEndIsHeard = () -> {};
+      told.run();
+    }
   }
 
   /** At which version the job ends before its last; empty while that is not known. */
@@ -145,12 +162,17 @@ final class Pauses {
     }
     heard.put(from, number);
     settle();
+    tellEndIsHeard();
   }
 
   private boolean allHeard() {
+    return allHeard(pause.number());
+  }
+
+  private boolean allHeard(long number) {
     return registry.of(Role.WORKER).stream()
         .filter(MemberRecord::published)
-        .allMatch(worker -> heard.getOrDefault(worker.admission(), 0L) >= pause.number());
+        .allMatch(worker -> heard.getOrDefault(worker.admission(), 0L) >= number);
   }
 
   /** Nothing may follow this version before it was tested, which begins now or was not begun. */
