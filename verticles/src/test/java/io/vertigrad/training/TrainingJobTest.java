@@ -111,12 +111,14 @@ class TrainingJobTest {
 
     assertTrue(events.stream().anyMatch(JobStarted.class::isInstance), events::toString);
     assertTrue(events.stream().anyMatch(JobFinished.class::isInstance), events::toString);
-    assertTrue(
+    Evaluated last =
         events.stream()
             .filter(Evaluated.class::isInstance)
             .map(Evaluated.class::cast)
-            .anyMatch(test -> test.wholeTestSet() && test.version() == STEPS),
-        events::toString);
+            .reduce((before, after) -> after)
+            .orElseThrow();
+    assertTrue(last.wholeTestSet(), events::toString);
+    assertEquals(STEPS, last.version());
   }
 
   @Test
