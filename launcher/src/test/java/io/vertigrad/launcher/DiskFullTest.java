@@ -35,9 +35,9 @@ class DiskFullTest {
         train(
             folder.resolve("run"),
             "--set",
-            "servers.checkpointEvery=5",
+            "checkpoint.every=5",
             "--set",
-            "servers.checkpointDirectory=" + small.resolve("checkpoints"));
+            "checkpoint.directory=" + small.resolve("checkpoints"));
 
     assertEquals(0, run.exit(), run.err());
     assertTrue(run.out().contains("shard 0 could not write checkpoint"), run.out());

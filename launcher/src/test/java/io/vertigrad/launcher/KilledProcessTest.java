@@ -31,7 +31,7 @@ class KilledProcessTest {
   @CsvSource({"digits-sync, 100", "digits-async, 200"})
   void shouldGoOnFromTheCheckpointWhenServerAndWorkerAreKilled(String job, long last)
       throws Exception {
-    ProcessRun run = start(job, "servers.checkpointEvery=20", "steps=100", "evaluator.count=0");
+    ProcessRun run = start(job, "checkpoint.every=20", "steps=100", "evaluator.count=0");
     run.await(() -> run.count("checkpointWritten") > 1);
 
     run.process("server", 0).destroyForcibly();
@@ -61,7 +61,7 @@ class KilledProcessTest {
 
     assertEquals(1, ended.exit(), ended.out());
     assertTrue(ended.err().contains("exit code 137 (signal 9)"), ended.err());
-    assertTrue(ended.err().contains("because servers.checkpointEvery is 0"), ended.err());
+    assertTrue(ended.err().contains("because checkpoint.every is 0"), ended.err());
   }
 
   @Test

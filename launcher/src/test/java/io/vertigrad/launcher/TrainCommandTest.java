@@ -82,7 +82,7 @@ class TrainCommandTest {
             "--workers",
             "4",
             "--set",
-            "servers.checkpointDirectory=null");
+            "checkpoint.directory=null");
 
     assertEquals(0, first.exit(), first.err());
     assertEquals(0, second.exit(), second.err());

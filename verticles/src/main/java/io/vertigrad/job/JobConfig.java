@@ -33,7 +33,8 @@ import java.util.TreeMap;
  * @param strategy how updates combine
  * @param workers how many, and what each does
  * @param pipeline the stages of a model spread over members; empty where each has all of it
- * @param servers how many, and what each keeps
+ * @param servers how many
+ * @param checkpoint when its state is written, and where
  * @param evaluator how often the newest parameters are tested
  * @param stop what ends it before its last step
  * @param exchange how partitions travel
@@ -56,6 +57,7 @@ public record JobConfig(
     WorkersConfig workers,
     Optional<PipelineConfig> pipeline,
     ServersConfig servers,
+    CheckpointConfig checkpoint,
     EvaluatorConfig evaluator,
     StopConfig stop,
     ExchangeConfig exchange,
@@ -79,7 +81,9 @@ public record JobConfig(
    * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
    */
   public static JobConfig read(String origin, JsonObject json) {
-    Settings root = Settings.of(origin, json.copy());
+    JsonObject copy = json.copy();
+    RenamedKeys.move(origin, copy);
+    Settings root = Settings.of(origin, copy);
     Optional<PipelineConfig> pipeline = PipelineConfig.read(root.section("pipeline"));
     EvaluatorConfig evaluator = EvaluatorConfig.read(root.section("evaluator"));
     JobConfig job =
@@ -97,6 +101,7 @@ public record JobConfig(
             WorkersConfig.read(root.section("workers"), pipeline),
             pipeline,
             ServersConfig.read(root.section("servers")),
+            CheckpointConfig.read(root.section("checkpoint")),
             evaluator,
             StopConfig.read(root.section("stop"), evaluator),
             ExchangeConfig.read(root.section("exchange")),

@@ -36,8 +36,21 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
    * @param rank from 0; a replacement takes the lowest rank that is free
    * @param incarnation how many times this rank has been admitted before
    * @param activeFrom first round of a lockstep strategy that waits for it; 0 for the others
+   * @param firstStep number of the first step that it takes: its rank has taken those before
    */
-  public record Member(int rank, int incarnation, long activeFrom) {}
+  public record Member(int rank, int incarnation, long activeFrom, long firstStep) {
+
+    /**
+     * Creates a member whose steps are counted from its first round.
+     *
+     * @param rank from 0
+     * @param incarnation how many times this rank has been admitted before
+     * @param activeFrom first round, and number of the first step
+     */
+    public Member(int rank, int incarnation, long activeFrom) {
+      this(rank, incarnation, activeFrom, activeFrom);
+    }
+  }
 
   /**
    * Returns the worker of a rank.
@@ -98,14 +111,14 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
   private static JsonArray toJson(List<Member> members) {
     JsonArray array = new JsonArray();
     members.forEach(
-        m -> array.add(new JsonArray().add(m.rank()).add(m.incarnation()).add(m.activeFrom())));
+        m -> array.add(JsonArray.of(m.rank(), m.incarnation(), m.activeFrom(), m.firstStep())));
     return array;
   }
 
   private static List<Member> members(JsonArray array) {
     return array.stream()
         .map(JsonArray.class::cast)
-        .map(m -> new Member(m.getInteger(0), m.getInteger(1), m.getLong(2)))
+        .map(m -> new Member(m.getInteger(0), m.getInteger(1), m.getLong(2), m.getLong(3)))
         .toList();
   }
 }

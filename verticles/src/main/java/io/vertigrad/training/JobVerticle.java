@@ -224,7 +224,7 @@ final class JobVerticle extends VerticleBase {
 
   /** Without a word about checkpoints in the job file nobody expects files. */
   private boolean keepsCheckpoints() {
-    return job.servers().checkpointEvery() > 0 || job.servers().checkpointDirectory().isPresent();
+    return job.checkpoint().isOn() || job.checkpoint().directory().isPresent();
   }
 
   private Future<TrainedModel> read(Optional<Evaluated> tested, long limitSeconds) {

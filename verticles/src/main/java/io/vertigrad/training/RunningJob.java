@@ -82,8 +82,8 @@ public final class RunningJob {
 
   /**
    * Has every server write its shard to the disk while training goes on, into {@code
-   * servers.checkpointDirectory} or else into {@code checkpoints/<job>} of the working directory.
-   * An event {@code CheckpointWritten} or {@code CheckpointFailed} follows for each of them.
+   * checkpoint.directory} or else into {@code checkpoints/<job>} of the working directory. An event
+   * {@code CheckpointWritten} or {@code CheckpointFailed} follows for each of them.
    *
    * @return completes when the servers were asked; fails with an {@link IllegalStateException} when
    *     the job is not running, or has no servers to write checkpoints

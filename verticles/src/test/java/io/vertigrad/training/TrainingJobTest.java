@@ -174,8 +174,10 @@ class TrainingJobTest {
 
   @Test
   void shouldWriteACheckpointOfEveryShardWhenAskedTo() throws Exception {
-    JsonObject servers = JsonObject.of("count", 2).put("checkpointDirectory", folder.toString());
-    RunningJob running = get(TrainingJob.of(job(FOREVER).put("servers", servers)).deploy(vertx));
+    JsonObject files = JsonObject.of("directory", folder.toString());
+    JsonObject two =
+        job(FOREVER).put("servers", JsonObject.of("count", 2)).put("checkpoint", files);
+    RunningJob running = get(TrainingJob.of(two).deploy(vertx));
     awaitEvent(running, event -> event instanceof WorkerProgress p && p.version() > 0);
 
     get(running.checkpoint());

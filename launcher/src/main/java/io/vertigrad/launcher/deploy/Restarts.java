@@ -21,8 +21,8 @@ final class Restarts {
 
   /** What is lost for good with a member of this role; empty when a replacement can go on. */
   String lostWith(Role role) {
-    return holdsModel(role) && job.servers().checkpointEvery() == 0
-        ? "its parameters are lost, because servers.checkpointEvery is 0; with checkpoints it would"
+    return holdsModel(role) && !job.checkpoint().isOn()
+        ? "its parameters are lost, because checkpoint.every is 0; with checkpoints it would"
             + " have been started again"
         : "";
   }

@@ -15,7 +15,7 @@ public final class LocalSettings {
   private static final List<String> KEYS =
       List.of(
           "data.directory",
-          "servers.checkpointDirectory",
+          "checkpoint.directory",
           "cluster.host",
           "cluster.members",
           "cluster.certificate",
@@ -55,9 +55,9 @@ public final class LocalSettings {
     cluster.key().ifPresent(file -> set(options, "cluster.key", file));
     cluster.authority().ifPresent(file -> set(options, "cluster.authority", file));
     if (keeps) {
-      job.servers()
-          .checkpointDirectory()
-          .ifPresent(path -> set(options, "servers.checkpointDirectory", path.toString()));
+      job.checkpoint()
+          .directory()
+          .ifPresent(path -> set(options, "checkpoint.directory", path.toString()));
     }
     return options;
   }

@@ -1,7 +1,6 @@
 package io.vertigrad.launcher.run;
 
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.ServersConfig;
 import io.vertigrad.launcher.job.InputException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -104,12 +103,11 @@ public record RunDirectory(Path path) {
 
   /** The job, with checkpoints in this folder unless it says where. */
   public JobConfig keepCheckpoints(JobConfig job) {
-    ServersConfig servers = job.servers();
-    if (servers.checkpointDirectory().isPresent()) {
+    if (job.checkpoint().directory().isPresent()) {
       return job;
     }
     JsonObject json = job.json().copy();
-    json.getJsonObject("servers").put("checkpointDirectory", checkpoints().toString());
+    json.getJsonObject("checkpoint").put("directory", checkpoints().toString());
     return JobConfig.read(job.origin(), json);
   }
 

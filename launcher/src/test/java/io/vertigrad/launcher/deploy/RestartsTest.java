@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 final class RestartsTest {
 
-  private static final String CHECKPOINTS = "\"servers\": {\"checkpointEvery\": 50}";
+  private static final String CHECKPOINTS = "\"checkpoint\": {\"every\": 50}";
   private static final String PIPELINE = "\"pipeline\": {\"stages\": 2}";
 
   @Test
@@ -33,8 +33,8 @@ final class RestartsTest {
 
   @Test
   void shouldLoseParametersWithTheirOnlyHolderWhenThereAreNoCheckpoints() {
-    assertTrue(restarts("").lostWith(Role.SERVER).contains("servers.checkpointEvery is 0"));
-    assertTrue(restarts(PIPELINE).lostWith(Role.WORKER).contains("servers.checkpointEvery is 0"));
+    assertTrue(restarts("").lostWith(Role.SERVER).contains("checkpoint.every is 0"));
+    assertTrue(restarts(PIPELINE).lostWith(Role.WORKER).contains("checkpoint.every is 0"));
     assertEquals("", restarts("").lostWith(Role.WORKER));
     assertEquals("", restarts("").lostWith(Role.EVALUATOR));
   }

@@ -41,6 +41,7 @@ class KnownKeysTest {
           "resolved",
           "stop",
           "servers",
+          "checkpoint",
           "evaluator",
           "exchange",
           "cluster",
@@ -59,6 +60,7 @@ class KnownKeysTest {
         List.of(
             "workers",
             "servers",
+            "checkpoint",
             "evaluator",
             "exchange",
             "cluster",

@@ -122,7 +122,7 @@ final class JobTimeouts {
         .map(
             server ->
                 ("shard %d was lost at version %d (%s) and its replacement at %s found no usable"
-                        + " checkpoint; set servers.checkpointEvery and a checkpointDirectory that"
+                        + " checkpoint; set checkpoint.every and a checkpoint.directory that"
                         + " the replacement can read")
                     .formatted(server.rank(), version, registry.departures(), server.node()));
   }

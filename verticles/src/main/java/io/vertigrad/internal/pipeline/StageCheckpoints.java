@@ -41,13 +41,13 @@ final class StageCheckpoints {
     this.plan = plan;
     this.events = events;
     Path directory =
-        job.servers().checkpointDirectory().orElse(Path.of("checkpoints", job.addresses().job()));
-    folder = new CheckpointFolder(directory, job.servers().checkpointKeep());
+        job.checkpoint().directory().orElse(Path.of("checkpoints", job.addresses().job()));
+    folder = new CheckpointFolder(directory, job.checkpoint().keep());
   }
 
   /** True at the steps after which a checkpoint is written. */
   boolean due(long version) {
-    long every = job.servers().checkpointEvery();
+    long every = job.checkpoint().every();
     return every > 0 && version % every == 0;
   }
 

@@ -11,7 +11,7 @@ final class StageErrors {
   static ExchangeException nothingInCommon(String stage, List<StageState> points) {
     return new ExchangeException(
         ("%s: there is no step from which every stage can go on; this one has %s. Set"
-                + " servers.checkpointEvery, and a servers.checkpointDirectory that a replacement"
+                + " checkpoint.every, and a checkpoint.directory that a replacement"
                 + " can read")
             .formatted(stage, points.stream().map(StageState::version).toList()));
   }

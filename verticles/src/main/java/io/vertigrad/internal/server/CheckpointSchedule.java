@@ -5,8 +5,8 @@ import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.ServersConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
@@ -33,11 +33,10 @@ final class CheckpointSchedule {
   CheckpointSchedule(Vertx vertx, JobConfig job) {
     this.vertx = vertx;
     events = new EventPublisher(vertx, job.addresses());
-    ServersConfig servers = job.servers();
-    Path directory =
-        servers.checkpointDirectory().orElse(Path.of("checkpoints", job.addresses().job()));
-    folder = new CheckpointFolder(directory, servers.checkpointKeep());
-    every = servers.checkpointEvery();
+    CheckpointConfig config = job.checkpoint();
+    Path directory = config.directory().orElse(Path.of("checkpoints", job.addresses().job()));
+    folder = new CheckpointFolder(directory, config.keep());
+    every = config.every();
   }
 
   /** The newest whole checkpoint of a shard. */

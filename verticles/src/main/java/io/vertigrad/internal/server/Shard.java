@@ -200,7 +200,13 @@ public final class Shard {
   private ServerStrategyContext context(StoredPartition stored, LongSupplier nanoClock) {
     Answers answers = new Answers(store.layout(), config.incarnation(), stored.partition(), stored);
     return new ServerStrategyContext(
-        stored.partition(), stored, answers, membership, config.lastVersion(), nanoClock);
+        stored.partition(),
+        stored,
+        answers,
+        membership,
+        config.ranks(),
+        config.lastVersion(),
+        nanoClock);
   }
 
   private Future<Frame> served(ExchangeId id, long layout, Supplier<Future<Frame>> action) {

@@ -96,6 +96,7 @@ final class ShardAssembly {
             new ShardConfig(
                 job.addresses().jobHash(),
                 admission.incarnation(),
+                job.workers().count(),
                 strategy.lastVersion(job.steps(), job.workers().count()),
                 job.exchange().deadlineMillis()),
             store,

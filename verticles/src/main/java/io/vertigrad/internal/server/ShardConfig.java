@@ -5,10 +5,17 @@ package io.vertigrad.internal.server;
  *
  * @param job hash of the job's name
  * @param incarnation of this server; stamped on every answer
+ * @param ranks workers that the job is shared out to; see {@code ServerStrategyContext}
  * @param lastVersion version at which the job ends, see {@code StrategyFactory.lastVersion}
  * @param pullDeadlineMillis longest a pull waits for its minimum version
  */
-public record ShardConfig(long job, int incarnation, long lastVersion, long pullDeadlineMillis) {
+public record ShardConfig(
+    long job, int incarnation, int ranks, long lastVersion, long pullDeadlineMillis) {
+
+  /** The configuration of a shard that waits for nobody but members. */
+  public ShardConfig(long job, int incarnation, long lastVersion, long pullDeadlineMillis) {
+    this(job, incarnation, 0, lastVersion, pullDeadlineMillis);
+  }
 
   public ShardConfig {
     if (incarnation < 0 || lastVersion < 1 || pullDeadlineMillis < 1) {

@@ -192,13 +192,11 @@ class PipelineJobTest {
   void shouldEndWithTheSameBitsWhenAStageIsReplacedAndThenEverythingPaused() {
     job.put("steps", 400)
         .put(
-            "servers",
-            new JsonObject()
-                .put("checkpointEvery", 25)
-                .put("checkpointDirectory", folder.resolve("a").toString()));
+            "checkpoint",
+            new JsonObject().put("every", 25).put("directory", folder.resolve("a").toString()));
     JsonObject pipeline = new JsonObject().put("stages", 2).put("microBatches", 3);
     JsonObject undisturbed = run.trainSplit(pipeline);
-    job.getJsonObject("servers").put("checkpointDirectory", folder.resolve("b").toString());
+    job.getJsonObject("checkpoint").put("directory", folder.resolve("b").toString());
     run.deployStages(pipeline);
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)

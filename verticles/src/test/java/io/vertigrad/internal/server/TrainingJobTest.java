@@ -222,12 +222,8 @@ final class TrainingJobTest extends PointsJob {
   @Tag("slow")
   void shouldGoOnFromTheCheckpointWhenAServerIsReplaced(int servers) {
     job.getJsonObject("exchange").put("partitionElements", 1);
-    job.put(
-        "servers",
-        new JsonObject()
-            .put("count", servers)
-            .put("checkpointEvery", 50)
-            .put("checkpointDirectory", folder.toString()));
+    job.put("servers", new JsonObject().put("count", servers));
+    job.put("checkpoint", new JsonObject().put("every", 50).put("directory", folder.toString()));
     String server = train(10_000, new JsonObject().put("name", "sync").put("reduction", "mean"));
     Awaitility.await().until(() -> versionOfServer() > 100);
 
@@ -284,12 +280,8 @@ final class TrainingJobTest extends PointsJob {
   @Tag("slow")
   void shouldPassOverTheLostRoundsWhenOneOfTwoServersCrashed(long every) {
     job.getJsonObject("exchange").put("partitionElements", 1);
-    job.put(
-        "servers",
-        new JsonObject()
-            .put("count", 2)
-            .put("checkpointEvery", every)
-            .put("checkpointDirectory", folder.toString()));
+    job.put("servers", new JsonObject().put("count", 2));
+    job.put("checkpoint", new JsonObject().put("every", every).put("directory", folder.toString()));
     train(10_000, new JsonObject().put("name", "sync").put("reduction", "mean"), spy());
     Awaitility.await().until(() -> versionOfServer() > 100);
     CountDownLatch over = new CountDownLatch(1);

@@ -170,10 +170,7 @@ class EmbeddedTrainingTest {
   void shouldFinishWhenTheServerIsReplacedInTheMiddle(@TempDir Path checkpoints) throws Exception {
     job.put("steps", 400);
     job.put(
-        "servers",
-        new JsonObject()
-            .put("checkpointEvery", 50)
-            .put("checkpointDirectory", checkpoints.toString()));
+        "checkpoint", new JsonObject().put("every", 50).put("directory", checkpoints.toString()));
     String server = start().get(0);
     awaitStep(20);
 
