@@ -2,8 +2,6 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.job.Role;
-import io.vertx.core.json.JsonObject;
-import java.util.Locale;
 
 /**
  * Asks to take part in a job.
@@ -21,26 +19,5 @@ record JoinRequest(
     String node,
     JobTerms terms,
     ParameterLayout layout,
-    JsonObject status) {
-
-  JsonObject toJson() {
-    return new JsonObject()
-        .put("request", "join")
-        .put("role", role.lower())
-        .put("token", token)
-        .put("node", node)
-        .put("terms", terms.values())
-        .put("layout", LayoutJson.write(layout))
-        .put("status", status);
-  }
-
-  static JoinRequest fromJson(JsonObject json) {
-    return new JoinRequest(
-        Role.valueOf(json.getString("role").toUpperCase(Locale.ROOT)),
-        json.getString("token"),
-        json.getString("node"),
-        new JobTerms(json.getJsonObject("terms")),
-        LayoutJson.read(json.getJsonArray("layout")),
-        json.getJsonObject("status", new JsonObject()));
-  }
-}
+    MemberStatus status)
+    implements ControlRequest {}

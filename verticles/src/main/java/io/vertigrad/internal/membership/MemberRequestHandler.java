@@ -1,6 +1,9 @@
 package io.vertigrad.internal.membership;
 
-import io.vertigrad.strategy.Membership;
+import io.vertigrad.internal.membership.MemberRequest.Command;
+import io.vertigrad.internal.membership.MemberRequest.Evaluate;
+import io.vertigrad.internal.membership.MemberRequest.Propose;
+import io.vertigrad.job.Role;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.Message;
@@ -12,10 +15,12 @@ final class MemberRequestHandler {
 
   private static final int REFUSED = 1;
 
+  private final Role role;
   private final MemberHandler handler;
   private final MessageConsumer<JsonObject> consumer;
 
-  MemberRequestHandler(Vertx vertx, String address, MemberHandler handler) {
+  MemberRequestHandler(Vertx vertx, String address, Role role, MemberHandler handler) {
+    this.role = role;
     this.handler = handler;
     consumer = vertx.eventBus().consumer(address, this::answer);
   }
@@ -30,24 +35,31 @@ final class MemberRequestHandler {
   }
 
   private void answer(Message<JsonObject> message) {
-    JsonObject body = message.body();
-    Future<JsonObject> answer =
-        body.containsKey("propose")
-            ? propose(Membership.fromJson(body.getJsonObject("propose")))
-            : handler.command(body);
+    Future<JsonObject> answer;
+    try {
+      answer = answer(ControlCodec.memberRequest(message.body()));
+    } catch (IllegalArgumentException malformed) {
+      answer = Future.failedFuture(malformed);
+    }
     answer
         .onSuccess(message::reply)
         .onFailure(failure -> message.fail(REFUSED, failure.getMessage()));
   }
 
-  private Future<JsonObject> propose(Membership next) {
-    return handler
-        .proposed(next)
-        .map(
-            reached -> {
-              JsonObject answer = new JsonObject();
-              reached.ifPresent(version -> answer.put("version", version));
-              return answer;
-            });
+  private Future<JsonObject> answer(MemberRequest request) {
+    if (request instanceof Propose propose) {
+      return handler.proposed(propose.next()).map(ControlCodec::writeReached);
+    }
+    if (request instanceof Evaluate) {
+      return handler.evaluate().map(ControlCodec::write);
+    }
+    return switch ((Command) request) {
+      case STATUS ->
+          role == Role.WORKER
+              ? handler.stepState().map(ControlCodec::write)
+              : handler.counters().map(ControlCodec::write);
+      case SAVE -> handler.save().map(ControlCodec::writeFile);
+      case CHECKPOINT -> handler.checkpoint().map(ControlCodec::write);
+    };
   }
 }
