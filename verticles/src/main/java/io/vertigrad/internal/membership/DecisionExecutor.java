@@ -16,6 +16,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
@@ -100,7 +101,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
               if (answer.containsKey("version")) {
                 coordinator.refused(epoch, server, answer.getLong("version"));
               } else {
-                coordinator.accepted(epoch, server);
+                coordinator.accepted(epoch, server, starts(answer));
               }
             })
         .onFailure(
@@ -108,6 +109,13 @@ public final class DecisionExecutor implements Consumer<Decision> {
               LOG.debug("{} has not answered proposal {}", propose.server(), epoch, noAnswer);
               vertx.setTimer(RETRY_MILLIS, id -> propose(propose));
             });
+  }
+
+  private static List<ProposalAnswer.Start> starts(JsonObject answer) {
+    return answer.getJsonArray("starts", new JsonArray()).stream()
+        .map(JsonArray.class::cast)
+        .map(s -> new ProposalAnswer.Start(s.getInteger(0), s.getLong(1), s.getLong(2)))
+        .toList();
   }
 
   /** A server announces its checkpoint itself. */

@@ -18,6 +18,7 @@ final class MemberRecord {
   private boolean suspected;
   private boolean published;
   private long activeFrom;
+  private long firstStep;
 
   /**
    * A member that was just admitted.
@@ -119,9 +120,14 @@ final class MemberRecord {
     return activeFrom;
   }
 
+  long firstStep() {
+    return firstStep;
+  }
+
   void publish(Membership.Member as) {
     published = true;
     activeFrom = as.activeFrom();
+    firstStep = as.firstStep();
   }
 
   /** For people: who and where. */

@@ -129,7 +129,7 @@ public final class TrainingLoop implements WorkerTask {
         if (over && ending == Ending.COMPLETE) {
           return true;
         }
-        boolean refused = ending == Ending.REJOIN && counters.step() == 0;
+        boolean refused = ending == Ending.REJOIN && counters.step() == member.get().firstStep();
         fruitless = refused ? fruitless + 1 : 0;
         refuseEndlessJoining(fruitless, member.get());
       }
@@ -195,7 +195,8 @@ public final class TrainingLoop implements WorkerTask {
             () -> stopping || identity.equals(evicted));
     source = parts.source(self);
     exchange = parts.exchange(self);
-    counters = new WorkerCounters(identity, plan.epochs(), requester::epochTrained);
+    counters =
+        new WorkerCounters(identity, member.firstStep(), plan.epochs(), requester::epochTrained);
     leftOutInARow = 0;
     try {
       exchange.open();
