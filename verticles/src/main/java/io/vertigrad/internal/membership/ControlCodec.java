@@ -239,15 +239,33 @@ public final class ControlCodec {
                 () -> fields.complaint("command", "one of status, save, checkpoint, evaluate"));
   }
 
-  /** Writes a server's answer to a proposal: empty when it took it over. */
-  static JsonObject writeReached(OptionalLong version) {
+  static JsonObject write(ProposalAnswer answer) {
     JsonObject json = new JsonObject();
-    version.ifPresent(reached -> json.put("version", reached));
-    return json;
+    answer.reached().ifPresent(version -> json.put("version", version));
+    JsonArray starts = new JsonArray();
+    answer
+        .starts()
+        .forEach(start -> starts.add(JsonArray.of(start.rank(), start.round(), start.step())));
+    return json.put("starts", starts);
   }
 
-  static OptionalLong reached(JsonObject json) {
-    return new MessageFields("answer to a proposal", json).optionalWhole("version");
+  static ProposalAnswer proposalAnswer(JsonObject json) {
+    MessageFields fields = new MessageFields("answer to a proposal", json);
+    OptionalLong reached = fields.optionalWhole("version");
+    if (!fields.has("starts")) {
+      return new ProposalAnswer(reached, List.of());
+    }
+    JsonArray starts = fields.array("starts");
+    try {
+      return new ProposalAnswer(
+          reached, starts.stream().map(JsonArray.class::cast).map(ControlCodec::start).toList());
+    } catch (ClassCastException | IndexOutOfBoundsException | NullPointerException malformed) {
+      throw fields.complaint("starts", "a list of [rank, round, step]");
+    }
+  }
+
+  private static ProposalAnswer.Start start(JsonArray json) {
+    return new ProposalAnswer.Start(json.getInteger(0), json.getLong(1), json.getLong(2));
   }
 
   /** Writes a member's answer to {@code save}: empty where it had nothing to save. */

@@ -54,7 +54,8 @@ public final class CoordinatorState {
     registry = new MemberRegistry(config.names());
     this.clockMillis = clockMillis;
     this.decisions = decisions;
-    MembershipProposal proposal = new MembershipProposal(config.lockstep(), config.lastVersion());
+    MembershipProposal proposal =
+        new MembershipProposal(config.lockstep(), config.ranks(), config.lastVersion());
     changes = new MembershipChanges(proposal, registry, progress, decisions);
     timeouts = new JobTimeouts(config, registry, proposal);
     news = new CoordinatorEvents(decisions, wallMillis);
@@ -157,7 +158,12 @@ public final class CoordinatorState {
 
   /** A server took the proposed membership over. */
   void accepted(int epoch, int server) {
-    changes.accepted(epoch, server);
+    accepted(epoch, server, List.of());
+  }
+
+  /** The same, with where those workers go on that the server did not know. */
+  void accepted(int epoch, int server, List<ProposalAnswer.Start> starts) {
+    changes.accepted(epoch, server, starts);
     publishWhenAgreed();
   }
 
@@ -317,8 +323,24 @@ public final class CoordinatorState {
   }
 
   private void propose() {
+    registry.returnedServers().stream().findFirst().ifPresent(this::beginAnew);
     changes.propose(!lifecycle.paused() || membership().epoch() == 0);
     publishWhenAgreed();
+  }
+
+  /**
+   * A server has gone back to a checkpoint: every worker begins anew, with the step that it needs
+   * first, and repeats those after it.
+   */
+  private void beginAnew(MemberRecord server) {
+    String why =
+        "%s went back to version %d; joins again to repeat what is missing there"
+            .formatted(server.describe(), server.version().orElse(0));
+    registry.of(Role.WORKER).stream()
+        .filter(worker -> worker.published() && worker.rank() < config.ranks())
+        .toList()
+        .forEach(worker -> remove(worker, LeaveReason.lost(why)));
+    changes.due();
   }
 
   private void publishWhenAgreed() {

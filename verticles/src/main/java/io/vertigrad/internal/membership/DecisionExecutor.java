@@ -100,13 +100,13 @@ public final class DecisionExecutor implements Consumer<Decision> {
       return;
     }
     request(propose.server(), new MemberRequest.Propose(propose.next()), ANSWER_MILLIS)
-        .map(ControlCodec::reached)
+        .map(ControlCodec::proposalAnswer)
         .onSuccess(
-            reached -> {
-              if (reached.isPresent()) {
-                coordinator.refused(epoch, server, reached.getAsLong());
+            answer -> {
+              if (answer.reached().isPresent()) {
+                coordinator.refused(epoch, server, answer.reached().getAsLong());
               } else {
-                coordinator.accepted(epoch, server);
+                coordinator.accepted(epoch, server, answer.starts());
               }
             })
         .onFailure(

@@ -17,6 +17,7 @@ final class MemberRecord {
   private boolean suspected;
   private boolean published;
   private long activeFrom;
+  private long firstStep;
 
   /**
    * A member that was just admitted.
@@ -116,9 +117,14 @@ final class MemberRecord {
     return activeFrom;
   }
 
+  long firstStep() {
+    return firstStep;
+  }
+
   void publish(Membership.Member as) {
     published = true;
     activeFrom = as.activeFrom();
+    firstStep = as.firstStep();
   }
 
   /** For people: who and where. */

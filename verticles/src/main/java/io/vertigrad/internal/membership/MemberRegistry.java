@@ -86,6 +86,15 @@ final class MemberRegistry {
     return of(Role.SERVER).stream().filter(MemberRecord::ready).toList();
   }
 
+  /**
+   * Servers that can take part, were not told to anybody yet, and are not the first of their rank.
+   */
+  List<MemberRecord> returnedServers() {
+    return readyServers().stream()
+        .filter(server -> !server.published() && server.admission().incarnation() > 0)
+        .toList();
+  }
+
   /** How many workers can take part. */
   long readyWorkers() {
     return of(Role.WORKER).stream().filter(MemberRecord::ready).count();

@@ -48,7 +48,7 @@ final class MemberRequestHandler {
 
   private Future<JsonObject> answer(MemberRequest request) {
     if (request instanceof Propose propose) {
-      return handler.proposed(propose.next()).map(ControlCodec::writeReached);
+      return handler.proposed(propose.next()).map(ControlCodec::write);
     }
     if (request instanceof Evaluate) {
       return handler.evaluate().map(ControlCodec::write);

@@ -6,6 +6,7 @@ import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.MemberStatus;
+import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Context;
@@ -78,7 +79,7 @@ final class ShardService {
   }
 
   /** Takes a proposed membership over, or says which version is in its way. */
-  Future<OptionalLong> propose(Membership next) {
+  Future<ProposalAnswer> propose(Membership next) {
     return beside(
         () -> {
           if (informed) {
@@ -86,7 +87,8 @@ final class ShardService {
           }
           // Nobody has closed a round under this incarnation, however far the checkpoint had come.
           inform(next);
-          return Future.succeededFuture(OptionalLong.empty());
+          return Future.succeededFuture(
+              new ProposalAnswer(OptionalLong.empty(), shard.starts(next.workers())));
         });
   }
 

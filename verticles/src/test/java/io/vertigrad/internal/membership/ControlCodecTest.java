@@ -136,11 +136,15 @@ final class ControlCodecTest {
   void shouldReadTheOtherAnswersOfMembers(boolean any) {
     StepState state = new StepState(9, 3, any);
     Optional<Path> file = any ? Optional.of(Path.of("a", "b")) : Optional.empty();
-    OptionalLong reached = any ? OptionalLong.of(12) : OptionalLong.empty();
+    ProposalAnswer answer =
+        any
+            ? ProposalAnswer.refused(12)
+            : new ProposalAnswer(
+                OptionalLong.empty(), List.of(new ProposalAnswer.Start(1, 40, 39)));
 
     assertEquals(state, ControlCodec.stepState(overTheWire(ControlCodec.write(state))));
     assertEquals(file, ControlCodec.file(overTheWire(ControlCodec.writeFile(file))));
-    assertEquals(reached, ControlCodec.reached(overTheWire(ControlCodec.writeReached(reached))));
+    assertEquals(answer, ControlCodec.proposalAnswer(overTheWire(ControlCodec.write(answer))));
   }
 
   @ParameterizedTest

@@ -227,6 +227,7 @@ final class CoordinatorStateTest {
         c.servers(),
         c.workers(),
         c.places(),
+        0,
         1,
         c.waitsForMore(),
         1,
