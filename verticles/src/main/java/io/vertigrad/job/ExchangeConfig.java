@@ -17,6 +17,7 @@ import java.util.Locale;
  * @param suspectMillis without a heartbeat for this long a member is suspected
  * @param evictMillis without a heartbeat for this long a member is evicted
  * @param stallMillis without a step of some worker for this long the job says who is missing
+ * @param orphanSeconds a member that the coordinator has not answered for this long stops
  * @param compression how gradients are made smaller than their type
  * @param transport what carries frames between processes
  */
@@ -29,6 +30,7 @@ public record ExchangeConfig(
     long suspectMillis,
     long evictMillis,
     long stallMillis,
+    int orphanSeconds,
     Compression compression,
     TransportKind transport) {
 
@@ -41,6 +43,7 @@ public record ExchangeConfig(
   private static final int DEFAULT_ELEMENTS = 114_432;
 
   private static final int DEFAULT_STALL_MILLIS = 15_000;
+  private static final int DEFAULT_ORPHAN_SECONDS = 600;
 
   /**
    * Creates settings without compression, over streams, with the usual limit for stalls.
@@ -70,6 +73,7 @@ public record ExchangeConfig(
         suspectMillis,
         evictMillis,
         DEFAULT_STALL_MILLIS,
+        DEFAULT_ORPHAN_SECONDS,
         Compression.NONE,
         TransportKind.STREAM);
   }
@@ -89,6 +93,7 @@ public record ExchangeConfig(
         suspectMillis,
         evictMillis,
         stallMillis,
+        orphanSeconds,
         compression,
         transport);
   }
@@ -114,6 +119,7 @@ public record ExchangeConfig(
             section.integer("suspectMillis", 3_000, 100, 3_600_000),
             section.integer("evictMillis", 10_000, 200, 3_600_000),
             section.integer("stallMillis", DEFAULT_STALL_MILLIS, 100, 86_400_000),
+            section.integer("orphanSeconds", DEFAULT_ORPHAN_SECONDS, 1, 86_400),
             compression(section),
             transport(section));
     if (config.evictMillis <= config.suspectMillis) {

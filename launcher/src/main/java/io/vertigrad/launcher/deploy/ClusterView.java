@@ -15,7 +15,9 @@ import java.util.function.Supplier;
  * <p>A process that sleeps for longer than Hazelcast waits is dropped by the others and wakes up in
  * a cluster of its own. Its connections are still open, so it can send; but nobody finds it, and it
  * finds nobody who came since. Hazelcast brings the two together again; where that takes too long,
- * it leaves and joins anew, unless it alone has what the job would lose with it.
+ * it leaves and joins anew, unless it alone has what the job would lose with it. Where the
+ * coordinator neither answers nor is found by a process that never slept, it is the coordinator
+ * that sleeps, and whoever waits for it stays.
  */
 final class ClusterView {
 
@@ -25,6 +27,8 @@ final class ClusterView {
   private final Supplier<List<String>> nodes;
   private final boolean stays;
   private String coordinator;
+  private boolean answers;
+  private boolean slept;
   private int missed;
 
   /**
@@ -52,6 +56,12 @@ final class ClusterView {
   /** The coordinator's node is called so; null when it did not say. */
   void expect(String node) {
     coordinator = node;
+    answers = true;
+  }
+
+  /** This process did not run for a while, so that the others may have let it go. */
+  void slept() {
+    slept = true;
   }
 
   /** Looks once; what is wrong, if it is wrong for good. */
@@ -66,7 +76,11 @@ final class ClusterView {
                   .formatted(e.getMessage()),
               e));
     }
-    boolean fine = stays || coordinator == null || found.contains(coordinator);
+    boolean here = coordinator == null || found.contains(coordinator);
+    slept = slept && !here;
+    // A coordinator that is not here and does not answer may be the one that sleeps.
+    boolean fine = stays || here || !(answers || slept);
+    answers = false;
     missed = fine ? 0 : missed + 1;
     return missed < LOOKS ? Optional.empty() : Optional.of(split(found.size()));
   }

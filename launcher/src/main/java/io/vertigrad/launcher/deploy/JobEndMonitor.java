@@ -18,12 +18,18 @@ public final class JobEndMonitor {
   private static final long ASK_MILLIS = 1_000;
   private static final String STATE = "state";
 
+  /** Questions that lie so far apart mean that this process did not run. */
+  private static final long FREEZE_MILLIS = 3_000;
+
+  private static final long FREEZE_QUESTIONS = 3;
+
   private final Vertx vertx;
   private final JobConfig job;
   private final long askMillis;
   private final ClusterView cluster;
   private final Promise<Void> over = Promise.promise();
   private long lastAnswerNanos = System.nanoTime();
+  private long askedNanos = lastAnswerNanos;
   private String state = "unknown";
   private volatile boolean jobOver;
   private long timer;
@@ -78,6 +84,14 @@ public final class JobEndMonitor {
   }
 
   private void ask() {
+    long now = System.nanoTime();
+    long gapMillis = (now - askedNanos) / 1_000_000;
+    if (gapMillis >= Math.max(FREEZE_MILLIS, FREEZE_QUESTIONS * askMillis)) {
+      // This process did not run meanwhile; that is no silence of the coordinator.
+      lastAnswerNanos += now - askedNanos;
+      cluster.slept();
+    }
+    askedNanos = now;
     cluster.fault().ifPresent(this::end);
     if (over.future().isComplete()) {
       return;
@@ -107,7 +121,8 @@ public final class JobEndMonitor {
   private void unanswered() {
     long silentMillis = (System.nanoTime() - lastAnswerNanos) / 1_000_000;
     boolean known = !state.equals("unknown");
-    long limit = known ? job.exchange().evictMillis() : 1_000L * job.workers().waitSeconds();
+    long limit =
+        1_000L * (known ? job.exchange().orphanSeconds() : job.workers().waitSeconds());
     if (silentMillis > limit) {
       String silence =
           "no coordinator of job \"%s\" has answered for %.0f s; its last word was %s"

@@ -174,7 +174,8 @@ public final class CoordinatorClient {
         .map(
             listening -> {
               admission = admitted;
-              heartbeats = new HeartbeatSender(vertx, job.exchange(), this::beat, this::lost);
+              heartbeats = new HeartbeatSender(
+                      vertx, admitted.toString(), job.exchange(), this::beat, this::lost);
               return admitted;
             });
   }
@@ -247,7 +248,8 @@ public final class CoordinatorClient {
 
   private void lost(long silentMillis) {
     stopped(
-        "the coordinator has not answered on %s for %d ms: it crashed, or the network is down"
+        ("the coordinator has not answered on %s for %d ms (exchange.orphanSeconds): it crashed, or"
+                + " the network is down")
             .formatted(job.addresses().coordinator(), silentMillis));
   }
 

@@ -19,6 +19,9 @@ import java.util.function.LongSupplier;
  */
 public final class CoordinatorState {
 
+  /** Ticks that lie further apart than this share of the suspicion limit mean a freeze. */
+  private static final long FREEZE_SHARE = 2;
+
   private static final String ENDING = "the job ends before its first round";
 
   private final CoordinatorConfig config;
@@ -41,7 +44,8 @@ public final class CoordinatorState {
   /**
    * A coordinator's state with nobody on it.
    *
-   * @param clockMillis monotonic milliseconds; decides everything
+   * @param clockMillis monotonic milliseconds; decides everything but for jumps, in which this
+   *     process did not run
    * @param wallMillis milliseconds since 1970, for events only
    * @param decisions called on the coordinator's state's thread
    */
@@ -52,7 +56,9 @@ public final class CoordinatorState {
       Consumer<Decision> decisions) {
     this.config = config;
     registry = new MemberRegistry(config.names());
-    this.clockMillis = clockMillis;
+    RunningTimeClock clock =
+        new RunningTimeClock(clockMillis, Math.max(1, config.suspectMillis() / FREEZE_SHARE));
+    this.clockMillis = clock;
     this.decisions = decisions;
     MembershipProposal proposal =
         new MembershipProposal(config.lockstep(), config.ranks(), config.lastVersion());
@@ -61,12 +67,12 @@ public final class CoordinatorState {
     news = new CoordinatorEvents(decisions, wallMillis);
     lifecycle = new JobLifecycle(decisions, news, progress);
     gate = new AdmissionPolicy(config, registry, progress, lifecycle);
-    failureDetector = new FailureDetector(config, registry, news, clockMillis.getAsLong());
-    pauses = new Pauses(config, registry, lifecycle, changes, news, clockMillis, decisions);
+    failureDetector = new FailureDetector(config, registry, news, clock);
+    pauses = new Pauses(config, registry, lifecycle, changes, news, clock, decisions);
     minimumWorkers = new MinimumWorkersGuard(config, registry, progress, lifecycle, pauses, news);
     tests = new BlockingTests(config, registry, progress, pauses, news);
     stalls = new StallFinder(config, registry, progress, tests, news);
-    earlyStop = new EarlyStop(config.stop(), clockMillis.getAsLong());
+    earlyStop = new EarlyStop(config.stop(), clock.getAsLong());
   }
 
   JobPhase state() {

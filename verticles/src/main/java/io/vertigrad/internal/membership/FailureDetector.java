@@ -8,22 +8,27 @@ final class FailureDetector {
   private final CoordinatorConfig config;
   private final MemberRegistry registry;
   private final CoordinatorEvents news;
-  private long lookedMillis;
+  private final RunningTimeClock clock;
+  private long leftOutMillis;
 
   FailureDetector(
-      CoordinatorConfig config, MemberRegistry registry, CoordinatorEvents news, long nowMillis) {
+      CoordinatorConfig config,
+      MemberRegistry registry,
+      CoordinatorEvents news,
+      RunningTimeClock clock) {
     this.config = config;
     this.registry = registry;
     this.news = news;
-    lookedMillis = nowMillis;
+    this.clock = clock;
   }
 
   /** Tells of new suspects, and gives back whoever has been silent for the eviction limit. */
   List<MemberRecord> overdue(long nowMillis) {
-    if (nowMillis - lookedMillis >= config.suspectMillis()) {
+    if (clock.leftOutMillis() > leftOutMillis) {
+      // What members said meanwhile is still on its way to the coordinator.
+      leftOutMillis = clock.leftOutMillis();
       registry.all().forEach(record -> record.forgive(nowMillis));
     }
-    lookedMillis = nowMillis;
     registry
         .all()
         .filter(record -> record.becomesSuspect(config.suspectMillis(), nowMillis))

@@ -1,43 +1,63 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.CoordinatorSilence.Finding;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 import java.util.function.LongFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * A member's heartbeat: beats at once, then regularly, and notices when nobody answers.
+ * A member's heartbeat: beats at once, then regularly, whoever answers.
  *
- * <p>Time in which this process itself was paused does not count against the coordinator.
+ * <p>A coordinator that does not answer is no reason to stop: the member goes on, says so in its
+ * log, and gives up only after {@code exchange.orphanSeconds}. Time in which this process itself
+ * was paused does not count against the coordinator.
  */
 final class HeartbeatSender {
 
+  private static final Logger LOG = LoggerFactory.getLogger(HeartbeatSender.class);
   private static final long SLOWEST_MILLIS = 1_000;
+  private static final double MILLIS_PER_SECOND = 1_000;
 
   private final Vertx vertx;
-  private final long patienceNanos;
+  private final String name;
+  private final ExchangeConfig limits;
   private final LongFunction<Future<Void>> beat;
   private final LongConsumer lost;
+  private final CoordinatorSilence silence;
   private final long timer;
-  private long answeredNanos = System.nanoTime();
-  private long beatNanos = answeredNanos;
 
   /**
    * Starts to beat.
    *
+   * @param name of the member, for people
    * @param beat sends one heartbeat, with a limit in milliseconds for its answer
    * @param lost told for how many milliseconds there was no answer, once, when that is too long
    */
   HeartbeatSender(
-      Vertx vertx, ExchangeConfig limits, LongFunction<Future<Void>> beat, LongConsumer lost) {
+      Vertx vertx,
+      String name,
+      ExchangeConfig limits,
+      LongFunction<Future<Void>> beat,
+      LongConsumer lost) {
     this.vertx = vertx;
+    this.name = name;
+    this.limits = limits;
     this.beat = beat;
     this.lost = lost;
-    patienceNanos = TimeUnit.MILLISECONDS.toNanos(3 * limits.evictMillis());
+    silence =
+        new CoordinatorSilence(
+            limits.suspectMillis(),
+            limits.suspectMillis(),
+            TimeUnit.SECONDS.toMillis(limits.orphanSeconds()),
+            now());
     long interval = Math.min(SLOWEST_MILLIS, Math.max(1, limits.suspectMillis() / 3));
-    timer = vertx.setPeriodic(1, interval, id -> beat());
+    timer = vertx.setPeriodic(1, interval, id -> lookAndBeat());
   }
 
   void stop() {
@@ -46,17 +66,39 @@ final class HeartbeatSender {
 
   /** One beat, now; the regular ones go on. */
   void beat() {
-    long now = System.nanoTime();
-    if (now - beatNanos > patienceNanos / 3) {
-      answeredNanos += now - beatNanos;
-    }
-    beatNanos = now;
-    if (now - answeredNanos > patienceNanos) {
+    beat.apply(limits.evictMillis()).onSuccess(answer -> answered());
+  }
+
+  private void lookAndBeat() {
+    Finding found = silence.look(now());
+    if (found == Finding.GIVE_UP) {
       stop();
-      lost.accept(TimeUnit.NANOSECONDS.toMillis(now - answeredNanos));
+      lost.accept(silence.silentMillis(now()));
       return;
     }
-    beat.apply(TimeUnit.NANOSECONDS.toMillis(patienceNanos))
-        .onSuccess(answer -> answeredNanos = System.nanoTime());
+    if (found == Finding.TELL) {
+      LOG.warn(
+          "the coordinator has not answered {} for {} s; it goes on, and stops after {} s"
+              + " (exchange.orphanSeconds)",
+          name,
+          seconds(),
+          limits.orphanSeconds());
+    }
+    beat();
+  }
+
+  private void answered() {
+    String seconds = seconds();
+    if (silence.answered(now())) {
+      LOG.info("the coordinator answers {} again after {} s", name, seconds);
+    }
+  }
+
+  private String seconds() {
+    return String.format(Locale.ROOT, "%.1f", silence.silentMillis(now()) / MILLIS_PER_SECOND);
+  }
+
+  private static long now() {
+    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
   }
 }
