@@ -41,6 +41,7 @@ public final class CoordinatorState {
   private final MinimumWorkersGuard minimumWorkers;
   private final EarlyStop earlyStop;
   private final BlockingTests tests;
+  private final RankAdoption adoption;
 
   /**
    * A coordinator's state with nobody on it.
@@ -70,6 +71,7 @@ public final class CoordinatorState {
     minimumWorkers = new MinimumWorkersGuard(config, registry, progress, lifecycle, pauses, news);
     tests = new BlockingTests(config, registry, progress, pauses, news);
     stalls = new StallFinder(config, registry, progress, tests, news);
+    adoption = new RankAdoption(config, registry, progress, decisions);
     earlyStop = new EarlyStop(config.stop(), clockMillis.getAsLong());
   }
 
@@ -102,12 +104,17 @@ public final class CoordinatorState {
     if (again.isPresent()) {
       return again.get().admission();
     }
+    registry.toHandOver(request, config.capacity(request.role())).ifPresent(this::handOver);
     gate.check(request);
     MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
     news.joined(newcomer);
     changes.want();
     settle();
     return newcomer.admission();
+  }
+
+  private void handOver(MemberRecord adopted) {
+    remove(adopted, LeaveReason.lost("its rank goes to a worker that has come for it"));
   }
 
   /** Takes a sign of life; false when this member is not, or no longer, part of the job. */
@@ -262,6 +269,8 @@ public final class CoordinatorState {
     boolean trains = lifecycle.running() && !lifecycle.paused() && !minimumWorkers.lasts();
     tests.look(trains || lifecycle.ending(), now);
     stalls.look(trains, now);
+    adoption.look(lifecycle.running() && !lifecycle.ending(), now);
+    adoption.hopeless().filter(why -> lifecycle.running()).ifPresent(lifecycle::failed);
     timeouts.exhausted(state(), progress.anyFinished(), now).ifPresent(lifecycle::failed);
     if (timeouts.letGo(state(), now)) {
       stop("nobody asked for more after the end");
@@ -279,6 +288,9 @@ public final class CoordinatorState {
     news.left(who, why.toString());
     if (who.role() == Role.WORKER && why.kind() == LeaveReason.Kind.FINISHED) {
       progress.workerFinished();
+    }
+    if (who.role() == Role.WORKER) {
+      adoption.left(who.rank(), why);
     }
     if (who.role() != Role.EVALUATOR) {
       changes.want();

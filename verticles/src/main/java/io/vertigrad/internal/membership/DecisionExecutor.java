@@ -4,6 +4,7 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.internal.membership.Decision.Adopt;
 import io.vertigrad.internal.membership.Decision.Announce;
 import io.vertigrad.internal.membership.Decision.Complete;
 import io.vertigrad.internal.membership.Decision.Conclude;
@@ -69,6 +70,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
       conclude(conclude);
     } else if (decision instanceof Save save) {
       save.servers().forEach(this::save);
+    } else if (decision instanceof Adopt adopt) {
+      adopt(adopt);
     } else if (decision instanceof Complete complete) {
       LOG.info("the job is over: {}", complete.result().encode());
       result.complete(complete.result());
@@ -109,6 +112,12 @@ public final class DecisionExecutor implements Consumer<Decision> {
               LOG.debug("{} has not answered proposal {}", propose.server(), epoch, noAnswer);
               vertx.setTimer(RETRY_MILLIS, id -> propose(propose));
             });
+  }
+
+  private void adopt(Adopt adopt) {
+    LOG.info("worker {} is missing, {} is asked to take its rank", adopt.rank(), adopt.carrier());
+    request(adopt.carrier(), command("adopt"))
+        .onFailure(no -> LOG.warn("{} takes no rank: {}", adopt.carrier(), no.getMessage()));
   }
 
   private static List<ProposalAnswer.Start> starts(JsonObject answer) {

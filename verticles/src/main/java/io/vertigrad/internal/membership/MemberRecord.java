@@ -13,6 +13,7 @@ final class MemberRecord {
   private final String name;
   private final String token;
   private final String node;
+  private final boolean adopted;
   private JsonObject status;
   private long heardMillis;
   private boolean suspected;
@@ -30,6 +31,7 @@ final class MemberRecord {
     this.name = name;
     token = request.token();
     node = request.node();
+    adopted = request.adopts();
     status = request.status();
     heardMillis = nowMillis;
   }
@@ -44,6 +46,11 @@ final class MemberRecord {
 
   String token() {
     return token;
+  }
+
+  /** True when it was started beside another worker, for a rank that nobody played. */
+  boolean adopted() {
+    return adopted;
   }
 
   String node() {

@@ -100,7 +100,7 @@ final class CoordinatorStateFixture {
   Admission join(Role role, ParameterLayout layout, JsonObject status) {
     JobTerms terms = new JobTerms(new JsonObject());
     JoinRequest request =
-        new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, status);
+        new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, false, status);
     Admission admission = coordinator.join(request);
     alive.add(admission);
     return admission;

@@ -75,6 +75,7 @@ final class CoordinatorStateTest {
             "nowhere",
             new JobTerms(new JsonObject()),
             FakeMember.LAYOUT,
+            false,
             new JsonObject());
 
     Admission first = stage.coordinator.join(request);
