@@ -68,7 +68,7 @@ public final class NetworkSimulator {
    */
   public NetworkSimulator(
       String strategy, int workers, int shardCount, NetworkConditions conditions, long seed) {
-    this(strategy, workers, shardCount, conditions, seed, DuplicateWindow::new);
+    this(strategy, workers, shardCount, conditions, seed, () -> new DuplicateWindow(workers));
   }
 
   NetworkSimulator(
@@ -81,13 +81,14 @@ public final class NetworkSimulator {
     this.conditions = conditions;
     this.workers = workers;
     this.seed = seed;
-    this.slots = new UpdateSlots(workers, 1 + conditions.workerDeaths());
+    this.slots = new UpdateSlots(workers);
     int length = slots.length();
     this.job =
         new TestJob(
             new JsonObject(strategy), PARTITIONS * length, 0, STEPS, workers, length, shardCount);
     job.learningRate = 1;
     job.windows = windows;
+    job.ranks = workers;
     this.network = new SimulatedNetwork(job.clock, conditions, seed);
     this.incarnations = new int[shardCount];
     this.snapshots = new ShardSnapshot[shardCount];
@@ -143,12 +144,6 @@ public final class NetworkSimulator {
 
   TestShard shard(int index) {
     return shards.get(index);
-  }
-
-  /** A round a little above what the slowest shard has reached, so that others may say no. */
-  long agreedRound(long margin) {
-    long slowest = shards.stream().mapToLong(TestShard::version).min().orElse(0);
-    return Math.min(slowest + margin, job.lastVersion());
   }
 
   /** Sends a frame to the server of its partition, and an answer back, through the network. */
@@ -323,7 +318,13 @@ public final class NetworkSimulator {
     TestShard restarted = job.shard(index, incarnations[index]);
     restarted.internal().restore(snapshots[index]);
     shards.set(index, restarted);
-    coordinator.serverRestarted();
-    alive.values().forEach(w -> network.after(network.random(500), () -> w.serverRestarted(index)));
+    List<SimulatedWorker> begunAnew = List.copyOf(alive.values());
+    alive.clear();
+    begunAnew.forEach(SimulatedWorker::kill);
+    coordinator.serverRestarted(
+        begunAnew.stream()
+            .map(SimulatedWorker::self)
+            .map(w -> new Member(w.rank(), w.incarnation() + 1, 0))
+            .toList());
   }
 }

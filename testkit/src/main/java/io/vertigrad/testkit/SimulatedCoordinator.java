@@ -1,11 +1,11 @@
 package io.vertigrad.testkit;
 
+import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /** Agrees with every shard on the next membership, one attempt at a time, then tells newcomers. */
@@ -18,8 +18,7 @@ final class SimulatedCoordinator {
   private int epoch;
   private int attempt;
   private int answers;
-  private long highest;
-  private long margin = 1;
+  private final Map<Integer, ProposalAnswer.Start> starts = new TreeMap<>();
 
   SimulatedCoordinator(NetworkSimulator world) {
     this.world = world;
@@ -50,18 +49,19 @@ final class SimulatedCoordinator {
     }
   }
 
-  /** A restarted server knows nobody. */
-  void serverRestarted() {
+  /** A restarted server has gone back: every worker begins anew where it needs them to. */
+  void serverRestarted(List<Member> again) {
+    for (Member member : again) {
+      members.put(member.rank(), member);
+      newcomers.add(member.rank());
+    }
     propose();
   }
 
   private void propose() {
     attempt++;
     answers = 0;
-    highest = -1;
-    long first = !world.job().lockstep() || published.epoch() == 0 ? 0 : world.agreedRound(margin);
-    newcomers.forEach(
-        rank -> members.computeIfPresent(rank, (r, m) -> new Member(r, m.incarnation(), first)));
+    starts.clear();
     Membership next = new Membership(++epoch, List.copyOf(members.values()), List.of());
     int mine = attempt;
     for (int shard = 0; shard < world.shards(); shard++) {
@@ -74,23 +74,26 @@ final class SimulatedCoordinator {
     if (mine != attempt) {
       return;
     }
-    OptionalLong refusal = world.shard(shard).propose(next);
-    highest = Math.max(highest, refusal.orElse(-1));
+    ProposalAnswer answer = world.shard(shard).internal().propose(next);
+    answer.starts().forEach(s -> starts.merge(s.rank(), s, ProposalAnswer.Start::earlier));
     if (++answers == world.shards()) {
       conclude(next);
     }
   }
 
   private void conclude(Membership next) {
-    if (highest >= 0) {
-      margin = 2 * margin;
-      propose();
-      return;
-    }
-    published = next;
-    margin = 1;
     List<Integer> starting = List.copyOf(newcomers);
     newcomers.clear();
+    starting.forEach(
+        rank -> members.computeIfPresent(rank, (r, m) -> starting(m, starts.get(rank))));
+    published = new Membership(next.epoch(), List.copyOf(members.values()), List.of());
+    for (int shard = 0; shard < world.shards(); shard++) {
+      world.shard(shard).membershipChanged(published);
+    }
     starting.forEach(rank -> world.startWorker(members.get(rank)));
+  }
+
+  private static Member starting(Member member, ProposalAnswer.Start start) {
+    return new Member(member.rank(), member.incarnation(), start.round(), start.step());
   }
 }

@@ -28,7 +28,7 @@ final class SimulatedWorker {
   private final float[][] parameters;
   private final Frame[] offered;
   private final List<Refusal> unexpectedRefusals = new ArrayList<>();
-  private long step = -1;
+  private long step;
   private boolean dead;
 
   SimulatedWorker(NetworkSimulator world, Member self) {
@@ -38,6 +38,7 @@ final class SimulatedWorker {
     this.versions = new long[partitions];
     this.parameters = new float[partitions][];
     this.offered = new Frame[partitions];
+    this.step = self.firstStep() - 1;
   }
 
   Member self() {
@@ -48,18 +49,6 @@ final class SimulatedWorker {
   void start() {
     for (int part = 0; part < partitions; part++) {
       offer(new PullRequest(id(0, part), world.job().layout().hash(), self.activeFrom()));
-    }
-  }
-
-  /**
-   * Offers this step's gradients again to a server that fell back: it may have lost them, and
-   * others wait for them there.
-   */
-  void serverRestarted(int shard) {
-    for (int part = 0; part < partitions && step >= 0 && !dead; part++) {
-      if (world.job().plan.partitions().get(part).shard() == shard && !finished()) {
-        offer(offered[part]);
-      }
     }
   }
 

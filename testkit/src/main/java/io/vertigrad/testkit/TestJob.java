@@ -61,7 +61,8 @@ public final class TestJob {
   float learningRate = LEARNING_RATE;
   private float momentum;
   private StrategyObserver observer = StrategyObserver.SILENT;
-  Supplier<DuplicateWindow> windows = DuplicateWindow::new;
+  Supplier<DuplicateWindow> windows = () -> new DuplicateWindow(this.ranks);
+  int ranks;
 
   /**
    * A job of one shard and one partition per 4 elements.
@@ -139,7 +140,7 @@ public final class TestJob {
         new StoreConfig(plan, index, optimizer(), new QuadraticEngine(), 100, DataType.FLOAT32);
     return new TestShard(
         new Shard(
-            new ShardConfig(JOB, incarnation, lastVersion(), PULL_DEADLINE_MILLIS),
+            new ShardConfig(JOB, incarnation, ranks, lastVersion(), PULL_DEADLINE_MILLIS),
             new ParameterStore(store, ParameterSource.of(FloatBuffer.wrap(initial))),
             strategy,
             clock,
@@ -161,6 +162,18 @@ public final class TestJob {
    */
   public TestJob withMomentum(float factor) {
     momentum = factor;
+    return this;
+  }
+
+  /**
+   * Lets shards that are made later know the ranks that the job is shared out to, as those of a job
+   * file do: a round waits for each of them, and a replacement repeats its predecessor's step.
+   *
+   * @param count ranks 0 to {@code count - 1}
+   * @return this job
+   */
+  public TestJob withRanks(int count) {
+    ranks = count;
     return this;
   }
 

@@ -41,7 +41,7 @@ public final class TestShard {
    * @return empty if it was taken, else the shard's version, which is too high for newcomers
    */
   public OptionalLong propose(Membership next) {
-    return shard.propose(next);
+    return shard.propose(next).reached();
   }
 
   /**

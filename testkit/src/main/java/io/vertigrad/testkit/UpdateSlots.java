@@ -13,26 +13,23 @@ final class UpdateSlots {
 
   private static final int STEPS = 32;
   private final int workers;
-  private final int incarnations;
 
-  /** Slots for workers that are admitted at most this often each. */
-  UpdateSlots(int workers, int incarnations) {
+  /** Slots for the steps of so many ranks; a replacement repeats its predecessor's. */
+  UpdateSlots(int workers) {
     this.workers = workers;
-    this.incarnations = incarnations;
   }
 
   /** Elements of a partition. */
   int length() {
-    return DENSE + workers * incarnations * STEPS;
+    return DENSE + workers * STEPS;
   }
 
   /** The element of this update. */
   int of(ExchangeId id) {
-    if (id.step() >= STEPS || id.incarnation() >= incarnations) {
+    if (id.step() >= STEPS) {
       throw new AssertionError("no slot for " + id);
     }
-    int lives = id.worker() * incarnations + id.incarnation();
-    return DENSE + lives * STEPS + (int) id.step();
+    return DENSE + id.worker() * STEPS + (int) id.step();
   }
 
   /** What this worker's update is, given the parameters it has. */

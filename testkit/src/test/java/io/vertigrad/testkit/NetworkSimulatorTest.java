@@ -95,6 +95,26 @@ class NetworkSimulatorTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3})
+  @Tag("slow")
+  void shouldEndWithTheBitsOfACleanRunWhenWorkersOfSyncDieAndReturn(int shards) {
+    float[][] expected = run(SYNC, NetworkConditions.RELIABLE, 0).parameters();
+
+    for (long seed = 0; seed < SEEDS; seed++) {
+      NetworkSimulator run =
+          new NetworkSimulator(
+                  SYNC, WORKERS, shards, NetworkConditions.UNRELIABLE.withWorkerDeaths(4), seed)
+              .run();
+
+      float[][] found = run.parameters();
+      for (int part = 0; part < expected.length; part++) {
+        assertArrayEquals(expected[part], found[part], "seed " + seed + ", partition " + part);
+      }
+      assertEquals(List.of(), run.unexpectedRefusals(), "seed " + seed);
+    }
+  }
+
   /** The control: without de-duplication the same check has to fail. */
   @ParameterizedTest
   @ValueSource(strings = {ASYNC, SSP})

@@ -3,6 +3,7 @@ package io.vertigrad.strategy;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Tensor;
 import io.vertigrad.job.Partition;
 
 /**
@@ -33,5 +34,18 @@ public record Answers(long layout, int server, Partition partition, PartitionSto
         outcome,
         partition.first(),
         store.parameters());
+  }
+
+  /**
+   * Makes an answer with the parameters of an earlier version, for a worker that repeats a step.
+   *
+   * @param id the request that is answered
+   * @param version of these parameters
+   * @param parameters of the partition at that version
+   * @return the frame
+   */
+  public ParameterPartition parameters(ExchangeId id, long version, Tensor parameters) {
+    return new ParameterPartition(
+        id, layout, server, version, 0, Outcome.PULLED, partition.first(), parameters);
   }
 }

@@ -22,8 +22,11 @@ import java.util.stream.Collectors;
  * <p>A round is the partition's version. Who is late, too early, gone or overdue is answered here;
  * only what a round's gradients become is left to a {@link Reduction}.
  *
- * <p>A worker that leaves is no longer waited for; when nobody is left the round is dropped, and
- * rounds that nobody takes part in are passed over.
+ * <p>Without a quorum the ranks that the job is shared out to ({@link
+ * ServerStrategyContext#ranks()}) are always waited for, whether a worker plays them or not: what
+ * one sent before it left stays in the round, and a replacement sends what is missing. Any other
+ * worker that leaves is no longer waited for; when nobody is left the round is dropped, and rounds
+ * that nobody takes part in are passed over.
  */
 public final class Barrier implements ServerStrategy {
 
@@ -155,7 +158,10 @@ public final class Barrier implements ServerStrategy {
   @Override
   public void membershipChanged(Membership now) {
     membership = now;
-    List<Waiting> left = waiting.values().stream().filter(w -> w.hasLeft(now)).toList();
+    List<Waiting> left =
+        waiting.values().stream()
+            .filter(w -> w.id().worker() >= ranks() && w.hasLeft(now))
+            .toList();
     left.forEach(worker -> waiting.remove(worker.id().worker()));
     left.forEach(worker -> round.leave(worker.id().worker()));
     if (active().isEmpty()) {
@@ -223,10 +229,20 @@ public final class Barrier implements ServerStrategy {
 
   private SortedSet<Integer> active() {
     long version = context.store().version();
-    return membership.workers().stream()
-        .filter(member -> member.activeFrom() <= version)
-        .map(Member::rank)
-        .collect(Collectors.toCollection(TreeSet::new));
+    TreeSet<Integer> active =
+        membership.workers().stream()
+            .filter(member -> member.activeFrom() <= version)
+            .map(Member::rank)
+            .collect(Collectors.toCollection(TreeSet::new));
+    for (int rank = 0; rank < ranks(); rank++) {
+      active.add(rank);
+    }
+    return active;
+  }
+
+  /** Ranks that a round cannot do without. */
+  private int ranks() {
+    return quorum == 0 ? context.ranks() : 0;
   }
 
   private SortedSet<Integer> missing(SortedSet<Integer> expected) {
@@ -236,11 +252,7 @@ public final class Barrier implements ServerStrategy {
   }
 
   private String overdue() {
-    String missing =
-        missing(active()).stream()
-            .map(rank -> membership.worker(rank).orElseThrow())
-            .map(m -> "worker %d (incarnation %d)".formatted(m.rank(), m.incarnation()))
-            .collect(Collectors.joining(", "));
+    String missing = missing(active()).stream().map(this::named).collect(Collectors.joining(", "));
     return ("%s: partition %d, round %d: no gradient from %s within %d ms; %d that arrived were"
             + " dropped; see what holds it up, or raise strategy.deadlineMillis")
         .formatted(
@@ -250,6 +262,13 @@ public final class Barrier implements ServerStrategy {
             missing,
             deadlineMillis,
             waiting.size());
+  }
+
+  private String named(int rank) {
+    return membership
+        .worker(rank)
+        .map(m -> "worker %d (incarnation %d)".formatted(rank, m.incarnation()))
+        .orElse("worker %d (lost, without a replacement)".formatted(rank));
   }
 
   private Refusal tooEarly(ExchangeId id) {

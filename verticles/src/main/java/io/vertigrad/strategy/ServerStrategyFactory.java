@@ -8,11 +8,13 @@ import java.util.function.Function;
  *
  * @param lockstep true when workers move in rounds, false when each gradient is an update of its
  *     own
+ * @param needsEveryRank true when a round closes only with a gradient of every rank that the job is
+ *     shared out to
  * @param rule makes the rule of one partition; called once for each partition of a shard, on the
  *     shard's thread
  */
 public record ServerStrategyFactory(
-    boolean lockstep, Function<ServerStrategyContext, ServerStrategy> rule)
+    boolean lockstep, boolean needsEveryRank, Function<ServerStrategyContext, ServerStrategy> rule)
     implements StrategyFactory {
 
   /**

@@ -34,6 +34,16 @@ public sealed interface StrategyFactory permits ServerStrategyFactory, PeerStrat
   }
 
   /**
+   * Tells whether a step needs every rank that the job is shared out to ({@code workers.count}), so
+   * that the others wait for the replacement of a worker that was lost.
+   *
+   * @return true when it does; by default where workers move in rounds
+   */
+  default boolean needsEveryRank() {
+    return lockstep();
+  }
+
+  /**
    * Returns how many servers a job has.
    *
    * @param wanted how many the job file asks for
@@ -60,7 +70,7 @@ public sealed interface StrategyFactory permits ServerStrategyFactory, PeerStrat
    * @return the factory
    */
   static ServerStrategyFactory inRounds(Function<ServerStrategyContext, ServerStrategy> rule) {
-    return new ServerStrategyFactory(true, rule);
+    return new ServerStrategyFactory(true, true, rule);
   }
 
   /**
@@ -71,6 +81,6 @@ public sealed interface StrategyFactory permits ServerStrategyFactory, PeerStrat
    * @return the factory
    */
   static ServerStrategyFactory perGradient(Function<ServerStrategyContext, ServerStrategy> rule) {
-    return new ServerStrategyFactory(false, rule);
+    return new ServerStrategyFactory(false, false, rule);
   }
 }

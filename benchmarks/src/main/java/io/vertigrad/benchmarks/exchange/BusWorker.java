@@ -37,7 +37,7 @@ final class BusWorker {
             TrainingPlan.of(job, strategy, partitions, 1),
             bus,
             () -> Optional.of(membership.worker(rank).orElseThrow()),
-            any -> new OneBatch(),
+            (of, first) -> new OneBatch(),
             System::nanoTime);
   }
 

@@ -36,10 +36,15 @@ public record DistributedSampler(int samples, int workers, int rank, long seed) 
   @Override
   public int[] epoch(int epoch) {
     int[] permutation = new SplitMix64(seed, epoch).permutation(samples);
-    int[] share = new int[(int) share(samples, workers)];
+    int[] share = new int[length(epoch)];
     for (int i = 0; i < share.length; i++) {
       share[i] = permutation[(int) (((long) i * workers + rank) % samples)];
     }
     return share;
+  }
+
+  @Override
+  public int length(int epoch) {
+    return (int) share(samples, workers);
   }
 }

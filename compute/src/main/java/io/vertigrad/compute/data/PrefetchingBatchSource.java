@@ -20,24 +20,35 @@ public final class PrefetchingBatchSource implements BatchSource {
   private final BatchAssembler assembler;
   private final Handoff<Batch> ready;
   private final Thread thread;
+  private final long firstBatch;
   private volatile Position position = new Position(0, 0);
 
   /** Where the prefetching thread is, for messages. */
   private record Position(int epoch, int batch) {}
 
   private PrefetchingBatchSource(
-      String owner, Sampler sampler, BatchConfig config, BatchAssembler assembler) {
+      String owner,
+      Sampler sampler,
+      BatchConfig config,
+      BatchAssembler assembler,
+      long firstBatch) {
+    if (firstBatch < 0) {
+      throw new IllegalArgumentException(
+          "%s: first batch is %d, expected at least 0".formatted(owner, firstBatch));
+    }
     this.owner = owner;
     this.sampler = sampler;
     this.config = config;
     this.assembler = assembler;
+    this.firstBatch = firstBatch;
     this.ready = new Handoff<>(config.ahead());
     this.thread = new Thread(this::run, "batches of " + owner);
     this.thread.setDaemon(true);
   }
 
   /**
-   * Starts prefetching; {@code owner} names the worker in errors and the thread.
+   * Starts prefetching at the first batch of the run; {@code owner} names the worker in errors and
+   * the thread.
    *
    * @param owner the worker
    * @param dataset whose samples are read
@@ -52,8 +63,34 @@ public final class PrefetchingBatchSource implements BatchSource {
       Sampler sampler,
       BatchConfig config,
       Augmentation augmentation) {
+    return start(owner, dataset, sampler, config, augmentation, 0);
+  }
+
+  /**
+   * Starts prefetching in the middle of a run. A source that was opened at batch k gives the
+   * batches that one opened at 0 gives from its k-th on, augmentation included; the batches before
+   * are counted and not read.
+   *
+   * @param owner the worker
+   * @param dataset whose samples are read
+   * @param sampler which samples, in which order
+   * @param config size of a batch, seed, how many are kept ready
+   * @param augmentation is applied to each sample
+   * @param firstBatch number of the batch that {@link #next} gives first, counted over all epochs
+   *     from 0
+   * @return a source to be closed
+   * @throws IllegalArgumentException when {@code firstBatch} is negative
+   */
+  public static PrefetchingBatchSource start(
+      String owner,
+      Dataset dataset,
+      Sampler sampler,
+      BatchConfig config,
+      Augmentation augmentation,
+      long firstBatch) {
     BatchAssembler assembler = new BatchAssembler(dataset, augmentation, config.seed());
-    PrefetchingBatchSource source = new PrefetchingBatchSource(owner, sampler, config, assembler);
+    PrefetchingBatchSource source =
+        new PrefetchingBatchSource(owner, sampler, config, assembler, firstBatch);
     source.thread.start();
     return source;
   }
@@ -93,7 +130,15 @@ public final class PrefetchingBatchSource implements BatchSource {
 
   private void run() {
     try {
-      for (int epoch = 0; produce(epoch); epoch++) {}
+      long passed = firstBatch;
+      int epoch = 0;
+      for (long count = batches(0); passed >= count; count = batches(epoch)) {
+        passed -= count;
+        epoch++;
+      }
+      for (int batch = (int) passed; produce(epoch, batch); batch = 0) {
+        epoch++;
+      }
     } catch (InterruptedException e) {
       ready.fail(new DataException("%s: the prefetching thread was interrupted".formatted(owner)));
     } catch (DataException e) {
@@ -103,14 +148,30 @@ public final class PrefetchingBatchSource implements BatchSource {
     }
   }
 
-  private boolean produce(int epoch) throws InterruptedException {
+  /** Batches of an epoch, at least one. */
+  private long batches(int epoch) {
     position = new Position(epoch, 0);
+    int samples = sampler.length(epoch);
+    int end = end(samples);
+    if (end == 0) {
+      throw noBatch(epoch, samples);
+    }
+    return ((long) end + config.size() - 1) / config.size();
+  }
+
+  /** How many of an epoch's samples are in its batches. */
+  private int end(int samples) {
+    return config.dropLast() ? samples - samples % config.size() : samples;
+  }
+
+  private boolean produce(int epoch, int firstBatch) throws InterruptedException {
+    position = new Position(epoch, firstBatch);
     int[] order = sampler.epoch(epoch);
-    int end = config.dropLast() ? order.length - order.length % config.size() : order.length;
+    int end = end(order.length);
     if (end == 0) {
       throw noBatch(epoch, order.length);
     }
-    for (int from = 0; from < end; from += config.size()) {
+    for (int from = firstBatch * config.size(); from < end; from += config.size()) {
       position = new Position(epoch, from / config.size());
       int to = Math.min(end, from + config.size());
       if (!ready.put(assembler.assemble(order, from, to, epoch))) {

@@ -11,4 +11,15 @@ public interface Sampler {
    * @return the indices in the order in which they are read
    */
   int[] epoch(int epoch);
+
+  /**
+   * Returns how many samples an epoch has, as {@link #epoch} would; asked of every epoch that is
+   * passed over, so it should be cheap.
+   *
+   * @param epoch from 0
+   * @return a number of samples
+   */
+  default int length(int epoch) {
+    return epoch(epoch).length;
+  }
 }

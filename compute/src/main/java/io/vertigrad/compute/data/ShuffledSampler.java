@@ -24,4 +24,9 @@ public record ShuffledSampler(int samples, int rank, long seed) implements Sampl
   public int[] epoch(int epoch) {
     return new SplitMix64(seed, rank, epoch).permutation(samples);
   }
+
+  @Override
+  public int length(int epoch) {
+    return samples;
+  }
 }

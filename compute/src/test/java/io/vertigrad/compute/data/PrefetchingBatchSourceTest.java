@@ -14,8 +14,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(20)
 class PrefetchingBatchSourceTest {
@@ -40,6 +43,54 @@ class PrefetchingBatchSourceTest {
       assertBatch(source.next(), 0, 4, 5, 6, 7);
       assertBatch(source.next(), 1, 0, 1, 2, 3);
     }
+  }
+
+  /** Batches 0 to 2 epochs and more, of samplers whose epochs do and do not divide evenly. */
+  @ParameterizedTest
+  @CsvSource({"4, false", "4, true", "5, false", "5, true", "7, true", "1, false"})
+  void shouldGiveTheSameBatchesWhenOpenedInTheMiddle(int size, boolean dropLast) {
+    Augmentation noise =
+        (features, at, shape, random) -> features[at + 1] = (float) random.uniform();
+    NumberedDataset data = new NumberedDataset(22);
+    List<Sampler> samplers =
+        List.of(
+            new DistributedSampler(22, 3, 2, 9),
+            new DistributedSampler(22, 2, 0, 9),
+            new ShuffledSampler(22, 1, 9),
+            epoch -> IntStream.range(0, 8 + epoch).toArray());
+    for (Sampler sampler : samplers) {
+      int count = 3 * 22 / size;
+      List<Batch> expected = read(data, sampler, config(size, dropLast), noise, 0, count);
+      for (int first = 0; first < count; first++) {
+        List<Batch> found = read(data, sampler, config(size, dropLast), noise, first, 2);
+        for (int i = 0; i < 2 && first + i < count; i++) {
+          Batch wanted = expected.get(first + i);
+          String where = "%s, batch %d".formatted(sampler, first + i);
+          assertArrayEquals(wanted.features(), found.get(i).features(), where);
+          assertArrayEquals(wanted.labels(), found.get(i).labels(), where);
+          assertEquals(wanted.epoch(), found.get(i).epoch(), where);
+        }
+      }
+      assertTrue(expected.get(count - 1).epoch() >= 2, "three epochs were compared");
+    }
+  }
+
+  @Test
+  void shouldReadNoSampleOfTheBatchesThatArePassedOver() {
+    Dataset dataset = failingAt(3, new IllegalStateException("read a batch that was passed over"));
+    Sampler firstEpochOnly = epoch -> epoch == 0 ? new int[] {3, 3, 3, 3} : new int[] {1, 2};
+    try (BatchSource source = start(dataset, firstEpochOnly, config(2, false), 2)) {
+      assertBatch(source.next(), 1, 1, 2);
+    }
+  }
+
+  @Test
+  void shouldRefuseToBeginBeforeTheFirstBatch() {
+    assertEquals(
+        "worker 0: first batch is -1, expected at least 0",
+        assertThrows(
+                IllegalArgumentException.class, () -> start(TEN, IN_ORDER, config(4, false), -1))
+            .getMessage());
   }
 
   @Test
@@ -183,7 +234,26 @@ class PrefetchingBatchSourceTest {
   }
 
   private static BatchSource start(Dataset dataset, Sampler sampler, BatchConfig config) {
-    return PrefetchingBatchSource.start("worker 0", dataset, sampler, config, Augmentation.none());
+    return start(dataset, sampler, config, 0);
+  }
+
+  private static BatchSource start(
+      Dataset dataset, Sampler sampler, BatchConfig config, long firstBatch) {
+    return PrefetchingBatchSource.start(
+        "worker 0", dataset, sampler, config, Augmentation.none(), firstBatch);
+  }
+
+  private static List<Batch> read(
+      Dataset data,
+      Sampler sampler,
+      BatchConfig config,
+      Augmentation augmentation,
+      long firstBatch,
+      int count) {
+    try (BatchSource source =
+        PrefetchingBatchSource.start("worker 0", data, sampler, config, augmentation, firstBatch)) {
+      return Stream.generate(source::next).limit(count).toList();
+    }
   }
 
   private static void assertBatch(Batch batch, int epoch, int... samples) {

@@ -32,6 +32,16 @@ class SamplersTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({"12, 1", "13, 3", "2, 5"})
+  void shouldSayHowLongAnEpochIsWithoutShufflingIt(int samples, int workers) {
+    Sampler shared = new DistributedSampler(samples, workers, workers - 1, 42);
+    Sampler all = new ShuffledSampler(samples, workers - 1, 42);
+
+    assertEquals(shared.epoch(2).length, shared.length(2));
+    assertEquals(all.epoch(2).length, all.length(2));
+  }
+
   @Test
   void shouldCoverEverySampleWhenAllRanksAreTakenTogether() {
     int[] all =

@@ -14,11 +14,16 @@ import java.util.Optional;
  * Remembers, for one partition, the last update of each worker that was dealt with and the one that
  * still waits for its answer.
  *
+ * <p>The ranks that a job is shared out to are there for good: a replacement repeats its
+ * predecessor's step with the same batch, so their updates are known by rank and step, whatever the
+ * incarnation, and are never forgotten. Those of other ranks count for one incarnation.
+ *
  * <p>Bounded: one step and one waiting answer per worker that takes part. What was dealt with is
  * part of a checkpoint; what waits is not, because it is not in the parameters yet.
  */
 public class DuplicateWindow {
 
+  private final int ranks;
   private final Map<Integer, Entry> settled = new HashMap<>();
   private final Map<Integer, Waiting> waiting = new HashMap<>();
 
@@ -33,10 +38,26 @@ public class DuplicateWindow {
 
   private record Waiting(ExchangeId id, Future<Frame> answer) {}
 
+  /** A window in which each update counts for one incarnation. */
+  public DuplicateWindow() {
+    this(0);
+  }
+
+  /**
+   * An empty window.
+   *
+   * @param ranks that the job is shared out to, from 0 on
+   */
+  public DuplicateWindow(int ranks) {
+    this.ranks = ranks;
+  }
+
   /** True when this update or a later one of its worker has been dealt with. */
   public boolean isSettled(ExchangeId id) {
     Entry last = settled.get(id.worker());
-    return last != null && last.incarnation() == id.incarnation() && id.step() <= last.step();
+    return last != null
+        && isSameWorker(id.worker(), last.incarnation(), id.incarnation())
+        && id.step() <= last.step();
   }
 
   /** Notes that this update has been dealt with. */
@@ -70,12 +91,20 @@ public class DuplicateWindow {
     }
   }
 
-  /** Forgets everyone who does not take part. */
+  /** Forgets everyone who does not take part, but for the ranks that are there for good. */
   public void retain(Membership now) {
-    settled.values().removeIf(last -> !now.hasWorker(last.worker(), last.incarnation()));
-    waiting
+    settled
         .values()
-        .removeIf(found -> !now.hasWorker(found.id().worker(), found.id().incarnation()));
+        .removeIf(
+            last -> last.worker() >= ranks && !now.hasWorker(last.worker(), last.incarnation()));
+    waiting.values().removeIf(found -> found.id().worker() >= ranks && !isMember(found, now));
+  }
+
+  /** The number of the first step of a rank that has not arrived. */
+  public long nextStep(int rank) {
+    Entry last = settled.get(rank);
+    long dealtWith = last == null ? 0 : last.step() + 1;
+    return Math.max(dealtWith, waitingStep(rank).map(step -> step + 1).orElse(0L));
   }
 
   /** What was dealt with, by rank, for a checkpoint. */
@@ -88,7 +117,15 @@ public class DuplicateWindow {
     entries.forEach(entry -> settled.put(entry.worker(), entry));
   }
 
-  private static boolean isSame(ExchangeId a, ExchangeId b) {
-    return a.incarnation() == b.incarnation() && a.step() == b.step();
+  private static boolean isMember(Waiting found, Membership now) {
+    return now.hasWorker(found.id().worker(), found.id().incarnation());
+  }
+
+  private boolean isSame(ExchangeId a, ExchangeId b) {
+    return isSameWorker(a.worker(), a.incarnation(), b.incarnation()) && a.step() == b.step();
+  }
+
+  private boolean isSameWorker(int rank, int incarnation, int other) {
+    return rank < ranks || incarnation == other;
   }
 }

@@ -41,6 +41,7 @@ public final class CoordinatorClient {
   private HeartbeatSender heartbeats;
   private String over = "";
   private int attempt;
+  private volatile boolean adopts;
   private volatile Membership membership = Membership.NONE;
   private volatile JsonObject status = new JsonObject();
 
@@ -75,6 +76,13 @@ public final class CoordinatorClient {
               .compose(listening -> joinAttempt(layout, mine))
               .compose(answer -> admitted(answer, mine));
         });
+  }
+
+  /**
+   * From the next join on it asks for a rank that nobody plays, and gives way to who comes for it.
+   */
+  public void adopts() {
+    adopts = true;
   }
 
   /** By which this member limits how long it waits for others. */
@@ -152,6 +160,7 @@ public final class CoordinatorClient {
             NodeName.of(job, ProcessHandle.current().pid()),
             JobTerms.of(job),
             layout,
+            adopts,
             status);
     return new JoinAttempt(vertx, job, request, () -> mine == attempt ? null : over).answer();
   }

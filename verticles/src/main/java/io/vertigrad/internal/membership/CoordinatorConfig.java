@@ -20,6 +20,8 @@ import io.vertigrad.strategy.StrategyFactory;
  * @param servers exactly so many
  * @param workers so many to start with
  * @param places most workers at once: with a sampler that shares the data out, one per share
+ * @param ranks that the job is shared out to for good where servers remember each rank's updates; 0
+ *     elsewhere
  * @param minimumWorkers with fewer the job waits for more
  * @param waitsForMore with fewer, those left begin no step either
  * @param evaluators 0 or 1
@@ -44,6 +46,7 @@ public record CoordinatorConfig(
     int servers,
     int workers,
     int places,
+    int ranks,
     int minimumWorkers,
     boolean waitsForMore,
     int evaluators,
@@ -71,7 +74,8 @@ public record CoordinatorConfig(
         strategy.servers(job.servers().count()),
         job.workers().count(),
         job.workers().places(),
-        job.workers().minimum(),
+        strategy.servers(1) > 0 ? job.workers().count() : 0,
+        strategy.needsEveryRank() ? job.workers().count() : job.workers().minimum(),
         job.pipeline().isEmpty(),
         job.evaluators(),
         1_000L * job.workers().waitSeconds(),

@@ -41,6 +41,7 @@ public final class CoordinatorState {
   private final MinimumWorkersGuard minimumWorkers;
   private final EarlyStop earlyStop;
   private final BlockingTests tests;
+  private final RankAdoption adoption;
 
   /**
    * A coordinator's state with nobody on it.
@@ -58,7 +59,8 @@ public final class CoordinatorState {
     registry = new MemberRegistry(config.names());
     this.clockMillis = clockMillis;
     this.decisions = decisions;
-    MembershipProposal proposal = new MembershipProposal(config.lockstep(), config.lastVersion());
+    MembershipProposal proposal =
+        new MembershipProposal(config.lockstep(), config.ranks(), config.lastVersion());
     changes = new MembershipChanges(proposal, registry, progress, decisions);
     timeouts = new JobTimeouts(config, registry, proposal);
     news = new CoordinatorEvents(decisions, wallMillis);
@@ -69,6 +71,7 @@ public final class CoordinatorState {
     minimumWorkers = new MinimumWorkersGuard(config, registry, progress, lifecycle, pauses, news);
     tests = new BlockingTests(config, registry, progress, pauses, news);
     stalls = new StallFinder(config, registry, progress, tests, news);
+    adoption = new RankAdoption(config, registry, progress, decisions);
     earlyStop = new EarlyStop(config.stop(), clockMillis.getAsLong());
   }
 
@@ -101,12 +104,17 @@ public final class CoordinatorState {
     if (again.isPresent()) {
       return again.get().admission();
     }
+    registry.toHandOver(request, config.capacity(request.role())).ifPresent(this::handOver);
     gate.check(request);
     MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
     news.joined(newcomer);
     changes.want();
     settle();
     return newcomer.admission();
+  }
+
+  private void handOver(MemberRecord adopted) {
+    remove(adopted, LeaveReason.lost("its rank goes to a worker that has come for it"));
   }
 
   /** Takes a sign of life; false when this member is not, or no longer, part of the job. */
@@ -161,7 +169,12 @@ public final class CoordinatorState {
 
   /** A server took the proposed membership over. */
   void accepted(int epoch, int server) {
-    changes.accepted(epoch, server);
+    accepted(epoch, server, List.of());
+  }
+
+  /** The same, with where those workers go on that the server did not know. */
+  void accepted(int epoch, int server, List<ProposalAnswer.Start> starts) {
+    changes.accepted(epoch, server, starts);
     publishWhenAgreed();
   }
 
@@ -256,6 +269,8 @@ public final class CoordinatorState {
     boolean trains = lifecycle.running() && !lifecycle.paused() && !minimumWorkers.lasts();
     tests.look(trains || lifecycle.ending(), now);
     stalls.look(trains, now);
+    adoption.look(lifecycle.running() && !lifecycle.ending(), now);
+    adoption.hopeless().filter(why -> lifecycle.running()).ifPresent(lifecycle::failed);
     timeouts.exhausted(state(), progress.anyFinished(), now).ifPresent(lifecycle::failed);
     if (timeouts.letGo(state(), now)) {
       stop("nobody asked for more after the end");
@@ -273,6 +288,9 @@ public final class CoordinatorState {
     news.left(who, why.toString());
     if (who.role() == Role.WORKER && why.kind() == LeaveReason.Kind.FINISHED) {
       progress.workerFinished();
+    }
+    if (who.role() == Role.WORKER) {
+      adoption.left(who.rank(), why);
     }
     if (who.role() != Role.EVALUATOR) {
       changes.want();
@@ -321,8 +339,24 @@ public final class CoordinatorState {
   }
 
   private void propose() {
+    registry.returnedServers().stream().findFirst().ifPresent(this::beginAnew);
     changes.propose(!lifecycle.paused() || membership().epoch() == 0);
     publishWhenAgreed();
+  }
+
+  /**
+   * A server has gone back to a checkpoint: every worker begins anew, with the step that it needs
+   * first, and repeats those after it.
+   */
+  private void beginAnew(MemberRecord server) {
+    String why =
+        "%s went back to version %d; joins again to repeat what is missing there"
+            .formatted(server.describe(), server.version().orElse(0));
+    registry.of(Role.WORKER).stream()
+        .filter(worker -> worker.published() && worker.rank() < config.ranks())
+        .toList()
+        .forEach(worker -> remove(worker, LeaveReason.lost(why)));
+    changes.due();
   }
 
   private void publishWhenAgreed() {

@@ -4,6 +4,7 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.internal.membership.Decision.Adopt;
 import io.vertigrad.internal.membership.Decision.Announce;
 import io.vertigrad.internal.membership.Decision.Complete;
 import io.vertigrad.internal.membership.Decision.Conclude;
@@ -16,6 +17,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
@@ -68,6 +70,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
       conclude(conclude);
     } else if (decision instanceof Save save) {
       save.servers().forEach(this::save);
+    } else if (decision instanceof Adopt adopt) {
+      adopt(adopt);
     } else if (decision instanceof Complete complete) {
       LOG.info("the job is over: {}", complete.result().encode());
       result.complete(complete.result());
@@ -100,7 +104,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
               if (answer.containsKey("version")) {
                 coordinator.refused(epoch, server, answer.getLong("version"));
               } else {
-                coordinator.accepted(epoch, server);
+                coordinator.accepted(epoch, server, starts(answer));
               }
             })
         .onFailure(
@@ -108,6 +112,19 @@ public final class DecisionExecutor implements Consumer<Decision> {
               LOG.debug("{} has not answered proposal {}", propose.server(), epoch, noAnswer);
               vertx.setTimer(RETRY_MILLIS, id -> propose(propose));
             });
+  }
+
+  private void adopt(Adopt adopt) {
+    LOG.info("worker {} is missing, {} is asked to take its rank", adopt.rank(), adopt.carrier());
+    request(adopt.carrier(), command("adopt"))
+        .onFailure(no -> LOG.warn("{} takes no rank: {}", adopt.carrier(), no.getMessage()));
+  }
+
+  private static List<ProposalAnswer.Start> starts(JsonObject answer) {
+    return answer.getJsonArray("starts", new JsonArray()).stream()
+        .map(JsonArray.class::cast)
+        .map(s -> new ProposalAnswer.Start(s.getInteger(0), s.getLong(1), s.getLong(2)))
+        .toList();
   }
 
   /** A server announces its checkpoint itself. */

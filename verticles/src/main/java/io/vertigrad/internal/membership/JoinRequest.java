@@ -13,6 +13,7 @@ import java.util.Locale;
  * @param node where the member runs, for people
  * @param terms the settings it was started with
  * @param layout its model's parameter layout
+ * @param adopts true for a worker that another one's process has started beside it
  * @param status as in heartbeats; {@code starting} when it is not ready to take part yet
  */
 record JoinRequest(
@@ -21,6 +22,7 @@ record JoinRequest(
     String node,
     JobTerms terms,
     ParameterLayout layout,
+    boolean adopts,
     JsonObject status) {
 
   JsonObject toJson() {
@@ -31,6 +33,7 @@ record JoinRequest(
         .put("node", node)
         .put("terms", terms.values())
         .put("layout", LayoutJson.write(layout))
+        .put("adopts", adopts)
         .put("status", status);
   }
 
@@ -41,6 +44,7 @@ record JoinRequest(
         json.getString("node"),
         new JobTerms(json.getJsonObject("terms")),
         LayoutJson.read(json.getJsonArray("layout")),
+        json.getBoolean("adopts", false),
         json.getJsonObject("status", new JsonObject()));
   }
 }

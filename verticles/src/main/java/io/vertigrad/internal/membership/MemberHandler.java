@@ -3,7 +3,6 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
-import java.util.OptionalLong;
 
 /** What a member does when the coordinator speaks; called on the member's own context. */
 public interface MemberHandler {
@@ -14,11 +13,10 @@ public interface MemberHandler {
   /**
    * Asks a server whether it can take over this membership, before anyone else hears of it.
    *
-   * @return empty when it did; otherwise the highest version any of its partitions has reached,
-   *     because a newcomer's first round has already closed there; fails while it is not ready
+   * @return its answer; fails while it is not ready
    */
-  default Future<OptionalLong> proposed(Membership next) {
-    return Future.succeededFuture(OptionalLong.empty());
+  default Future<ProposalAnswer> proposed(Membership next) {
+    return Future.succeededFuture(ProposalAnswer.ACCEPTED);
   }
 
   /**

@@ -13,11 +13,13 @@ final class MemberRecord {
   private final String name;
   private final String token;
   private final String node;
+  private final boolean adopted;
   private JsonObject status;
   private long heardMillis;
   private boolean suspected;
   private boolean published;
   private long activeFrom;
+  private long firstStep;
 
   /**
    * A member that was just admitted.
@@ -29,6 +31,7 @@ final class MemberRecord {
     this.name = name;
     token = request.token();
     node = request.node();
+    adopted = request.adopts();
     status = request.status();
     heardMillis = nowMillis;
   }
@@ -43,6 +46,11 @@ final class MemberRecord {
 
   String token() {
     return token;
+  }
+
+  /** True when it was started beside another worker, for a rank that nobody played. */
+  boolean adopted() {
+    return adopted;
   }
 
   String node() {
@@ -119,9 +127,14 @@ final class MemberRecord {
     return activeFrom;
   }
 
+  long firstStep() {
+    return firstStep;
+  }
+
   void publish(Membership.Member as) {
     published = true;
     activeFrom = as.activeFrom();
+    firstStep = as.firstStep();
   }
 
   /** For people: who and where. */

@@ -5,6 +5,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 
 /** Serves a member's own address: proposals and commands in, its handler's answers out. */
@@ -44,10 +45,15 @@ final class MemberRequestHandler {
     return handler
         .proposed(next)
         .map(
-            reached -> {
-              JsonObject answer = new JsonObject();
-              reached.ifPresent(version -> answer.put("version", version));
-              return answer;
+            answer -> {
+              JsonObject json = new JsonObject();
+              answer.reached().ifPresent(version -> json.put("version", version));
+              JsonArray starts = new JsonArray();
+              answer
+                  .starts()
+                  .forEach(
+                      start -> starts.add(JsonArray.of(start.rank(), start.round(), start.step())));
+              return json.put("starts", starts);
             });
   }
 }

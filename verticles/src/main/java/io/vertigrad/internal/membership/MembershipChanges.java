@@ -3,6 +3,7 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.internal.membership.Decision.Propose;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -66,8 +67,8 @@ final class MembershipChanges {
   }
 
   /** A server took the proposal over. */
-  void accepted(int epoch, int server) {
-    proposal.accepted(epoch, server);
+  void accepted(int epoch, int server, List<ProposalAnswer.Start> starts) {
+    proposal.accepted(epoch, server, starts);
   }
 
   /** A server is at or past a newcomer's first round; the next proposal leaves more room. */
@@ -81,7 +82,7 @@ final class MembershipChanges {
     if (!proposal.complete()) {
       return Optional.empty();
     }
-    current = proposal.close();
+    current = proposal.close(current);
     registry.published(current);
     return Optional.of(current);
   }

@@ -3,7 +3,9 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -18,14 +20,24 @@ final class MembershipProposal {
   private static final long LARGEST_MARGIN = 1 << 20;
 
   private final boolean lockstep;
+  private final int ranks;
   private final long lastVersion;
+  private final Map<Integer, ProposalAnswer.Start> starts = new HashMap<>();
   private final Set<Integer> unanswered = new TreeSet<>();
   private Membership next = Membership.NONE;
   private boolean open;
   private long margin = FIRST_MARGIN;
 
-  MembershipProposal(boolean lockstep, long lastVersion) {
+  /**
+   * A proposal that has not been made.
+   *
+   * @param lockstep true where workers move in rounds
+   * @param ranks that the job is shared out to, whose updates the servers remember: a newcomer that
+   *     plays one goes on where they say
+   */
+  MembershipProposal(boolean lockstep, int ranks, long lastVersion) {
     this.lockstep = lockstep;
+    this.ranks = ranks;
     this.lastVersion = lastVersion;
   }
 
@@ -43,21 +55,25 @@ final class MembershipProposal {
         registry.of(Role.WORKER).stream()
             .filter(MemberRecord::ready)
             .filter(a -> newcomers || a.published())
-            .map(a -> member(a, a.published() ? Math.min(a.activeFrom(), restored) : first))
+            .map(worker -> worker.published() ? known(worker, restored) : newcomer(worker, first))
             .toList();
     List<Member> servers =
-        registry.readyServers().stream().map(server -> member(server, 0)).toList();
+        registry.readyServers().stream()
+            .map(a -> new Member(a.rank(), a.admission().incarnation(), 0))
+            .toList();
     next = new Membership(next.epoch() + 1, workers, servers);
+    starts.clear();
     unanswered.clear();
     servers.forEach(server -> unanswered.add(server.rank()));
     open = true;
     return next;
   }
 
-  /** Takes one server's yes. */
-  void accepted(int epoch, int server) {
+  /** Takes one server's yes, and where it says that newcomers go on. */
+  void accepted(int epoch, int server, List<ProposalAnswer.Start> said) {
     if (awaits(epoch, server)) {
       unanswered.remove(server);
+      said.forEach(start -> starts.merge(start.rank(), start, ProposalAnswer.Start::earlier));
     }
   }
 
@@ -90,15 +106,40 @@ final class MembershipProposal {
     return Set.copyOf(unanswered);
   }
 
-  /** Ends the attempt. */
-  Membership close() {
+  /** Ends the attempt: newcomers begin at the earliest round and step that any server needs. */
+  Membership close(Membership before) {
     open = false;
     margin = FIRST_MARGIN;
+    List<Member> workers =
+        next.workers().stream()
+            .map(
+                member ->
+                    before.hasWorker(member.rank(), member.incarnation())
+                        ? member
+                        : starting(member))
+            .toList();
+    next = new Membership(next.epoch(), workers, next.servers());
     return next;
   }
 
-  private static Member member(MemberRecord record, long activeFrom) {
-    return new Member(record.rank(), record.admission().incarnation(), activeFrom);
+  private Member starting(Member member) {
+    ProposalAnswer.Start start = starts.get(member.rank());
+    return start == null || member.rank() >= ranks
+        ? member
+        : new Member(member.rank(), member.incarnation(), start.round(), start.step());
+  }
+
+  private Member newcomer(MemberRecord record, long first) {
+    long round = record.rank() < ranks ? 0 : first;
+    return new Member(record.rank(), record.admission().incarnation(), round);
+  }
+
+  private static Member known(MemberRecord record, long restored) {
+    return new Member(
+        record.rank(),
+        record.admission().incarnation(),
+        Math.min(record.activeFrom(), restored),
+        record.firstStep());
   }
 
   /** A server that fell back behind a worker's first round must not close rounds without it. */

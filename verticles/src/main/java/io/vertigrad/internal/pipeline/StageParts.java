@@ -1,15 +1,14 @@
 package io.vertigrad.internal.pipeline;
 
-import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.worker.BatchOpener;
 import io.vertigrad.internal.worker.GradientSource;
 import io.vertigrad.internal.worker.Incarnation;
 import io.vertigrad.internal.worker.ParameterExchange;
 import io.vertigrad.internal.worker.StrategyExchange;
 import io.vertigrad.internal.worker.TrainingLoop;
 import io.vertigrad.job.PipelineConfig;
-import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /** What a stage works with: the stage that its rank stands for, and its share of the batches. */
@@ -17,7 +16,7 @@ final class StageParts implements TrainingLoop.Parts {
 
   private final StageContext setting;
   private final StrategyExchange.Surroundings surroundings;
-  private final IntFunction<BatchSource> data;
+  private final BatchOpener data;
   private final Supplier<SplitModel> splitting;
   private final PipelineConfig pipeline;
   private SplitModel split;
@@ -37,7 +36,7 @@ final class StageParts implements TrainingLoop.Parts {
       StrategyExchange.Surroundings surroundings,
       SplitModel split,
       Supplier<SplitModel> splitting,
-      IntFunction<BatchSource> data) {
+      BatchOpener data) {
     this.setting = setting;
     this.surroundings = surroundings;
     this.split = split;
@@ -55,7 +54,7 @@ final class StageParts implements TrainingLoop.Parts {
     provide(pipeline.stageOf(rank));
     closeBatches();
     int of = pipeline.replicaOf(rank);
-    batches = new StepBatches(() -> data.apply(of), pipeline, rank, setting.sizes());
+    batches = new StepBatches(first -> data.open(of, first), pipeline, rank, setting.sizes());
     group =
         new StageGroup(
             setting.vertx(),

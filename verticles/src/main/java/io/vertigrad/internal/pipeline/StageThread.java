@@ -65,7 +65,7 @@ public final class StageThread extends WorkerThread {
             surroundings(training, "update"),
             split,
             () -> StagePlan.split(job, model),
-            replica -> batches(data, replica, pipeline.replicas()));
+            (replica, first) -> batches(data, replica, pipeline.replicas(), first));
     return work(plan.layout(), new TrainingLoop(training, member, parts, System::nanoTime));
   }
 }

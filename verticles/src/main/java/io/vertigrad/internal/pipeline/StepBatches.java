@@ -3,12 +3,12 @@ package io.vertigrad.internal.pipeline;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.job.PipelineConfig;
-import java.util.function.Supplier;
+import java.util.function.LongFunction;
 
 /** The batch of each step, however often a job goes back to an earlier one. */
 final class StepBatches implements AutoCloseable {
 
-  private final Supplier<BatchSource> open;
+  private final LongFunction<BatchSource> open;
   private final String name;
   private final BatchSizes sizes;
   private final boolean needed;
@@ -18,10 +18,10 @@ final class StepBatches implements AutoCloseable {
   /**
    * No batch yet.
    *
-   * @param open opens the same batches from the first one on
+   * @param open opens the same batches from a step on
    * @param rank whose stage is fed
    */
-  StepBatches(Supplier<BatchSource> open, PipelineConfig pipeline, int rank, BatchSizes sizes) {
+  StepBatches(LongFunction<BatchSource> open, PipelineConfig pipeline, int rank, BatchSizes sizes) {
     this.open = open;
     this.name = pipeline.name(rank);
     this.sizes = sizes;
@@ -49,17 +49,14 @@ final class StepBatches implements AutoCloseable {
     }
   }
 
-  /** Going back opens the source again and skips what came before. */
+  /** Going back, or on to a step that is not the next, opens the source again. */
   private Batch read(long step) {
-    if (source == null || step < next) {
+    if (source == null || step != next) {
       close();
-      source = open.get();
-      next = 0;
+      source = open.apply(step);
     }
-    Batch batch = null;
-    for (; next <= step; next++) {
-      batch = source.next();
-    }
+    Batch batch = source.next();
+    next = step + 1;
     return batch;
   }
 }

@@ -27,11 +27,18 @@ final class CheckpointSchedule {
   private final EventPublisher events;
   private final CheckpointFolder folder;
   private final long every;
+  private final boolean inRounds;
   private Future<Void> writing = Future.succeededFuture();
   private long triedVersion;
 
-  CheckpointSchedule(Vertx vertx, JobConfig job) {
+  /**
+   * The schedule of one shard.
+   *
+   * @param inRounds true where workers move in rounds
+   */
+  CheckpointSchedule(Vertx vertx, JobConfig job, boolean inRounds) {
     this.vertx = vertx;
+    this.inRounds = inRounds;
     events = new EventPublisher(vertx, job.addresses());
     CheckpointConfig config = job.checkpoint();
     Path directory = config.directory().orElse(Path.of("checkpoints", job.addresses().job()));
@@ -55,8 +62,21 @@ final class CheckpointSchedule {
 
   /** Begins a checkpoint when the interval is over and none is being written. */
   void tick(Shard shard) {
-    if (every > 0 && writing.isComplete() && shard.version() - triedVersion >= every) {
+    if (!inRounds && every > 0 && writing.isComplete() && shard.version() - triedVersion >= every) {
       write(shard);
+    }
+  }
+
+  /**
+   * Begins a checkpoint after a round whose number is a multiple of the interval, so that all
+   * shards write the same versions, and no partition of one is ahead of another.
+   */
+  void roundEnded(Shard shard) {
+    if (inRounds && every > 0 && writing.isComplete() && shard.isAligned()) {
+      long version = shard.version();
+      if (version % every == 0 && version > triedVersion) {
+        write(shard);
+      }
     }
   }
 

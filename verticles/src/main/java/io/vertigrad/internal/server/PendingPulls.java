@@ -4,21 +4,40 @@ import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.codecs.Tensor;
 import io.vertigrad.internal.exchange.PullQueue;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertx.core.Future;
+import java.util.Optional;
+import java.util.function.Supplier;
 
 /** Pulls of one partition; what waits for a later version stands in a {@link PullQueue}. */
 final class PendingPulls {
 
   private final ServerStrategyContext context;
   private final long deadlineMillis;
+  private final boolean exact;
+  private final Supplier<Optional<Tensor>> previous;
   private final PullQueue queue;
   private Membership membership = Membership.NONE;
 
-  PendingPulls(ServerStrategyContext context, long deadlineMillis) {
+  /**
+   * No pulls yet.
+   *
+   * @param deadlineMillis how long one waits at most
+   * @param exact true where workers move in rounds, so that one begins at a version that all
+   *     partitions have in common
+   * @param previous the parameters before the last update, if they are still there
+   */
+  PendingPulls(
+      ServerStrategyContext context,
+      long deadlineMillis,
+      boolean exact,
+      Supplier<Optional<Tensor>> previous) {
     this.context = context;
+    this.exact = exact;
+    this.previous = previous;
     this.deadlineMillis = deadlineMillis;
     this.queue =
         new PullQueue(
@@ -65,8 +84,22 @@ final class PendingPulls {
         .orElse(Long.MAX_VALUE);
   }
 
+  /**
+   * A worker that repeats a step of its predecessor's needs the very version of it, which a
+   * partition may have left behind by one update.
+   */
   private Frame answer(PullRequest request) {
-    return context.answers().parameters(request.id(), Outcome.PULLED, 0);
+    long wanted = Math.min(request.minimumVersion(), begins(request.id()));
+    boolean isBehind = exact && wanted == context.store().version() - 1;
+    return previous
+        .get()
+        .filter(there -> isBehind && isWorker(request.id()))
+        .<Frame>map(there -> context.answers().parameters(request.id(), wanted, there))
+        .orElseGet(() -> context.answers().parameters(request.id(), Outcome.PULLED, 0));
+  }
+
+  private boolean isWorker(ExchangeId id) {
+    return membership.hasWorker(id.worker(), id.incarnation());
   }
 
   private String overdue(PullRequest request) {

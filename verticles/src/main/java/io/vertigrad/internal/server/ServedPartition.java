@@ -5,6 +5,7 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.StragglerReport;
@@ -24,15 +25,23 @@ final class ServedPartition {
       ServerStrategyContext context,
       UpdateFilter filter,
       DuplicateWindow window,
-      long pullDeadlineMillis) {
+      long pullDeadlineMillis,
+      boolean lockstep) {
     this.store = store;
     this.window = window;
     this.filter = filter;
-    this.pulls = new PendingPulls(context, pullDeadlineMillis);
+    this.pulls = new PendingPulls(context, pullDeadlineMillis, lockstep, store::previous);
   }
 
   long version() {
     return store.version();
+  }
+
+  /** Where a worker of this rank goes on here. */
+  ProposalAnswer.Start start(int rank, boolean lockstep) {
+    boolean contributed = lockstep && window.waitingStep(rank).isPresent();
+    long round = lockstep ? store.version() + (contributed ? 1 : 0) : 0;
+    return new ProposalAnswer.Start(rank, round, window.nextStep(rank));
   }
 
   long samples() {

@@ -6,6 +6,7 @@ import io.vertigrad.internal.membership.CoordinatorClient;
 import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.membership.MemberHandler;
 import io.vertigrad.internal.membership.Pause;
+import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -17,7 +18,6 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
-import java.util.OptionalLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -87,7 +87,7 @@ public final class ServerMember implements MemberHandler {
   }
 
   @Override
-  public Future<OptionalLong> proposed(Membership next) {
+  public Future<ProposalAnswer> proposed(Membership next) {
     return service
         .map(serving -> serving.propose(next))
         .orElseGet(() -> Future.failedFuture("this server is still starting"));

@@ -11,6 +11,7 @@ import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.strategy.Answers;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -19,6 +20,7 @@ import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StragglerReport;
 import io.vertx.core.Future;
 import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
@@ -54,7 +56,7 @@ public final class Shard {
       ServerStrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer) {
-    this(config, store, strategy, nanoClock, observer, DuplicateWindow::new);
+    this(config, store, strategy, nanoClock, observer, () -> new DuplicateWindow(config.ranks()));
   }
 
   /**
@@ -79,7 +81,8 @@ public final class Shard {
           new UpdateFilter(strategy.create(context), context, config.job(), window, outcomes);
       partitions.put(
           stored.partition().index(),
-          new ServedPartition(stored, context, updateFilter, window, config.pullDeadlineMillis()));
+          new ServedPartition(
+              stored, context, updateFilter, window, config.pullDeadlineMillis(), lockstep));
     }
   }
 
@@ -106,19 +109,35 @@ public final class Shard {
   }
 
   /**
-   * Takes over a membership if no newcomer's first round has closed here yet. A shard that knows
-   * nobody, at the start or after a restart, takes any.
-   *
-   * @return empty if it did; otherwise the highest version of any partition
+   * Takes over a membership if no newcomer's first round has closed here yet, and says where those
+   * go on that play a rank the job is shared out to. A shard that knows nobody, at the start or
+   * after a restart, takes any.
    */
-  public OptionalLong propose(Membership next) {
+  public ProposalAnswer propose(Membership next) {
     long highest = versions().stream().max(Long::compare).orElse(0L);
     boolean choosy = lockstep && !membership.equals(Membership.NONE);
-    if (choosy && next.workers().stream().anyMatch(m -> isNew(m) && m.activeFrom() < highest)) {
-      return OptionalLong.of(highest);
+    if (choosy
+        && next.workers().stream()
+            .filter(this::isNew)
+            .anyMatch(m -> m.rank() >= config.ranks() && m.activeFrom() < highest)) {
+      return ProposalAnswer.refused(highest);
     }
     membershipChanged(next);
-    return OptionalLong.empty();
+    return new ProposalAnswer(OptionalLong.empty(), starts(next.workers()));
+  }
+
+  /** Where these workers go on, as far as this shard has partitions. */
+  public List<ProposalAnswer.Start> starts(List<Member> workers) {
+    return workers.stream()
+        .map(Member::rank)
+        .filter(rank -> rank < config.ranks())
+        .flatMap(
+            rank ->
+                partitions.values().stream()
+                    .map(partition -> partition.start(rank, lockstep))
+                    .reduce(ProposalAnswer.Start::earlier)
+                    .stream())
+        .toList();
   }
 
   /** Tells every partition who takes part; an older epoch is ignored. */
@@ -143,6 +162,15 @@ public final class Shard {
   public ShardCounters counters() {
     long samples = partitions.values().stream().mapToLong(ServedPartition::samples).min().orElse(0);
     return outcomes.counters(version(), samples);
+  }
+
+  /**
+   * Tells whether all partitions are at one version. Where workers move in rounds that is so
+   * between any two rounds: nobody sends a gradient of the next before it has the answers of all
+   * partitions.
+   */
+  public boolean isAligned() {
+    return versions().stream().distinct().count() <= 1;
   }
 
   /** Version that every partition has reached; the last one without partitions. */
@@ -241,7 +269,7 @@ public final class Shard {
     return membership
         .worker(member.rank())
         .filter(known -> known.incarnation() == member.incarnation())
-        .map(known -> known.activeFrom() < member.activeFrom())
+        .map(known -> member.rank() >= config.ranks() && known.activeFrom() < member.activeFrom())
         .orElse(true);
   }
 

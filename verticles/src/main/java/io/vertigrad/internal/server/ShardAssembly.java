@@ -72,7 +72,7 @@ final class ShardAssembly {
    */
   Future<ShardService> assemble(
       InitialModel model, Admission admission, Optional<ShardSnapshot> kept) {
-    CheckpointSchedule checkpoints = new CheckpointSchedule(vertx, job);
+    CheckpointSchedule checkpoints = new CheckpointSchedule(vertx, job, strategy.lockstep());
     Future<Optional<ShardSnapshot>> past =
         kept.isPresent() || admission.incarnation() == 0
             ? Future.succeededFuture(kept)
@@ -143,7 +143,8 @@ final class ShardAssembly {
                     ShardEndpoint.event(admission.rank(), admission.incarnation(), counters));
               }
             },
-            () -> checkpoints.tick(shard));
+            () -> checkpoints.tick(shard),
+            () -> checkpoints.roundEnded(shard));
     host.endsWith(() -> context.runOnContext(go -> ended.run()));
     return new ShardService(context, job, admission, shard, owns, endpoint, checkpoints, host);
   }

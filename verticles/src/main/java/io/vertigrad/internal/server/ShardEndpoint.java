@@ -1,6 +1,7 @@
 package io.vertigrad.internal.server;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertx.core.Future;
@@ -18,6 +19,7 @@ final class ShardEndpoint implements FrameEndpoint {
   private final LongSupplier patience;
   private final Consumer<ShardCounters> progress;
   private final Runnable ticked;
+  private final Runnable updated;
   private long toldNanos;
 
   /**
@@ -26,18 +28,28 @@ final class ShardEndpoint implements FrameEndpoint {
    * @param patience the shard's clock
    * @param progress told the counters twice a second
    * @param ticked called after every tick
+   * @param updated called after every gradient
    */
   ShardEndpoint(
-      Shard shard, LongSupplier patience, Consumer<ShardCounters> progress, Runnable ticked) {
+      Shard shard,
+      LongSupplier patience,
+      Consumer<ShardCounters> progress,
+      Runnable ticked,
+      Runnable updated) {
     this.shard = shard;
     this.patience = patience;
     this.progress = progress;
     this.ticked = ticked;
+    this.updated = updated;
   }
 
   @Override
   public Future<Frame> handle(Frame frame) {
-    return shard.handle(frame);
+    Future<Frame> answer = shard.handle(frame);
+    if (frame instanceof GradientPartition) {
+      updated.run();
+    }
+    return answer;
   }
 
   @Override

@@ -4,6 +4,7 @@ import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Context;
@@ -76,7 +77,7 @@ final class ShardService {
   }
 
   /** Takes a proposed membership over, or says which version is in its way. */
-  Future<OptionalLong> propose(Membership next) {
+  Future<ProposalAnswer> propose(Membership next) {
     return beside(
         () -> {
           if (informed) {
@@ -84,7 +85,8 @@ final class ShardService {
           }
           // Nobody has closed a round under this incarnation, however far the checkpoint had come.
           inform(next);
-          return Future.succeededFuture(OptionalLong.empty());
+          return Future.succeededFuture(
+              new ProposalAnswer(OptionalLong.empty(), shard.starts(next.workers())));
         });
   }
 

@@ -9,6 +9,7 @@ import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.PartitionStore;
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.Optional;
 
 /** One partition's parameters, optimizer state, version and samples. */
 final class StoredPartition implements PartitionStore {
@@ -23,6 +24,7 @@ final class StoredPartition implements PartitionStore {
   private long samples;
   private boolean restored;
   private Tensor current;
+  private Tensor previous;
   private SpanRecorder track = SpanRecorder.OFF;
 
   StoredPartition(Partition partition, StoreConfig config, ParameterSource initial) {
@@ -59,9 +61,20 @@ final class StoredPartition implements PartitionStore {
     return version;
   }
 
+  /**
+   * The parameters before the last update, for a replacement that repeats a step which this
+   * partition has closed and another has not.
+   *
+   * @return empty when nobody was given them
+   */
+  Optional<Tensor> previous() {
+    return Optional.ofNullable(previous);
+  }
+
   @Override
   public void apply(float[] gradient, float scale, long count) {
     long begun = track.now();
+    previous = current;
     if (scale != 1f) {
       for (int i = 0; i < gradient.length; i++) {
         gradient[i] *= scale;
@@ -80,6 +93,7 @@ final class StoredPartition implements PartitionStore {
       throw new IllegalArgumentException("version %d after %d".formatted(later, version));
     }
     version = later;
+    previous = null;
   }
 
   @Override
@@ -122,6 +136,7 @@ final class StoredPartition implements PartitionStore {
     samples = snapshot.samples();
     restored = true;
     current = null;
+    previous = null;
   }
 
   private void require(String what, int found, int expected) {

@@ -24,10 +24,11 @@ import java.util.Optional;
 /**
  * Stands before the strategy of one partition and turns away what must not reach it.
  *
- * <p>Every update is identified by (job, worker, incarnation, step, partition). One that was dealt
- * with is answered again with the current parameters and never handed on twice; one that still
- * waits shares the answer it waits for. A refused update counts as never seen, unless the strategy
- * {@linkplain ServerStrategy#appliesAtOnce() applies at once}.
+ * <p>Every update is identified by (job, rank, step, partition), that of a rank the job is not
+ * shared out to by its worker's incarnation as well. One that was dealt with is answered again with
+ * the current parameters and never handed on twice; one that still waits shares the answer it waits
+ * for. A refused update counts as never seen, unless the strategy {@linkplain
+ * ServerStrategy#appliesAtOnce() applies at once}.
  *
  * <p>A partition restored from a checkpoint moves up to the newest version that a worker has seen,
  * so that rounds stay aligned with other partitions; the updates between are lost.
@@ -195,7 +196,7 @@ final class UpdateFilter implements ServerStrategy {
   private void settle(ExchangeId id, AsyncResult<Frame> result) {
     window.release(id);
     if (result.result() instanceof ParameterPartition answer) {
-      if (membership.hasWorker(id.worker(), id.incarnation())) {
+      if (id.worker() < context.ranks() || membership.hasWorker(id.worker(), id.incarnation())) {
         window.settle(id);
       }
       observer.answered(id, answer.outcome(), answer.staleness());

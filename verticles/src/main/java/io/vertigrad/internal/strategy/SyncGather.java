@@ -6,6 +6,7 @@ import io.vertigrad.internal.strategy.SyncGather.Config.Reduction;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 
@@ -80,7 +81,8 @@ final class SyncGather {
     @Override
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
-      return StrategyFactory.inRounds(context -> SyncGather.of(config, context));
+      return new ServerStrategyFactory(
+          true, config.quorum() == 0, context -> SyncGather.of(config, context));
     }
   }
 }

@@ -2,26 +2,41 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Model;
-import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.internal.timeline.SpanRecorder;
+import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 
-/** The gradients of a whole model, batch after batch. */
+/** The gradients of a whole model, each of the batch that belongs to its step. */
 final class BatchGradients implements GradientSource {
 
   private final Model model;
-  private final Supplier<BatchSource> batches;
+  private final LongFunction<Batch> batches;
+  private final BatchNumber number;
   private final LongSupplier nanoClock;
   private final SpanRecorder track;
 
+  /** By what a rank's batches are numbered. */
+  enum BatchNumber {
+    /** The version of the parameters: in lockstep without servers it is every worker's step. */
+    VERSION,
+    /** The worker's own step: beside servers versions may run ahead of it. */
+    STEP
+  }
+
   /**
-   * @param batches opens them when the first is needed
+   * Creates the gradients of one rank.
+   *
+   * @param batches gives the batch of a number
    */
   BatchGradients(
-      Model model, Supplier<BatchSource> batches, LongSupplier nanoClock, SpanRecorder track) {
+      Model model,
+      LongFunction<Batch> batches,
+      BatchNumber number,
+      LongSupplier nanoClock,
+      SpanRecorder track) {
     this.model = model;
     this.batches = batches;
+    this.number = number;
     this.nanoClock = nanoClock;
     this.track = track;
   }
@@ -29,7 +44,7 @@ final class BatchGradients implements GradientSource {
   @Override
   public Computed compute(long version, long step) {
     long start = nanoClock.getAsLong();
-    Batch batch = batches.get().next();
+    Batch batch = batches.apply(number == BatchNumber.VERSION ? version : step);
     long ready = nanoClock.getAsLong();
     double loss = model.gradient(batch);
     long computed = nanoClock.getAsLong();

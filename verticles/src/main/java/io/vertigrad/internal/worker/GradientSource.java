@@ -32,7 +32,7 @@ public interface GradientSource {
    * Computes the gradient of one batch at the parameters that the model holds; blocks.
    *
    * @param version of these parameters
-   * @param step steps that this incarnation has taken
+   * @param step steps that this worker's rank has taken
    * @throws io.vertigrad.strategy.GroupChangedException when another stage has gone: let go of the
    *     step
    */

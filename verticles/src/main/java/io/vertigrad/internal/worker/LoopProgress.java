@@ -9,7 +9,7 @@ import java.util.Map;
  *
  * @param rank of the worker; -1 before it was admitted
  * @param incarnation of that rank
- * @param step steps taken
+ * @param step steps that the rank has taken, its predecessors' included
  * @param version highest version seen
  * @param epoch of the last batch
  * @param samples training samples behind the gradients that were applied, as answers said; one that

@@ -1,9 +1,7 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.Model;
-import io.vertigrad.compute.data.BatchSource;
 import java.util.function.Function;
-import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 
 /** What a worker with a whole model works with; batches are those of the rank it has. */
@@ -11,22 +9,28 @@ final class ModelParts implements TrainingLoop.Parts {
 
   private final Model model;
   private final BatchesOfRank batches;
+  private final BatchGradients.BatchNumber number;
   private final Function<Incarnation, ParameterExchange> exchanges;
   private final JoinRequester requester;
   private final LongSupplier nanoClock;
 
   /**
+   * Creates the parts of a worker.
+   *
    * @param data opens the batches of a rank
+   * @param number by what they are numbered
    * @param exchanges makes an incarnation's way to its next parameters
    */
   ModelParts(
       Model model,
-      IntFunction<BatchSource> data,
+      BatchOpener data,
+      BatchGradients.BatchNumber number,
       Function<Incarnation, ParameterExchange> exchanges,
       JoinRequester requester,
       LongSupplier nanoClock) {
     this.model = model;
     this.batches = new BatchesOfRank(data);
+    this.number = number;
     this.exchanges = exchanges;
     this.requester = requester;
     this.nanoClock = nanoClock;
@@ -35,7 +39,8 @@ final class ModelParts implements TrainingLoop.Parts {
   @Override
   public GradientSource source(Incarnation self) {
     int rank = self.identity().rank();
-    return new BatchGradients(model, () -> batches.of(rank), nanoClock, requester.track());
+    return new BatchGradients(
+        model, step -> batches.of(rank, step), number, nanoClock, requester.track());
   }
 
   @Override

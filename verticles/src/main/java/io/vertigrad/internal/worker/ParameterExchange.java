@@ -74,7 +74,7 @@ public interface ParameterExchange {
   /**
    * Gradient out, next parameters into the model; blocks.
    *
-   * @param step steps that this incarnation has taken
+   * @param step steps that this worker's rank has taken
    */
   Step exchange(Computed gradient, long step);
 

@@ -1,7 +1,6 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.Model;
-import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.PartitionExchange;
@@ -15,7 +14,6 @@ import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -98,12 +96,13 @@ public final class TrainingLoop implements WorkerTask {
       TrainingPlan plan,
       PartitionExchange exchange,
       JoinRequester requester,
-      IntFunction<BatchSource> data,
+      BatchOpener data,
       LongSupplier nanoClock) {
     ModelParts parts =
         new ModelParts(
             model,
             data,
+            BatchGradients.BatchNumber.STEP,
             self -> new ServerExchange(model, plan, exchange, self, requester.track()),
             requester,
             nanoClock);
@@ -129,7 +128,7 @@ public final class TrainingLoop implements WorkerTask {
         if (over && ending == Ending.COMPLETE) {
           return true;
         }
-        boolean refused = ending == Ending.REJOIN && counters.step() == 0;
+        boolean refused = ending == Ending.REJOIN && counters.step() == member.get().firstStep();
         fruitless = refused ? fruitless + 1 : 0;
         refuseEndlessJoining(fruitless, member.get());
       }
@@ -195,7 +194,8 @@ public final class TrainingLoop implements WorkerTask {
             () -> stopping || identity.equals(evicted));
     source = parts.source(self);
     exchange = parts.exchange(self);
-    counters = new WorkerCounters(identity, plan.epochs(), requester::epochTrained);
+    counters =
+        new WorkerCounters(identity, member.firstStep(), plan.epochs(), requester::epochTrained);
     leftOutInARow = 0;
     try {
       exchange.open();

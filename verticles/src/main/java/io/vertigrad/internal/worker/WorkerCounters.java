@@ -38,10 +38,13 @@ final class WorkerCounters {
   /**
    * Counters at zero.
    *
+   * @param step the number of the first
    * @param epochs when one ends
    * @param trained told of each that this worker has been through
    */
-  WorkerCounters(SenderIdentity identity, Epochs epochs, Consumer<EpochTrained> trained) {
+  WorkerCounters(
+      SenderIdentity identity, long step, Epochs epochs, Consumer<EpochTrained> trained) {
+    this.step = step;
     this.identity = identity;
     this.epochs = epochs;
     this.trained = trained;
@@ -119,7 +122,7 @@ final class WorkerCounters {
     epochNanos = 0;
   }
 
-  /** Steps taken. */
+  /** Steps that its rank has taken. */
   long step() {
     return step;
   }

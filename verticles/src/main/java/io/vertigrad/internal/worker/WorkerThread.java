@@ -18,6 +18,7 @@ import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.WindowedExchange;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.peer.SnapshotServer;
+import io.vertigrad.internal.worker.BatchGradients.BatchNumber;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -105,7 +106,8 @@ public class WorkerThread {
       ModelParts parts =
           new ModelParts(
               model,
-              rank -> batches(data, rank),
+              (rank, first) -> batches(data, rank, first),
+              strategy instanceof PeerStrategyFactory ? BatchNumber.VERSION : BatchNumber.STEP,
               exchanges(strategy, plan, model, data),
               member,
               System::nanoTime);
@@ -168,20 +170,25 @@ public class WorkerThread {
     return begun.run();
   }
 
-  private BatchSource batches(Dataset data, int rank) {
+  private BatchSource batches(Dataset data, int rank, long first) {
     Thread.currentThread().setName("worker %d of %s".formatted(rank, job.addresses().job()));
-    return batches(data, rank, job.workers().count());
+    return batches(data, rank, job.workers().count(), first);
   }
 
-  /** The batches of one rank of several. */
-  protected final BatchSource batches(Dataset data, int rank, int ranks) {
+  /**
+   * The batches of one rank of several.
+   *
+   * @param first number of the batch that the source gives first
+   */
+  protected final BatchSource batches(Dataset data, int rank, int ranks, long first) {
     job.workers().requireBatch(data.size(), ranks);
     return PrefetchingBatchSource.start(
         "worker " + rank,
         data,
         sampler(data, rank, ranks),
         BatchConfig.of(job.workers().batch(), job.workers().dropLast(), job.seed() + rank),
-        Augmentations.of(job.data(), data));
+        Augmentations.of(job.data(), data),
+        first);
   }
 
   private Sampler sampler(Dataset data, int rank, int ranks) {

@@ -48,6 +48,8 @@ final class CoordinationLossTest extends BusJobFixture {
     server.freezeUntil(over);
 
     Admission replacement = await(member(Role.SERVER).join());
+    assertTrue(await(worker.evicted.future()).contains("went back to version 0"));
+    await(worker.join());
     Awaitility.await().until(() -> incarnationOfServer(worker) == 1);
     over.countDown();
 

@@ -50,6 +50,7 @@ final class CoordinatorStateFixture {
         servers,
         workers,
         places,
+        0,
         2,
         true,
         0,
@@ -77,6 +78,7 @@ final class CoordinatorStateFixture {
         c.servers(),
         c.workers(),
         c.places(),
+        c.ranks(),
         1,
         c.waitsForMore(),
         1,
@@ -98,7 +100,7 @@ final class CoordinatorStateFixture {
   Admission join(Role role, ParameterLayout layout, JsonObject status) {
     JobTerms terms = new JobTerms(new JsonObject());
     JoinRequest request =
-        new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, status);
+        new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, false, status);
     Admission admission = coordinator.join(request);
     alive.add(admission);
     return admission;

@@ -75,6 +75,7 @@ final class CoordinatorStateTest {
             "nowhere",
             new JobTerms(new JsonObject()),
             FakeMember.LAYOUT,
+            false,
             new JsonObject());
 
     Admission first = stage.coordinator.join(request);
@@ -224,6 +225,7 @@ final class CoordinatorStateTest {
         c.servers(),
         c.workers(),
         c.places(),
+        0,
         1,
         c.waitsForMore(),
         1,

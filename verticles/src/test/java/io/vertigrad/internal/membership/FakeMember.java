@@ -66,9 +66,9 @@ final class FakeMember extends VerticleBase implements MemberHandler {
   }
 
   @Override
-  public Future<OptionalLong> proposed(Membership next) {
+  public Future<ProposalAnswer> proposed(Membership next) {
     proposals.add(next);
-    return Future.succeededFuture(answer.apply(next));
+    return Future.succeededFuture(new ProposalAnswer(answer.apply(next), List.of()));
   }
 
   @Override

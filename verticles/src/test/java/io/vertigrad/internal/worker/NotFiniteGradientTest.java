@@ -146,7 +146,7 @@ class NotFiniteGradientTest {
         new TrainingPlan(TestJob.JOB, job.plan, DataType.FLOAT32, Compression.NONE, 0, STEPS, true),
         exchange,
         () -> Optional.of(self),
-        rank -> new ListedBatches(values.iterator()),
+        (rank, first) -> new ListedBatches(values.iterator()),
         System::nanoTime);
   }
 

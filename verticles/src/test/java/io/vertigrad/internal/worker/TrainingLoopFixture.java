@@ -54,7 +54,12 @@ final class TrainingLoopFixture {
 
   TrainingLoop loop(TrainingPlan plan, JoinRequester requester, IntConsumer onBatch) {
     return TrainingLoop.withServers(
-        model, plan, new MemoryExchange(shard), requester, rank -> watched(onBatch), clock::get);
+        model,
+        plan,
+        new MemoryExchange(shard),
+        requester,
+        (rank, first) -> watched(onBatch),
+        clock::get);
   }
 
   private BatchSource watched(IntConsumer onBatch) {
