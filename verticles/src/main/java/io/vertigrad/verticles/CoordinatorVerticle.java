@@ -23,6 +23,7 @@ import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.json.JsonObject;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -121,6 +122,24 @@ public final class CoordinatorVerticle extends VerticleBase {
    */
   public void processEnded(long pid, String how) {
     context.runOnContext(go -> coordinatorState.lost(NodeName.of(job, pid), how));
+  }
+
+  /**
+   * Reports processes of this machine that hang: their members were evicted for their silence, and
+   * none of them was heard of for as long again. It may be called once this verticle was deployed.
+   *
+   * @param listener takes the number of the process; it is called on this verticle's context
+   */
+  public void onHungProcess(LongConsumer listener) {
+    String prefix = NodeName.of(job, 0).replaceFirst("0$", "");
+    context.runOnContext(
+        go ->
+            executor.reportHung(
+                node -> {
+                  if (node.startsWith(prefix)) {
+                    listener.accept(Long.parseLong(node.substring(prefix.length())));
+                  }
+                }));
   }
 
   @Override

@@ -34,6 +34,14 @@ final class HazelcastNode {
    */
   private static final String MERGE_SECONDS = "5";
 
+  /**
+   * How long Hazelcast keeps a node that says nothing. One that it drops wakes up in a cluster of
+   * its own, where no heartbeat of a job finds it for long after; so a coordinator that was stopped
+   * for a minute must not be dropped. A process that ended is noticed at once by its connections,
+   * and members that are silent are evicted by the coordinator, far earlier.
+   */
+  private static final String SILENCE_SECONDS = "90";
+
   private static final Map<String, String> PROPERTIES =
       Map.ofEntries(
           Map.entry(LOGGING, "slf4j"),
@@ -49,7 +57,7 @@ final class HazelcastNode {
           Map.entry("hazelcast.max.join.seconds", Integer.toString(JOIN_SECONDS)),
           Map.entry("hazelcast.connect.all.wait.seconds", CONNECT_SECONDS),
           Map.entry("hazelcast.heartbeat.interval.seconds", "1"),
-          Map.entry("hazelcast.max.no.heartbeat.seconds", "10"),
+          Map.entry("hazelcast.max.no.heartbeat.seconds", SILENCE_SECONDS),
           Map.entry("hazelcast.partition.count", "31"),
           Map.entry("hazelcast.operation.thread.count", "2"),
           Map.entry("hazelcast.operation.generic.thread.count", "2"),

@@ -121,8 +121,7 @@ public final class JobEndMonitor {
   private void unanswered() {
     long silentMillis = (System.nanoTime() - lastAnswerNanos) / 1_000_000;
     boolean known = !state.equals("unknown");
-    long limit =
-        1_000L * (known ? job.exchange().orphanSeconds() : job.workers().waitSeconds());
+    long limit = 1_000L * (known ? job.exchange().orphanSeconds() : job.workers().waitSeconds());
     if (silentMillis > limit) {
       String silence =
           "no coordinator of job \"%s\" has answered for %.0f s; its last word was %s"

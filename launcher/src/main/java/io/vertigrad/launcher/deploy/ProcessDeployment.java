@@ -14,6 +14,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -45,6 +46,7 @@ public final class ProcessDeployment implements Deployment {
   private final EventPublisher events;
   private final Restarts restarts;
   private final List<ChildProcess> children = new ArrayList<>();
+  private final Set<ChildProcess> replaceable = new HashSet<>();
   private final Promise<Void> broken = Promise.promise();
   private volatile boolean stopping;
 
@@ -75,6 +77,7 @@ public final class ProcessDeployment implements Deployment {
 
   @Override
   public Future<Void> start() {
+    coordinator.onHungProcess(this::endHung);
     try {
       for (Role role : Role.values()) {
         for (int i = 0; i < roles.count(role); i++) {
@@ -114,7 +117,32 @@ public final class ProcessDeployment implements Deployment {
     }
     ChildProcess child = launch.start(role, name, restarts.made(name));
     children.add(child);
+    if (restarts.lostWith(role).isEmpty()) {
+      replaceable.add(child);
+    }
     child.onExit().thenRun(() -> ended(role, child));
+  }
+
+  /**
+   * One that could not be replaced is left: what it holds may come back, and nobody else has it.
+   */
+  private void endHung(long pid) {
+    if (!stopping) {
+      killReplaceable(pid);
+    }
+  }
+
+  private synchronized void killReplaceable(long pid) {
+    children.stream()
+        .filter(child -> child.pid() == pid && child.isAlive() && replaceable.contains(child))
+        .forEach(
+            child -> {
+              LOG.warn(
+                  "{} (process {}) was evicted and is silent since: it is ended and started again",
+                  child.name(),
+                  pid);
+              child.kill();
+            });
   }
 
   private void ended(Role role, ChildProcess child) {

@@ -27,12 +27,23 @@ class ClusterViewTest {
     assertEquals(Optional.empty(), looks(10));
 
     nodes = List.of("me");
+    view.slept();
     assertEquals(Optional.empty(), looks(ClusterView.LOOKS - 1));
 
     assertEquals(
         "this process is in a cluster of 1 without the coordinator: it slept, or was cut off, until"
             + " the others let it go",
         assertInstanceOf(CoordinatorLostException.class, looks(1).orElseThrow()).getMessage());
+  }
+
+  @Test
+  void shouldStayWhileItIsTheCoordinatorThatSleeps() {
+    view.expect("coordinator");
+    looks(1);
+
+    nodes = List.of("me", "another");
+
+    assertEquals(Optional.empty(), looks(10 * ClusterView.LOOKS));
   }
 
   @Test

@@ -19,6 +19,7 @@ import io.vertigrad.internal.membership.ControlRequest.PauseReply;
 import io.vertigrad.internal.membership.MemberRequest.Command;
 import io.vertigrad.internal.membership.MemberRequest.Evaluate;
 import io.vertigrad.internal.membership.MemberRequest.Propose;
+import io.vertigrad.internal.membership.ProposalAnswer.Start;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
@@ -56,13 +57,17 @@ public final class ControlCodec {
     if (request instanceof JoinRequest join) {
       JsonObject terms = new JsonObject();
       join.terms().values().forEach(terms::put);
-      return request("join")
-          .put("role", join.role().lower())
-          .put("token", join.token())
-          .put("node", join.node())
-          .put("terms", terms)
-          .put("layout", write(join.layout()))
-          .put("status", write(join.status()));
+      JsonObject json =
+          request("join")
+              .put("role", join.role().lower())
+              .put("token", join.token())
+              .put("node", join.node())
+              .put("terms", terms)
+              .put("layout", write(join.layout()))
+              .put("adopts", join.adopts())
+              .put("status", write(join.status()));
+      join.before().ifPresent(before -> json.put("before", write(before)));
+      return json;
     }
     if (request instanceof Heartbeat beat) {
       JsonObject json =
@@ -113,6 +118,8 @@ public final class ControlCodec {
         fields.text("node"),
         new JobTerms(terms),
         layout(fields),
+        fields.flag("adopts"),
+        fields.has("before") ? Optional.of(admission(fields.section("before"))) : Optional.empty(),
         status(fields, "status"));
   }
 
@@ -236,7 +243,9 @@ public final class ControlCodec {
         ? new Evaluate(fields.whole("version", 0))
         : choice(Command.values(), Command::lower, name)
             .orElseThrow(
-                () -> fields.complaint("command", "one of status, save, checkpoint, evaluate"));
+                () ->
+                    fields.complaint(
+                        "command", "one of status, save, checkpoint, adopt, evaluate"));
   }
 
   static JsonObject write(ProposalAnswer answer) {
@@ -246,7 +255,7 @@ public final class ControlCodec {
     answer
         .starts()
         .forEach(start -> starts.add(JsonArray.of(start.rank(), start.round(), start.step())));
-    return json.put("starts", starts);
+    return starts.isEmpty() ? json : json.put("starts", starts);
   }
 
   static ProposalAnswer proposalAnswer(JsonObject json) {
@@ -255,17 +264,16 @@ public final class ControlCodec {
     if (!fields.has("starts")) {
       return new ProposalAnswer(reached, List.of());
     }
-    JsonArray starts = fields.array("starts");
     try {
       return new ProposalAnswer(
-          reached, starts.stream().map(JsonArray.class::cast).map(ControlCodec::start).toList());
+          reached,
+          fields.array("starts").stream()
+              .map(JsonArray.class::cast)
+              .map(s -> new Start(s.getInteger(0), s.getLong(1), s.getLong(2)))
+              .toList());
     } catch (ClassCastException | IndexOutOfBoundsException | NullPointerException malformed) {
       throw fields.complaint("starts", "a list of [rank, round, step]");
     }
-  }
-
-  private static ProposalAnswer.Start start(JsonArray json) {
-    return new ProposalAnswer.Start(json.getInteger(0), json.getLong(1), json.getLong(2));
   }
 
   /** Writes a member's answer to {@code save}: empty where it had nothing to save. */

@@ -47,10 +47,12 @@ public final class CoordinatorClient {
   private MessageConsumer<JsonObject> control;
   private MemberRequestHandler own;
   private Admission admission;
+  private Admission before;
   private volatile Promise<Membership> started = Promise.promise();
   private HeartbeatSender heartbeats;
   private String over = "";
   private int attempt;
+  private volatile boolean adopts;
   private volatile Membership membership = Membership.NONE;
   private volatile MemberStatus status = MemberStatus.NONE;
 
@@ -85,6 +87,13 @@ public final class CoordinatorClient {
               .compose(listening -> joinAttempt(layout, mine))
               .compose(admission -> admitted(admission, mine));
         });
+  }
+
+  /**
+   * From the next join on it asks for a rank that nobody plays, and gives way to who comes for it.
+   */
+  public void adopts() {
+    adopts = true;
   }
 
   /** By which this member limits how long it waits for others. */
@@ -160,6 +169,8 @@ public final class CoordinatorClient {
             NodeName.of(job, ProcessHandle.current().pid()),
             JobTerms.of(job),
             layout,
+            adopts,
+            Optional.ofNullable(before),
             status);
     return new JoinAttempt(vertx, line, job, request, () -> mine == attempt ? null : over).answer();
   }
@@ -174,7 +185,8 @@ public final class CoordinatorClient {
         .map(
             listening -> {
               admission = admitted;
-              heartbeats = new HeartbeatSender(
+              heartbeats =
+                  new HeartbeatSender(
                       vertx, admitted.toString(), job.exchange(), this::beat, this::lost);
               return admitted;
             });
@@ -201,6 +213,7 @@ public final class CoordinatorClient {
     if (answer instanceof Released released) {
       stopped(released.why());
     } else if (answer instanceof Unknown unknown) {
+      before = admission;
       drop();
       handler.evicted(unknown.why());
     } else if (answer instanceof Granted granted) {

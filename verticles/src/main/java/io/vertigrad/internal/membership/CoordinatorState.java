@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.membership.Decision.Hung;
 import io.vertigrad.internal.membership.Decision.Publish;
 import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.job.JoinException;
@@ -40,6 +41,8 @@ public final class CoordinatorState {
   private final MinimumWorkersGuard minimumWorkers;
   private final EarlyStop earlyStop;
   private final BlockingTests tests;
+  private final RankAdoption adoption;
+  private final HungProcesses hung;
 
   /**
    * A coordinator's state with nobody on it.
@@ -71,7 +74,9 @@ public final class CoordinatorState {
     pauses = new Pauses(config, registry, lifecycle, changes, news, clock, decisions);
     minimumWorkers = new MinimumWorkersGuard(config, registry, progress, lifecycle, pauses, news);
     tests = new BlockingTests(config, registry, progress, pauses, news);
-    stalls = new StallFinder(config, registry, progress, tests, news);
+    stalls = new StallFinder(config, registry, progress, tests, news, clock);
+    hung = new HungProcesses(config.evictMillis());
+    adoption = new RankAdoption(config, registry, progress, decisions);
     earlyStop = new EarlyStop(config.stop(), clock.getAsLong());
   }
 
@@ -104,6 +109,7 @@ public final class CoordinatorState {
     if (again.isPresent()) {
       return again.get().admission();
     }
+    registry.toHandOver(request, config.capacity(request.role())).ifPresent(this::handOver);
     gate.check(request);
     MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
     news.joined(newcomer);
@@ -112,10 +118,15 @@ public final class CoordinatorState {
     return newcomer.admission();
   }
 
+  private void handOver(MemberRecord adopted) {
+    remove(adopted, LeaveReason.lost("its rank goes to a worker that has come for it"));
+  }
+
   /** Takes a sign of life; false when this member is not, or no longer, part of the job. */
   boolean heartbeat(Admission from, MemberStatus status) {
     Optional<MemberRecord> record = registry.find(from);
     if (record.isEmpty()) {
+      hung.spoke(from);
       return false;
     }
     boolean wasReady = record.get().ready();
@@ -252,7 +263,12 @@ public final class CoordinatorState {
     long now = clockMillis.getAsLong();
     failureDetector
         .overdue(now)
-        .forEach(silent -> remove(silent, LeaveReason.lost(silent.silence(now))));
+        .forEach(
+            silent -> {
+              remove(silent, LeaveReason.lost(silent.silence(now)));
+              hung.evicted(silent, now);
+            });
+    hung.overdue(now, registry).forEach(node -> decisions.accept(new Hung(node)));
     timeouts
         .unresponsive(now)
         .forEach(server -> remove(server, LeaveReason.lost("it answered no proposal")));
@@ -264,6 +280,8 @@ public final class CoordinatorState {
     boolean trains = lifecycle.running() && !lifecycle.paused() && !minimumWorkers.lasts();
     tests.look(trains || lifecycle.ending(), now);
     stalls.look(trains, now);
+    adoption.look(lifecycle.running() && !lifecycle.ending(), now);
+    adoption.hopeless().filter(why -> lifecycle.running()).ifPresent(lifecycle::failed);
     timeouts.exhausted(state(), progress.anyFinished(), now).ifPresent(lifecycle::failed);
     if (timeouts.letGo(state(), now)) {
       stop("nobody asked for more after the end");
@@ -281,6 +299,9 @@ public final class CoordinatorState {
     news.left(who, why.toString());
     if (who.role() == Role.WORKER && why.kind() == LeaveReason.Kind.FINISHED) {
       progress.workerFinished();
+    }
+    if (who.role() == Role.WORKER) {
+      adoption.left(who.rank(), why);
     }
     if (who.role() != Role.EVALUATOR) {
       changes.want();

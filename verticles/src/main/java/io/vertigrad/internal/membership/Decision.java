@@ -30,6 +30,12 @@ sealed interface Decision {
   /** Have each of these servers write a checkpoint now. */
   record Save(List<Admission> servers) implements Decision {}
 
+  /** Have this worker's process start another worker, for a rank that nobody plays. */
+  record Adopt(Admission carrier, int rank) implements Decision {}
+
+  /** Nobody in this process was heard of for long after its members were evicted. */
+  record Hung(String node) implements Decision {}
+
   /** The job ended, one way or the other; members are still there. */
   record Complete(JobOutcome outcome) implements Decision {}
 

@@ -7,10 +7,12 @@ import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
 import io.vertigrad.internal.membership.ControlMessage.PausePublished;
 import io.vertigrad.internal.membership.ControlMessage.StopPublished;
+import io.vertigrad.internal.membership.Decision.Adopt;
 import io.vertigrad.internal.membership.Decision.Announce;
 import io.vertigrad.internal.membership.Decision.Complete;
 import io.vertigrad.internal.membership.Decision.Conclude;
 import io.vertigrad.internal.membership.Decision.Hold;
+import io.vertigrad.internal.membership.Decision.Hung;
 import io.vertigrad.internal.membership.Decision.Propose;
 import io.vertigrad.internal.membership.Decision.Publish;
 import io.vertigrad.internal.membership.Decision.Save;
@@ -47,6 +49,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private final Promise<JobOutcome> result;
   private final EventPublisher events;
   private CoordinatorState coordinator;
+  private Consumer<String> hung = node -> {};
 
   public DecisionExecutor(Vertx vertx, Addresses addresses, Promise<JobOutcome> result) {
     this.vertx = vertx;
@@ -58,6 +61,11 @@ public final class DecisionExecutor implements Consumer<Decision> {
   /** Whom answers go to; before the first decision. */
   public void answerTo(CoordinatorState someRoster) {
     coordinator = someRoster;
+  }
+
+  /** Who is told of processes that are silent for long after their members were evicted. */
+  public void reportHung(Consumer<String> listener) {
+    hung = listener;
   }
 
   @Override
@@ -74,6 +82,10 @@ public final class DecisionExecutor implements Consumer<Decision> {
       conclude(conclude);
     } else if (decision instanceof Save save) {
       save.servers().forEach(this::save);
+    } else if (decision instanceof Adopt adopt) {
+      adopt(adopt);
+    } else if (decision instanceof Hung silent) {
+      hung.accept(silent.node());
     } else if (decision instanceof Complete complete) {
       LOG.info("the job is over: {}", ControlCodec.write(complete.outcome()).encode());
       result.complete(complete.outcome());
@@ -114,6 +126,12 @@ public final class DecisionExecutor implements Consumer<Decision> {
               LOG.debug("{} has not answered proposal {}", propose.server(), epoch, noAnswer);
               vertx.setTimer(RETRY_MILLIS, id -> propose(propose));
             });
+  }
+
+  private void adopt(Adopt adopt) {
+    LOG.info("worker {} is missing, {} is asked to take its rank", adopt.rank(), adopt.carrier());
+    request(adopt.carrier(), Command.ADOPT, ANSWER_MILLIS)
+        .onFailure(no -> LOG.warn("{} takes no rank: {}", adopt.carrier(), no.getMessage()));
   }
 
   /** A server announces its checkpoint itself. */

@@ -5,6 +5,12 @@ import java.util.List;
 /** Notices who has fallen silent; time in which it did not look itself blames nobody. */
 final class FailureDetector {
 
+  /**
+   * Who slept for long was dropped by its cluster, which takes some seconds to take it back; until
+   * then nobody can reach it.
+   */
+  private static final long RECONNECT_MILLIS = 20_000;
+
   private final CoordinatorConfig config;
   private final MemberRegistry registry;
   private final CoordinatorEvents news;
@@ -26,8 +32,10 @@ final class FailureDetector {
   List<MemberRecord> overdue(long nowMillis) {
     if (clock.leftOutMillis() > leftOutMillis) {
       // What members said meanwhile is still on its way to the coordinator.
+      long frozen = clock.leftOutMillis() - leftOutMillis;
       leftOutMillis = clock.leftOutMillis();
-      registry.all().forEach(record -> record.forgive(nowMillis));
+      long reachable = frozen >= config.evictMillis() ? nowMillis + RECONNECT_MILLIS : nowMillis;
+      registry.all().forEach(record -> record.forgive(reachable));
     }
     registry
         .all()

@@ -25,7 +25,8 @@ final class JoinAttempt {
   private final JoinRequest request;
   private final Supplier<String> over;
   private final Promise<Admission> answer = Promise.promise();
-  private final long deadlineNanos;
+  private final long silenceSeconds;
+  private final long beganNanos;
   private boolean told;
 
   /**
@@ -44,7 +45,12 @@ final class JoinAttempt {
     this.job = job;
     this.request = request;
     this.over = over;
-    deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(job.workers().waitSeconds());
+    // Who was part of the job may hold what nobody else has: it goes on asking for longer.
+    silenceSeconds =
+        request.before().isPresent()
+            ? Math.max(job.workers().waitSeconds(), job.exchange().orphanSeconds())
+            : job.workers().waitSeconds();
+    beganNanos = System.nanoTime();
   }
 
   /** Knocks; completes with the coordinator's yes, or fails with a {@link JoinException}. */
@@ -56,7 +62,7 @@ final class JoinAttempt {
   private void attempt() {
     line.request(request, ANSWER_MILLIS)
         .onSuccess(this::heard)
-        .onFailure(silence -> again(unanswered(silence)));
+        .onFailure(silence -> again(unanswered(silence), silenceSeconds));
   }
 
   private void heard(ControlAnswer heard) {
@@ -66,7 +72,7 @@ final class JoinAttempt {
       answer.fail(new JoinException("the coordinator's answer to a join makes no sense: " + heard));
     } else if (refused.retry()) {
       tellOnce(refused.why());
-      again(refused.why());
+      again(refused.why(), job.workers().waitSeconds());
     } else if (refused.late()) {
       answer.fail(JoinException.late(refused.why()));
     } else {
@@ -86,10 +92,10 @@ final class JoinAttempt {
     }
   }
 
-  private void again(String why) {
+  private void again(String why, long limitSeconds) {
     if (over.get() != null) {
       answer.fail(new JoinException("the job is over: " + over.get()));
-    } else if (System.nanoTime() > deadlineNanos) {
+    } else if (System.nanoTime() - beganNanos > TimeUnit.SECONDS.toNanos(limitSeconds)) {
       answer.fail(new JoinException(why));
     } else {
       vertx.setTimer(RETRY_MILLIS, id -> attempt());

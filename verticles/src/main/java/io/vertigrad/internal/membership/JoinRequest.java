@@ -2,6 +2,7 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.job.Role;
+import java.util.Optional;
 
 /**
  * Asks to take part in a job.
@@ -11,6 +12,8 @@ import io.vertigrad.job.Role;
  * @param node where the member runs, for people
  * @param terms the settings it was started with
  * @param layout its model's parameter layout
+ * @param adopts true for a worker that another one's process has started beside it
+ * @param before what it was before it was evicted, whose rank it would like to have again
  * @param status as in heartbeats; {@code starting} when it is not ready to take part yet
  */
 record JoinRequest(
@@ -19,5 +22,7 @@ record JoinRequest(
     String node,
     JobTerms terms,
     ParameterLayout layout,
+    boolean adopts,
+    Optional<Admission> before,
     MemberStatus status)
     implements ControlRequest {}

@@ -51,6 +51,11 @@ public interface MemberHandler {
     return Future.failedFuture("this member writes no checkpoints");
   }
 
+  /** Has a worker's process start another worker, for a rank that nobody plays. */
+  default Future<Void> adopt() {
+    return Future.failedFuture("this member starts no workers");
+  }
+
   /** Asks the evaluator to test the newest parameters on the whole test set. */
   default Future<EvaluationResult> evaluate() {
     return Future.failedFuture("this member tests nothing");

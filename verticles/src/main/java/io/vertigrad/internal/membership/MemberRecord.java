@@ -12,6 +12,7 @@ final class MemberRecord {
   private final String name;
   private final String token;
   private final String node;
+  private final boolean adopted;
   private MemberStatus status;
   private long heardMillis;
   private boolean suspected;
@@ -29,6 +30,7 @@ final class MemberRecord {
     this.name = name;
     token = request.token();
     node = request.node();
+    adopted = request.adopts();
     status = request.status();
     heardMillis = nowMillis;
   }
@@ -45,6 +47,11 @@ final class MemberRecord {
     return token;
   }
 
+  /** True when it was started beside another worker, for a rank that nobody played. */
+  boolean adopted() {
+    return adopted;
+  }
+
   String node() {
     return node;
   }
@@ -55,7 +62,7 @@ final class MemberRecord {
     forgive(nowMillis);
   }
 
-  /** Counts silence from now on: it was the coordinator that slept. */
+  /** Counts silence from then on: it was the coordinator that slept. */
   void forgive(long nowMillis) {
     heardMillis = nowMillis;
     suspected = false;
@@ -67,7 +74,7 @@ final class MemberRecord {
   }
 
   long silentMillis(long nowMillis) {
-    return nowMillis - heardMillis;
+    return Math.max(0, nowMillis - heardMillis);
   }
 
   /** True once per silence, when it has lasted for the limit. */

@@ -29,19 +29,31 @@ final class MemberRegistry {
     }
   }
 
-  /** Gives out the lowest free rank under its next incarnation. */
+  /**
+   * Gives out, under its next incarnation, the rank that the newcomer had before, because it may
+   * still hold in memory what belongs to it, or else the lowest that is free.
+   */
   MemberRecord admit(JoinRequest request, long nowMillis) {
     TreeMap<Integer, MemberRecord> members = present.get(request.role());
     int rank =
-        IntStream.iterate(0, r -> r + 1)
-            .filter(r -> !members.containsKey(r))
-            .findFirst()
-            .getAsInt();
+        request
+            .before()
+            .map(Admission::rank)
+            .filter(held -> !members.containsKey(held))
+            .orElseGet(() -> lowestFree(members));
     int incarnation = incarnations.merge(key(request.role(), rank), 1, Integer::sum) - 1;
     Admission admission = new Admission(request.role(), rank, incarnation);
     MemberRecord record = new MemberRecord(admission, names.of(admission), request, nowMillis);
     members.put(rank, record);
     return record;
+  }
+
+  /** A worker that was started beside another for want of one: gives way to one that comes. */
+  Optional<MemberRecord> toHandOver(JoinRequest request, int capacity) {
+    boolean full = count(request.role()) >= capacity;
+    return full && request.role() == Role.WORKER && !request.adopts()
+        ? of(Role.WORKER).stream().filter(MemberRecord::adopted).findFirst()
+        : Optional.empty();
   }
 
   void remove(MemberRecord record, LeaveReason why) {
@@ -62,6 +74,11 @@ final class MemberRegistry {
   /** In rank order. */
   Collection<MemberRecord> of(Role role) {
     return present.get(role).values();
+  }
+
+  /** True when somebody plays this rank. */
+  boolean has(Role role, int rank) {
+    return present.get(role).containsKey(rank);
   }
 
   int count(Role role) {
@@ -121,6 +138,13 @@ final class MemberRegistry {
   private void published(Role role, Membership.Member member) {
     find(new Admission(role, member.rank(), member.incarnation()))
         .ifPresent(record -> record.publish(member));
+  }
+
+  private static int lowestFree(Map<Integer, MemberRecord> members) {
+    return IntStream.iterate(0, r -> r + 1)
+        .filter(r -> !members.containsKey(r))
+        .findFirst()
+        .getAsInt();
   }
 
   private static Admission key(Role role, int rank) {

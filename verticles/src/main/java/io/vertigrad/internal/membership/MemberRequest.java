@@ -19,7 +19,9 @@ sealed interface MemberRequest {
     /** Asks for a checkpoint, answered when it is on the disk. */
     SAVE,
     /** Asks for a checkpoint, answered when it was begun. */
-    CHECKPOINT;
+    CHECKPOINT,
+    /** Has a worker's process start another worker, for a rank that nobody plays. */
+    ADOPT;
 
     String lower() {
       return name().toLowerCase(Locale.ROOT);

@@ -28,7 +28,8 @@ final class StallFinder {
   private final BlockingTests tests;
   private final CoordinatorEvents news;
   private final Map<Admission, Still> still = new HashMap<>();
-  private long lookedMillis;
+  private final RunningTimeClock clock;
+  private long leftOutMillis;
   private boolean told;
   private long toldMillis;
 
@@ -39,20 +40,22 @@ final class StallFinder {
       MemberRegistry registry,
       JobProgress progress,
       BlockingTests tests,
-      CoordinatorEvents news) {
+      CoordinatorEvents news,
+      RunningTimeClock clock) {
     this.config = config;
     this.registry = registry;
     this.progress = progress;
     this.tests = tests;
     this.news = news;
+    this.clock = clock;
   }
 
   /** Looks at everybody's last status; called a few times a second. */
   void look(boolean running, long nowMillis) {
-    if (!running || nowMillis - lookedMillis >= config.suspectMillis()) {
+    if (!running || clock.leftOutMillis() > leftOutMillis) {
       still.clear();
     }
-    lookedMillis = nowMillis;
+    leftOutMillis = clock.leftOutMillis();
     long longest = running ? longestStill(nowMillis) : 0;
     if (longest < config.stallMillis()) {
       told = false;

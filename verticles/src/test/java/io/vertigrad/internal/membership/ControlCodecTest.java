@@ -41,6 +41,8 @@ final class ControlCodecTest {
             "here pid 1",
             new JobTerms(Map.of("seed", "7")),
             FakeMember.LAYOUT,
+            true,
+            Optional.of(new Admission(Role.SERVER, 1, 4)),
             MemberStatus.STARTING),
         new Heartbeat(
             WORKER,
@@ -136,15 +138,15 @@ final class ControlCodecTest {
   void shouldReadTheOtherAnswersOfMembers(boolean any) {
     StepState state = new StepState(9, 3, any);
     Optional<Path> file = any ? Optional.of(Path.of("a", "b")) : Optional.empty();
-    ProposalAnswer answer =
+    ProposalAnswer proposed =
         any
             ? ProposalAnswer.refused(12)
             : new ProposalAnswer(
-                OptionalLong.empty(), List.of(new ProposalAnswer.Start(1, 40, 39)));
+                OptionalLong.empty(), List.of(new ProposalAnswer.Start(1, 12, 13)));
 
     assertEquals(state, ControlCodec.stepState(overTheWire(ControlCodec.write(state))));
     assertEquals(file, ControlCodec.file(overTheWire(ControlCodec.writeFile(file))));
-    assertEquals(answer, ControlCodec.proposalAnswer(overTheWire(ControlCodec.write(answer))));
+    assertEquals(proposed, ControlCodec.proposalAnswer(overTheWire(ControlCodec.write(proposed))));
   }
 
   @ParameterizedTest

@@ -10,6 +10,7 @@ import io.vertx.core.Future;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
@@ -69,8 +70,12 @@ final class CoordinationLossTest extends BusJobFixture {
   }
 
   @Test
-  void shouldTellItsMemberWhenTheCoordinatorAnswersNoMore() {
-    job.getJsonObject("exchange").put("suspectMillis", 100).put("evictMillis", 200);
+  void shouldTellItsMemberOnlyAfterTheOrphanLimitWhenTheCoordinatorAnswersNoMore() {
+    job.getJsonObject("exchange")
+        .put("suspectMillis", 100)
+        .put("evictMillis", 200)
+        .put("orphanSeconds", 3);
+    long began = System.nanoTime();
     Admission admission = new Admission(Role.SERVER, 0, 0);
     MessageConsumer<JsonObject> fake =
         vertx.eventBus().consumer("vertigrad.coordination.coordinator");
@@ -83,6 +88,8 @@ final class CoordinationLossTest extends BusJobFixture {
     String why = await(server.stopped.future());
 
     assertTrue(why.contains("has not answered on vertigrad.coordination.coordinator for "), why);
+    long waited = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began);
+    assertTrue(waited >= 3_000, "it gave up after %d ms".formatted(waited));
   }
 
   @Test

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** A coordinator's state with a clock to turn by hand, and everything it decided. */
 final class CoordinatorStateFixture {
@@ -96,10 +97,20 @@ final class CoordinatorStateFixture {
     return join(role, FakeMember.LAYOUT, MemberStatus.NONE);
   }
 
+  /** Comes back after an eviction. */
+  Admission joinAgain(Admission before) {
+    return join(before.role(), FakeMember.LAYOUT, MemberStatus.NONE, Optional.of(before));
+  }
+
   Admission join(Role role, ParameterLayout layout, MemberStatus status) {
+    return join(role, layout, status, Optional.empty());
+  }
+
+  private Admission join(
+      Role role, ParameterLayout layout, MemberStatus status, Optional<Admission> before) {
     JobTerms terms = new JobTerms(Map.of());
     JoinRequest request =
-        new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, status);
+        new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, false, before, status);
     Admission admission = coordinator.join(request);
     alive.add(admission);
     return admission;
@@ -142,6 +153,11 @@ final class CoordinatorStateFixture {
       alive.stream().filter(m -> !silent.contains(m)).forEach(this::beat);
       coordinator.tick();
     }
+  }
+
+  /** Is heard again. */
+  void wake(Admission member) {
+    silent.remove(member);
   }
 
   /** Lets time pass in which nobody, the coordinator included, ran. */

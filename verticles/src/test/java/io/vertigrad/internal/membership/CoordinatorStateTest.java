@@ -76,6 +76,8 @@ final class CoordinatorStateTest {
             "nowhere",
             new JobTerms(Map.of()),
             FakeMember.LAYOUT,
+            false,
+            Optional.empty(),
             MemberStatus.NONE);
 
     Admission first = stage.coordinator.join(request);

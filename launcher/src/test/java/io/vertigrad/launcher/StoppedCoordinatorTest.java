@@ -1,0 +1,108 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Jobs in processes whose coordinator is stopped for longer than anybody is waited for. */
+@Tag("slow")
+class StoppedCoordinatorTest {
+
+  private static final long STOPPED_SECONDS = 15;
+
+  @TempDir private Path folder;
+  private Process run;
+
+  @AfterEach
+  void nobodyIsLeftBehind() {
+    if (run != null) {
+      run.descendants().forEach(ProcessHandle::destroyForcibly);
+      run.destroyForcibly();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"digits-sync, sync, 17761", "digits-ring, allreduce, 17771"})
+  void shouldFinishWithNobodyEvictedWhenTheCoordinatorWasStopped(
+      String job, String strategy, int port) throws Exception {
+    run = start(job, strategy, port);
+    await(() -> events("workerProgress").anyMatch(event -> event.getLong("version") > 20));
+
+    ProcessRun.signal("STOP", run.toHandle());
+    TimeUnit.SECONDS.sleep(STOPPED_SECONDS);
+    ProcessRun.signal("CONT", run.toHandle());
+    await(() -> !run.isAlive());
+
+    assertEquals(0, run.exitValue(), this::output);
+    assertEquals(
+        List.of(),
+        events("memberLeft")
+            .filter(event -> !event.getString("reason").equals("finished"))
+            .filter(event -> !event.getString("reason").equals("stopped"))
+            .toList());
+    assertEquals(0, events("processRestarted").count());
+    JsonObject summary = new JsonObject(Files.readString(folder.resolve("run/summary.json")));
+    assertEquals(4_000, summary.getLong("version"), summary::encode);
+    String log = Files.readString(folder.resolve("run/logs/worker-0.log"));
+    assertTrue(log.contains("the coordinator has not answered worker"), log);
+    assertTrue(log.contains("the coordinator answers worker"), log);
+  }
+
+  private Process start(String job, String strategy, int port) throws IOException {
+    List<String> command = JavaCommand.of("512m", "train", "conf/" + job + ".json", "--processes");
+    command.addAll(List.of("--run-dir", folder.resolve("run").toString()));
+    Stream.of(
+            "strategy={\"name\":\"" + strategy + "\"}",
+            "steps=4000",
+            "workers.batch=32",
+            "data.train=2000",
+            "data.test=500",
+            "dashboard.enabled=false",
+            "evaluator.count=0",
+            "cluster.port=" + port,
+            "exchange.suspectMillis=1000",
+            "exchange.evictMillis=4000")
+        .forEach(setting -> command.addAll(List.of("--set", setting)));
+    return new ProcessBuilder(command)
+        .redirectErrorStream(true)
+        .redirectOutput(folder.resolve("output").toFile())
+        .start();
+  }
+
+  private void await(Callable<Boolean> condition) {
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(180))
+        .until(() -> !run.isAlive() || condition.call());
+  }
+
+  private String output() {
+    try {
+      return Files.readString(folder.resolve("output"));
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+
+  private Stream<JsonObject> events(String type) throws IOException {
+    Path file = folder.resolve("run/events.jsonl");
+    return (Files.exists(file) ? Files.readString(file) : "")
+        .lines()
+        .filter(line -> line.startsWith("{\"type\":\"" + type + "\"") && line.endsWith("}"))
+        .map(JsonObject::new);
+  }
+}

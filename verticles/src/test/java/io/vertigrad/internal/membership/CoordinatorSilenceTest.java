@@ -1,0 +1,69 @@
+package io.vertigrad.internal.membership;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.internal.membership.CoordinatorSilence.Finding;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class CoordinatorSilenceTest {
+
+  private static final long LIMIT = 600_000;
+
+  private long now = 5_000;
+  private final CoordinatorSilence silence = new CoordinatorSilence(3_000, 3_000, LIMIT, now);
+
+  @Test
+  void shouldTellOfSilenceAtOnceThenOnceAMinuteAndGiveUpAtTheLimit() {
+    List<Long> told = new ArrayList<>();
+    Finding found = Finding.NOTHING;
+    long began = now;
+    while (found != Finding.GIVE_UP) {
+      now += 1_000;
+      found = silence.look(now);
+      if (found == Finding.TELL) {
+        told.add(now - began);
+      }
+    }
+
+    assertEquals(LIMIT, now - began);
+    assertEquals(List.of(3_000L, 63_000L, 123_000L), told.subList(0, 3));
+    assertEquals(10, told.size());
+  }
+
+  @Test
+  void shouldSayOnceThatItAnswersAgain() {
+    assertFalse(silence.answered(now));
+    look(4_000);
+
+    assertTrue(silence.answered(now));
+    assertFalse(silence.answered(now));
+    assertEquals(Finding.NOTHING, look(2_000));
+    assertEquals(Finding.TELL, look(1_000));
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {13_000, 30_000, 60_000, 3_600_000})
+  void shouldNotBlameTheCoordinatorForItsOwnSleep(long asleep) {
+    look(1_000);
+
+    now += asleep;
+
+    assertEquals(Finding.NOTHING, silence.look(now));
+    assertEquals(1_000, silence.silentMillis(now));
+  }
+
+  private Finding look(long millis) {
+    Finding last = Finding.NOTHING;
+    for (long end = now + millis; now < end; ) {
+      now += 1_000;
+      last = silence.look(now);
+    }
+    return last;
+  }
+}
