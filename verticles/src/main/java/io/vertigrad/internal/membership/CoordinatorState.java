@@ -6,7 +6,6 @@ import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
-import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -19,9 +18,6 @@ import java.util.function.LongSupplier;
  * every server first and is published when all have agreed.
  */
 public final class CoordinatorState {
-
-  /** Reason with which a worker leaves that has seen the last version. */
-  static final String FINISHED = "finished";
 
   private static final String ENDING = "the job ends before its first round";
 
@@ -118,7 +114,7 @@ public final class CoordinatorState {
   }
 
   /** Takes a sign of life; false when this member is not, or no longer, part of the job. */
-  boolean heartbeat(Admission from, JsonObject status) {
+  boolean heartbeat(Admission from, MemberStatus status) {
     Optional<MemberRecord> record = registry.find(from);
     if (record.isEmpty()) {
       return false;
@@ -142,12 +138,12 @@ public final class CoordinatorState {
   }
 
   /** Passes on how a member says it is. */
-  void health(Admission from, JsonObject health) {
-    registry.find(from).ifPresent(record -> news.health(record, health));
+  void health(Admission from, ProcessVitals vitals) {
+    registry.find(from).ifPresent(record -> news.health(record, vitals));
   }
 
   /** Lets a member go in good order. */
-  void leave(Admission from, LeaveReason reason, JsonObject status) {
+  void leave(Admission from, LeaveReason reason, MemberStatus status) {
     progress.heard(status);
     registry.find(from).ifPresent(record -> remove(record, reason));
     settle();
@@ -201,7 +197,7 @@ public final class CoordinatorState {
    * @param silent servers that did not say it
    */
   void concluded(
-      Iterable<JsonObject> statuses, List<Admission> silent, Optional<JsonObject> evaluation) {
+      List<MemberStatus> statuses, List<Admission> silent, Optional<EvaluationResult> evaluation) {
     if (state() == JobPhase.FINISHING) {
       statuses.forEach(progress::heard);
       statuses.forEach(news::counted);
@@ -232,7 +228,7 @@ public final class CoordinatorState {
   }
 
   /** A server's last word, with its {@code counters}, before the job is ended. */
-  void counted(JsonObject status) {
+  void counted(MemberStatus status) {
     progress.heard(status);
     news.counted(status);
   }

@@ -2,7 +2,6 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.strategy.Membership;
-import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
 
@@ -35,7 +34,7 @@ sealed interface Decision {
   record Adopt(Admission carrier, int rank) implements Decision {}
 
   /** The job ended, one way or the other; members are still there. */
-  record Complete(JsonObject result) implements Decision {}
+  record Complete(JobOutcome outcome) implements Decision {}
 
   /** Let every member go. */
   record Stop(String reason) implements Decision {}

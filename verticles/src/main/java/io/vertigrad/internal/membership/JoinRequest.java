@@ -2,8 +2,6 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.job.Role;
-import io.vertx.core.json.JsonObject;
-import java.util.Locale;
 
 /**
  * Asks to take part in a job.
@@ -23,28 +21,5 @@ record JoinRequest(
     JobTerms terms,
     ParameterLayout layout,
     boolean adopts,
-    JsonObject status) {
-
-  JsonObject toJson() {
-    return new JsonObject()
-        .put("request", "join")
-        .put("role", role.lower())
-        .put("token", token)
-        .put("node", node)
-        .put("terms", terms.values())
-        .put("layout", LayoutJson.write(layout))
-        .put("adopts", adopts)
-        .put("status", status);
-  }
-
-  static JoinRequest fromJson(JsonObject json) {
-    return new JoinRequest(
-        Role.valueOf(json.getString("role").toUpperCase(Locale.ROOT)),
-        json.getString("token"),
-        json.getString("node"),
-        new JobTerms(json.getJsonObject("terms")),
-        LayoutJson.read(json.getJsonArray("layout")),
-        json.getBoolean("adopts", false),
-        json.getJsonObject("status", new JsonObject()));
-  }
-}
+    MemberStatus status)
+    implements ControlRequest {}

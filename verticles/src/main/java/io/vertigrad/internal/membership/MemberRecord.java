@@ -2,7 +2,6 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StragglerReport;
-import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -14,7 +13,7 @@ final class MemberRecord {
   private final String token;
   private final String node;
   private final boolean adopted;
-  private JsonObject status;
+  private MemberStatus status;
   private long heardMillis;
   private boolean suspected;
   private boolean published;
@@ -58,7 +57,7 @@ final class MemberRecord {
   }
 
   /** Takes a sign of life. */
-  void heard(JsonObject newStatus, long nowMillis) {
+  void heard(MemberStatus newStatus, long nowMillis) {
     status = newStatus;
     forgive(nowMillis);
   }
@@ -71,7 +70,7 @@ final class MemberRecord {
 
   /** Whom it said somebody waits for there. */
   Optional<StragglerReport> straggler() {
-    return Optional.ofNullable(status.getJsonObject("waiting")).map(StragglerReport::fromJson);
+    return status.waiting();
   }
 
   long silentMillis(long nowMillis) {
@@ -88,34 +87,32 @@ final class MemberRecord {
 
   /** False while it said that it is still starting. */
   boolean ready() {
-    return !status.getBoolean("starting", false);
+    return !status.starting();
   }
 
   /** The version it said it has reached, if it said so. */
   OptionalLong version() {
-    Long version = status.getLong("version");
-    return version == null ? OptionalLong.empty() : OptionalLong.of(version);
+    return status.version();
   }
 
   /** True when it said that it went on from what an earlier incarnation had left. */
   boolean restored() {
-    return status.getBoolean("restored", false);
+    return status.restored();
   }
 
   /** The step it said it is at, if it said so. */
   OptionalLong step() {
-    Long step = status.getLong("step");
-    return step == null ? OptionalLong.empty() : OptionalLong.of(step);
+    return status.step();
   }
 
   /** Test samples it said went through it; 0 for who does not test while it trains. */
   long tested() {
-    return status.getLong("tested", 0L);
+    return status.tested();
   }
 
   /** True when it said that it has finished whatever it had begun before an early end. */
   boolean ended() {
-    return status.getBoolean("ended", false);
+    return status.ended();
   }
 
   /** True when it was part of a published membership. */
@@ -144,12 +141,12 @@ final class MemberRecord {
 
   /** For people: who, what it said last, and when. */
   String lastEvent(long nowMillis) {
-    return "%s, %d ms ago: %s".formatted(name, silentMillis(nowMillis), status.encode());
+    return "%s, %d ms ago: %s".formatted(name, silentMillis(nowMillis), status);
   }
 
   /** For people: for how long it has been silent, and what it said last. */
   String silence(long nowMillis) {
     String silence = "silent for %d ms".formatted(silentMillis(nowMillis));
-    return status.isEmpty() ? silence : silence + ", last heard " + status.encode();
+    return status.equals(MemberStatus.NONE) ? silence : silence + ", last heard " + status;
   }
 }

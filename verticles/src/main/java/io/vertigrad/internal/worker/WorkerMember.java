@@ -8,7 +8,9 @@ import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
 import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.membership.MemberHandler;
+import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.Pause;
+import io.vertigrad.internal.membership.StepState;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
@@ -20,7 +22,7 @@ import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -176,16 +178,9 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
   }
 
   public void report(LoopProgress progress, long samplesOfAll, long tested, String event) {
-    JsonObject status =
-        new JsonObject()
-            .put("version", progress.version())
-            .put("samples", samplesOfAll)
-            .put("step", progress.step())
-            .put("event", event);
-    if (tested > 0) {
-      status.put("tested", tested);
-    }
-    coordinator.report(gate.resting() ? status.put("ended", true) : status);
+    coordinator.report(
+        MemberStatus.ofWorker(
+            progress.version(), samplesOfAll, progress.step(), event, tested, gate.resting()));
   }
 
   public Future<Void> leave(LeaveReason reason) {
@@ -204,22 +199,23 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
   }
 
   @Override
-  public Future<JsonObject> command(JsonObject command) {
+  public Future<StepState> stepState() {
     Duties mine = duties;
-    if (mine == null) {
-      return MemberHandler.super.command(command);
-    }
-    return switch (command.getString("command", "")) {
-      case "status" ->
-          Future.succeededFuture(gate.toJson().put("version", mine.work().progress().version()));
-      case "adopt" -> {
-        adopter.run();
-        yield Future.succeededFuture(new JsonObject());
-      }
-      case "save" ->
-          mine.work().checkpoint().map(file -> new JsonObject().put("file", file.toString()));
-      default -> MemberHandler.super.command(command);
-    };
+    return mine == null
+        ? MemberHandler.super.stepState()
+        : Future.succeededFuture(gate.state(mine.work().progress().version()));
+  }
+
+  @Override
+  public Future<Void> adopt() {
+    adopter.run();
+    return Future.succeededFuture();
+  }
+
+  @Override
+  public Future<Optional<Path>> save() {
+    Duties mine = duties;
+    return mine == null ? MemberHandler.super.save() : mine.work().checkpoint().map(Optional::of);
   }
 
   @Override

@@ -12,6 +12,7 @@ import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.ControlCodec;
 import io.vertigrad.job.Role;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.EvaluatorVerticle;
@@ -195,8 +196,7 @@ class EmbeddedTrainingTest {
     awaitStep(20);
 
     JsonObject strikeOff =
-        new Admission(Role.WORKER, 1, 0)
-            .toJson()
+        ControlCodec.write(new Admission(Role.WORKER, 1, 0))
             .put("request", "leave")
             .put("reason", "taken for dead")
             .put("status", new JsonObject());
