@@ -120,7 +120,8 @@ public class WorkerThread {
       StrategyFactory strategy, TrainingPlan plan, Model model, Dataset data) {
     if (strategy instanceof PeerStrategyFactory) {
       VectorModel vector =
-          new VectorModel(model, Engine.named(job.engine()), plan.clipNorm(), data.size());
+          new VectorModel(
+              model, Engine.named(job.engine()), plan.clipNorm(), data.size(), plan.maxMagnitude());
       EvaluationPlan evaluations = EvaluationPlan.of(job, strategy);
       return self ->
           new StrategyExchange(
