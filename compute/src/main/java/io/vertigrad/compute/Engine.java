@@ -4,6 +4,7 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.optimizer.UpdateRule;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
+import io.vertigrad.compute.settings.Settings;
 import java.util.Map;
 import java.util.ServiceLoader;
 
@@ -16,6 +17,17 @@ public interface Engine {
    * @return one word
    */
   String name();
+
+  /**
+   * Checks a model's name and options without building it, so that a mistake in a job file is found
+   * before anything else begins. An engine that cannot tell accepts everything.
+   *
+   * @param name of the model
+   * @param options the section of the job file, of which {@code name} has been read
+   * @throws io.vertigrad.compute.settings.SettingsException naming the file, the key, what was
+   *     found and what was expected
+   */
+  default void check(String name, Settings options) {}
 
   /**
    * Builds a model on the calling thread, which from then on owns it.

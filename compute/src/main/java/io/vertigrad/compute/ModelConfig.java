@@ -1,14 +1,17 @@
 package io.vertigrad.compute;
 
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * Which network to build.
  *
  * @param name {@code convnet}, {@code mlp}, {@code resnet20}; a path to a saved DL4J zip or
  *     configuration JSON; or the class name of a model factory
- * @param options settings of that model, such as {@code hidden} of the MLP
+ * @param options settings of that model, such as {@code hidden} of the MLP; one that is null counts
+ *     as absent
  * @param inputShape one sample's dimensions, from the data set
  * @param classes number of classes, from the data set
  * @param seed seed of the initial parameters
@@ -24,7 +27,7 @@ public record ModelConfig(
 
   /** Copies the options and the shape. */
   public ModelConfig {
-    options = Map.copyOf(options);
+    options = Collections.unmodifiableMap(new TreeMap<>(options));
     inputShape = List.copyOf(inputShape);
   }
 }

@@ -9,6 +9,7 @@ import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.training.JobFailedException;
 import java.io.UncheckedIOException;
+import java.nio.file.InvalidPathException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -69,6 +70,7 @@ final class FailureReport {
     return error instanceof InputException
         || error instanceof SettingsException
         || error instanceof DataException
+        || error instanceof InvalidPathException
         || error.getClass() == IllegalArgumentException.class;
   }
 

@@ -76,6 +76,7 @@ final class NodeCommand implements Callable<Integer> {
       ParentExitMonitor.start();
     }
     JobConfig config = read();
+    config.checkModel();
     Role role = role(config);
     DatasetProvider.check(
         config.data(),

@@ -1,7 +1,5 @@
 package io.vertigrad.launcher;
 
-import io.vertigrad.compute.data.DatasetProvider;
-import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.InputException;
@@ -99,10 +97,9 @@ final class TrainCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     RunLog.leaveConsole();
-    JobConfig asked = read().counted(LOADER);
+    JobConfig asked = JobCheck.counted(read());
     LocalMembers roles = roles(asked);
-    ClusterStart.check(asked.cluster());
-    checkData(asked, roles);
+    JobCheck.files(asked, roles);
     RunDirectory directory =
         runDirectory == null
             ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
@@ -125,14 +122,6 @@ final class TrainCommand implements Callable<Integer> {
   /** As they were typed, from {@code train} on. */
   private List<String> arguments() {
     return spec.root().commandLine().getParseResult().originalArgs();
-  }
-
-  /** Finds what is missing before a folder is made or a process started. */
-  private static void checkData(JobConfig asked, LocalMembers roles) {
-    if (roles.servers() + roles.workers() > 0) {
-      DatasetProvider.check(asked.data(), Split.TRAIN, LOADER);
-    }
-    DatasetProvider.check(asked.data(), Split.TEST, LOADER);
   }
 
   private LocalMembers roles(JobConfig asked) {

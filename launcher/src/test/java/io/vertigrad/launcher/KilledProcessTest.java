@@ -52,6 +52,26 @@ class KilledProcessTest {
   }
 
   @Test
+  void shouldEndWithTheBitsOfAnUndisturbedRunWhoeverIsKilled() throws Exception {
+    String[] settings = {"checkpoint.every=20", "steps=400", "evaluator.count=0"};
+    ProcessRun undisturbed = start("undisturbed", "digits-sync", settings);
+    assertEquals(0, undisturbed.ended().exit(), undisturbed.ended().err());
+    ProcessRun run = start("digits-sync", settings);
+    run.await(() -> run.count("checkpointWritten") > 1);
+
+    run.process("worker", 1).destroyForcibly();
+    run.await(() -> run.happened("memberJoined", "worker", 1));
+    run.process("server", 0).destroyForcibly();
+    run.await(() -> run.happened("memberJoined", "server", 1));
+    CommandRun ended = run.ended();
+
+    assertEquals(0, ended.exit(), ended.err());
+    assertEquals(
+        undisturbed.summary().getString("parametersHash"),
+        run.summary().getString("parametersHash"));
+  }
+
+  @Test
   void shouldSayWhatIsLostAndEndWhenAServerIsKilledWithoutCheckpoints() throws Exception {
     ProcessRun run = start("digits-sync", "evaluator.count=0", "workers.count=1");
     run.await(() -> run.count("jobStarted") > 0);
@@ -93,10 +113,14 @@ class KilledProcessTest {
 
   /** Nobody is evicted only because the machine is busy. */
   private ProcessRun start(String job, String... settings) {
+    return start("run", job, settings);
+  }
+
+  private ProcessRun start(String name, String job, String[] settings) {
     Stream<String> patient =
         Stream.of("exchange.evictMillis=60000", "workers.waitSeconds=180", "cluster.port=17701");
     String[] all = Stream.concat(Stream.of(settings), patient).toArray(String[]::new);
-    return ProcessRun.start(folder.resolve("run"), job, all);
+    return ProcessRun.start(folder.resolve(name), job, all);
   }
 
   private String replacementSaid() throws IOException {

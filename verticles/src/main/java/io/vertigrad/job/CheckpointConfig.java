@@ -18,7 +18,7 @@ public record CheckpointConfig(long every, int keep, Optional<Path> directory) {
         new CheckpointConfig(
             section.longInteger("every", 0, 0, Long.MAX_VALUE),
             section.integer("keep", 3, 1, 1000),
-            Optional.ofNullable(section.string("directory", null)).map(Path::of));
+            section.path("directory"));
     section.refuseUnknown();
     return config;
   }

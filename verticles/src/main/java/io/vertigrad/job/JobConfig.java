@@ -1,6 +1,7 @@
 package io.vertigrad.job;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
@@ -8,6 +9,7 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.TrainingLength.Unit;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
@@ -71,6 +73,7 @@ public record JobConfig(
 
   private static final String TRAINING_SAMPLES = "trainingSamples";
   private static final String STEPS = "steps";
+  private static final long MOST_SAMPLES = 1_000_000_000_000L;
 
   /**
    * Reads and checks a job file.
@@ -95,7 +98,7 @@ public record JobConfig(
             counted(root.section(RESOLVED)),
             root.string("engine", "dl4j"),
             NamedConfig.read(root.section("model"), "convnet"),
-            data(root.section("data")),
+            data(origin, root.section("data")),
             optimizer(root.section("optimizer")),
             NamedConfig.read(root.section("strategy"), pipeline.isEmpty() ? "sync" : "allreduce"),
             WorkersConfig.read(root.section("workers"), pipeline),
@@ -111,13 +114,21 @@ public record JobConfig(
             root);
     root.refuseUnknown();
     pipeline.ifPresent(stages -> checkPipeline(job, root));
-    if (job.stepsAreKnown() && job.steps() < 1) {
+    if (job.stepsAreKnown() && stepsOf(job) < 1) {
       throw root.refuse(
           job.length.unit().key(),
           "is %d, expected at least %d: one step for each worker"
               .formatted((long) job.length.amount(), job.replicas()));
     }
     return job;
+  }
+
+  private static long stepsOf(JobConfig job) {
+    try {
+      return job.steps();
+    } catch (IllegalArgumentException noBatch) {
+      throw new SettingsException(job.origin + ": " + noBatch.getMessage(), noBatch);
+    }
   }
 
   /**
@@ -267,6 +278,22 @@ public record JobConfig(
   }
 
   /**
+   * Checks the names of engine and model, and the model's options, before anything is built.
+   *
+   * @throws io.vertigrad.compute.settings.SettingsException naming the file, the key, what was
+   *     found and what was expected
+   */
+  public void checkModel() {
+    Engine found;
+    try {
+      found = Engine.named(engine);
+    } catch (IllegalArgumentException unknown) {
+      throw settings.refuse("engine", "is wrong: " + unknown.getMessage());
+    }
+    found.check(model.name(), model.settings());
+  }
+
+  /**
    * Returns what a member is called for people.
    *
    * @param role the role in lower case, such as {@code worker}
@@ -317,7 +344,7 @@ public record JobConfig(
   /** The steps are there for whoever reads the file; they follow from the rest. */
   private static OptionalLong counted(Settings resolved) {
     boolean counted = resolved.has(TRAINING_SAMPLES);
-    long samples = resolved.longInteger(TRAINING_SAMPLES, 0, 1, Long.MAX_VALUE);
+    long samples = resolved.longInteger(TRAINING_SAMPLES, 0, 1, MOST_SAMPLES);
     resolved.longInteger(STEPS, 0, 1, Long.MAX_VALUE);
     resolved.refuseUnknown();
     return counted ? OptionalLong.of(samples) : OptionalLong.empty();
@@ -351,13 +378,13 @@ public record JobConfig(
     return config;
   }
 
-  private static DataConfig data(Settings section) {
+  private static DataConfig data(String origin, Settings section) {
     Map<String, Object> options = section.toJson().getMap();
     String name = section.string("name", "digits");
-    Optional<Path> directory = Optional.ofNullable(section.string("directory", null)).map(Path::of);
-    Optional<URI> download = Optional.ofNullable(section.string("download", null)).map(URI::create);
+    Optional<Path> directory = section.path("directory");
+    Optional<URI> download = section.address("download");
     Map<String, Object> rest = new TreeMap<>(options);
     rest.keySet().removeAll(List.of("name", "directory", "download"));
-    return new DataConfig(name, directory, download, rest);
+    return new DataConfig(name, directory, download, rest, origin);
   }
 }

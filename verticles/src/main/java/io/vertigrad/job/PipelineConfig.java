@@ -68,6 +68,12 @@ public record PipelineConfig(
             section.integer("replicas", 1, 1, MOST),
             section.choice("evaluation", "stages", "stages", "assembled"));
     section.refuseUnknown();
+    if (config.members() > WorkersConfig.MOST) {
+      throw section.refuse(
+          "replicas",
+          "is %d, expected at most %d: %d stages of so many replicas are more than %d members"
+              .formatted(config.replicas, WorkersConfig.MOST / stages, stages, WorkersConfig.MOST));
+    }
     return stages == 0 ? Optional.empty() : Optional.of(config);
   }
 

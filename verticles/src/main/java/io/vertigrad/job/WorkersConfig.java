@@ -24,7 +24,8 @@ public record WorkersConfig(
     int threads,
     int waitSeconds) {
 
-  private static final int MOST = 4096;
+  /** Workers, or members of a pipeline, that one job may have. */
+  static final int MOST = 4096;
 
   static WorkersConfig read(Settings section, Optional<PipelineConfig> pipeline) {
     int members = pipeline.map(PipelineConfig::members).orElse(2);

@@ -2,12 +2,12 @@ package io.vertigrad.training;
 
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -113,6 +113,7 @@ public final class TrainingJob {
   /** Finds what is missing before anything is deployed; blocks. */
   private static JobConfig checked(JobConfig asked) {
     StrategyProviders.configure(asked, LOADER);
+    asked.checkModel();
     JobConfig counted = asked.counted(LOADER);
     DatasetProvider.check(counted.data(), Split.TRAIN, LOADER);
     DatasetProvider.check(counted.data(), Split.TEST, LOADER);
@@ -131,13 +132,10 @@ public final class TrainingJob {
                             .formatted(file, reason(failure)),
                         failure)))
         .map(
-            text -> {
-              try {
-                return JobConfig.read(file.toString(), new JsonObject(text));
-              } catch (DecodeException e) {
-                throw new SettingsException(
-                    "%s: expected a job file in JSON: %s".formatted(file, e.getMessage()), e);
-              }
+            bytes -> {
+              String origin = file.toString();
+              String text = JsonText.decode(origin, bytes.getBytes());
+              return JobConfig.read(origin, JsonText.object(origin, text));
             });
   }
 

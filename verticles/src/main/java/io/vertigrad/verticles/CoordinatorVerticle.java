@@ -3,10 +3,12 @@ package io.vertigrad.verticles;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.job.VerticleJob;
+import io.vertigrad.internal.membership.ControlCodec;
 import io.vertigrad.internal.membership.ControlRequestHandler;
 import io.vertigrad.internal.membership.CoordinatorConfig;
 import io.vertigrad.internal.membership.CoordinatorState;
 import io.vertigrad.internal.membership.DecisionExecutor;
+import io.vertigrad.internal.membership.JobOutcome;
 import io.vertigrad.internal.membership.MemberNames;
 import io.vertigrad.internal.membership.NodeName;
 import io.vertigrad.internal.membership.OrderlyStop;
@@ -38,7 +40,7 @@ public final class CoordinatorVerticle extends VerticleBase {
   private static final long STOP_MILLIS = 5_000;
   private static final long RIVAL_MILLIS = 500;
 
-  private final Promise<JsonObject> result = Promise.promise();
+  private final Promise<JobOutcome> result = Promise.promise();
   private JobConfig job;
   private CoordinatorState coordinatorState;
   private DecisionExecutor executor;
@@ -53,7 +55,7 @@ public final class CoordinatorVerticle extends VerticleBase {
    *     was one; it never fails
    */
   public Future<JsonObject> result() {
-    return result.future();
+    return result.future().map(ControlCodec::write);
   }
 
   /**
@@ -105,6 +107,7 @@ public final class CoordinatorVerticle extends VerticleBase {
                     job.pipeline().isPresent(),
                     checkpoints)
                 .begin()
+                .map(ControlCodec::write)
                 .onComplete(saved));
     return saved.future();
   }

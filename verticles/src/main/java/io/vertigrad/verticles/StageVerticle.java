@@ -14,6 +14,11 @@ import io.vertigrad.job.JobConfig;
 public final class StageVerticle extends WorkerVerticle {
 
   @Override
+  WorkerVerticle another() {
+    return new StageVerticle();
+  }
+
+  @Override
   WorkerThread thread(JobConfig job, WorkerMember admitted) {
     if (job.pipeline().isEmpty()) {
       throw new IllegalArgumentException(

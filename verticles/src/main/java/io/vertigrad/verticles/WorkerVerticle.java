@@ -11,9 +11,11 @@ import io.vertigrad.internal.worker.LoopProgress;
 import io.vertigrad.internal.worker.WorkerMember;
 import io.vertigrad.internal.worker.WorkerThread;
 import io.vertigrad.job.JobConfig;
+import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
+import io.vertx.core.json.JsonObject;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,7 +30,11 @@ public class WorkerVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(WorkerVerticle.class);
   private static final long REPORT_MILLIS = 250;
 
+  /** A rank that is taken by then needs nobody else. */
+  private static final int ADOPTED_WAIT_SECONDS = 10;
+
   private final Promise<Void> left = Promise.promise();
+  private boolean adopted;
   private EventPublisher events;
   private WorkerMember member;
   private WorkerThread thread;
@@ -57,13 +63,30 @@ public class WorkerVerticle extends VerticleBase {
   private Future<?> enrol(JobConfig job) {
     FrameCodecs.register(vertx.eventBus());
     events = new EventPublisher(vertx, job.addresses());
-    member = new WorkerMember(vertx, job);
+    member = new WorkerMember(vertx, job, adopted, () -> adopt(job));
     thread = thread(job, member);
     reportTimer = vertx.setPeriodic(REPORT_MILLIS, timer -> report("trains"));
     ContextBridge.to(context, thread.start())
         .transform(result -> depart(result.result(), result.cause()))
         .onComplete(left);
     return member.admitted();
+  }
+
+  /** Starts a worker beside this one, for a rank that nobody plays. */
+  private void adopt(JobConfig job) {
+    WorkerVerticle beside = another();
+    beside.adopted = true;
+    JsonObject config = job.json();
+    config.getJsonObject("workers").put("waitSeconds", ADOPTED_WAIT_SECONDS);
+    vertx
+        .deployVerticle(beside, new DeploymentOptions().setConfig(config))
+        .onFailure(
+            why -> LOG.info("no other worker beside {}: {}", member.name(), why.getMessage()));
+  }
+
+  /** A verticle of the same kind. */
+  WorkerVerticle another() {
+    return new WorkerVerticle();
   }
 
   private Future<Void> depart(Boolean finished, Throwable failure) {

@@ -30,12 +30,13 @@ public interface DatasetProvider {
   Dataset open(DataConfig config, Split split);
 
   /**
-   * Checks that a split's files are there, without reading them, so that a mistake is found before
-   * anything else begins. A data set that may be downloaded, or has no files, is not checked.
+   * Checks the options, and that a split's files are there, without reading them, so that a mistake
+   * is found before anything else begins. Files that may be downloaded are not looked for.
    *
    * @param config the data section of a job file
    * @param split training or test set
    * @throws DataException as {@link #open} does
+   * @throws io.vertigrad.compute.settings.SettingsException likewise
    */
   default void check(DataConfig config, Split split) {}
 
@@ -80,7 +81,7 @@ public interface DatasetProvider {
    * @param loader where providers are looked for
    */
   static void check(DataConfig config, Split split, ClassLoader loader) {
-    find(config.name(), loader).check(config, split);
+    find(config, loader).check(config, split);
   }
 
   /**
@@ -92,27 +93,38 @@ public interface DatasetProvider {
    * @return a number of samples
    */
   static long samples(DataConfig config, Split split, ClassLoader loader) {
-    return find(config.name(), loader).samples(config, split);
+    return find(config, loader).samples(config, split);
   }
 
   private static Dataset load(DataConfig config, Split split, ClassLoader loader) {
     return MissingClass.named(
-        "data set " + config.name(), () -> find(config.name(), loader).open(config, split));
+        "data set " + config.name(), () -> find(config, loader).open(config, split));
   }
 
-  private static DatasetProvider find(String name, ClassLoader loader) {
+  private static DatasetProvider find(DataConfig config, ClassLoader loader) {
+    String name = config.name();
+    String place = config.origin().isEmpty() ? "" : config.origin() + ": data.name: ";
     Map<String, DatasetProvider> registered = new LinkedHashMap<>();
     ServiceLoader.load(DatasetProvider.class, loader).forEach(p -> registered.put(p.name(), p));
     return Optional.ofNullable(registered.get(name))
-        .or(() -> NamedClass.instance(name, DatasetProvider.class, loader))
+        .or(() -> named(place, name, loader))
         .orElseThrow(
             () ->
                 new DataException(
-                    "data set '%s' is not known, expected one of: %s, or the class name of a %s"
+                    place
+                        + "data set '%s' is not known, expected one of: %s, or the class name of a %s"
                             .formatted(
                                 name,
                                 String.join(", ", registered.keySet()),
                                 DatasetProvider.class.getSimpleName())
                         + NamedClass.hint(name)));
+  }
+
+  private static Optional<DatasetProvider> named(String place, String name, ClassLoader loader) {
+    try {
+      return NamedClass.instance(name, DatasetProvider.class, loader);
+    } catch (IllegalArgumentException unusable) {
+      throw new IllegalArgumentException(place + unusable.getMessage(), unusable);
+    }
   }
 }

@@ -27,6 +27,9 @@ public record GeneratedImages(
   private static final int MOST_BYTES = Integer.MAX_VALUE - 8;
   private static final int CHUNK = 64;
 
+  /** What the options ask for. */
+  private record Drawing(int samples, long seed, List<Normalisation> chosen) {}
+
   /** Draws one image after the other; used by one thread at a time, so it may keep a canvas. */
   @FunctionalInterface
   public interface Painter {
@@ -51,18 +54,26 @@ public record GeneratedImages(
    * @return the images
    */
   public Dataset open(DataConfig config, Split split, Supplier<? extends Painter> painters) {
-    Settings options = config.settings();
-    byte[] labels = new byte[samples(options, split)];
-    long seed = options.longInteger("seed", 1, Long.MIN_VALUE, Long.MAX_VALUE);
-    List<Normalisation> chosen = Normalisation.of(options, normalisation);
-    Augmentations.check(options);
-    options.refuseUnknown();
+    Drawing drawing = read(config, split);
+    long seed = drawing.seed();
+    byte[] labels = new byte[drawing.samples()];
     byte[] pixels = new byte[labels.length * imageBytes()];
     int chunks = (labels.length + CHUNK - 1) / CHUNK;
     IntStream.range(0, chunks)
         .parallel()
         .forEach(chunk -> draw(chunk, painters.get(), seed, split, pixels, labels));
-    return new ImageDataset(pixels, labels, labels.length, shape, classes, chosen);
+    return new ImageDataset(pixels, labels, labels.length, shape, classes, drawing.chosen());
+  }
+
+  /**
+   * Checks the options, without drawing anything.
+   *
+   * @param config the data section of a job file
+   * @param split training or test set
+   * @throws io.vertigrad.compute.settings.SettingsException when one is unknown or out of range
+   */
+  public void check(DataConfig config, Split split) {
+    read(config, split);
   }
 
   /**
@@ -74,6 +85,16 @@ public record GeneratedImages(
    */
   public int samples(DataConfig config, Split split) {
     return samples(config.settings(), split);
+  }
+
+  private Drawing read(DataConfig config, Split split) {
+    Settings options = config.settings();
+    int samples = samples(options, split);
+    long seed = options.longInteger("seed", 1, Long.MIN_VALUE, Long.MAX_VALUE);
+    List<Normalisation> chosen = Normalisation.of(options, normalisation);
+    Augmentations.check(options);
+    options.refuseUnknown();
+    return new Drawing(samples, seed, chosen);
   }
 
   private int samples(Settings options, Split split) {

@@ -38,7 +38,7 @@ final class OpenDatasets {
   /** The shared data set, opened now if nobody uses it; an error is not remembered. */
   Dataset open(DataConfig config, Split split, ClassLoader loader, Supplier<Dataset> opening) {
     entries.keySet().forEach(this::forgetIfUnused);
-    Key key = new Key(config, split, loader);
+    Key key = new Key(config.withoutOrigin(), split, loader);
     Entry entry =
         entries.compute(
             key,

@@ -2,10 +2,13 @@ package io.vertigrad.compute.settings;
 
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.net.URI;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -45,6 +48,19 @@ public final class Settings {
    */
   public static Settings of(String origin, JsonObject values) {
     return new Settings(origin, "", values);
+  }
+
+  /**
+   * A section that was taken out of a file, for whoever is given it alone; its errors still name
+   * the file and the section's place in it.
+   *
+   * @param origin how errors name the file
+   * @param path where the section is in the file, its keys separated by dots
+   * @param values what the section holds; it is not changed
+   * @return the section
+   */
+  public static Settings at(String origin, String path, JsonObject values) {
+    return new Settings(origin, path, values);
   }
 
   /**
@@ -97,7 +113,7 @@ public final class Settings {
       return byDefault(key, otherwise);
     }
     if (found instanceof String text) {
-      return text;
+      return usable(key, text);
     }
     throw wrong(key, found, "a string");
   }
@@ -127,6 +143,27 @@ public final class Settings {
    */
   public Optional<String> optionalString(String key) {
     return has(key) ? Optional.of(requiredString(key)) : Optional.empty();
+  }
+
+  /**
+   * The path of a file or folder, which may be absent but not blank.
+   *
+   * @param key of this section
+   * @return the path
+   */
+  public Optional<Path> path(String key) {
+    return optionalString(key).map(text -> converted(key, text, Path::of, "a path"));
+  }
+
+  /**
+   * An address such as {@code https://host/folder/}, which may be absent but not blank.
+   *
+   * @param key of this section
+   * @return the address
+   */
+  public Optional<URI> address(String key) {
+    return optionalString(key)
+        .map(text -> converted(key, text, URI::create, "an address such as https://host/folder/"));
   }
 
   /**
@@ -266,7 +303,11 @@ public final class Settings {
    * @return the texts
    */
   public List<String> textList(String key, List<String> otherwise) {
-    return list(key, otherwise, "string", element -> element instanceof String text ? text : null);
+    return list(
+        key,
+        otherwise,
+        "string",
+        element -> element instanceof String text ? usable(key, text) : null);
   }
 
   /** Refuses every key that was not asked for, with the nearest known one as a suggestion. */
@@ -300,13 +341,22 @@ public final class Settings {
 
   /**
    * The section as it counts: what was written, and the default of every key read but absent, by
-   * key, so that the same settings are always the same text.
+   * key, so that the same settings are always the same text. A known key whose value is null is
+   * absent.
    *
    * @return a copy
    */
   public JsonObject resolved() {
     Map<String, Object> resolved = new TreeMap<>(defaults.copy().getMap());
-    resolved.putAll(values.copy().getMap());
+    values
+        .copy()
+        .getMap()
+        .forEach(
+            (key, value) -> {
+              if (value != null || !known.contains(key)) {
+                resolved.put(key, value);
+              }
+            });
     sections.forEach((key, section) -> resolved.put(key, section.resolved()));
     return new JsonObject(resolved);
   }
@@ -351,14 +401,44 @@ public final class Settings {
 
   private SettingsException wrong(String key, Object found, String expected) {
     String shown = found instanceof String text ? '"' + text + '"' : String.valueOf(found);
-    if (shown.length() > SHOWN_CHARACTERS) {
-      shown = shown.substring(0, SHOWN_CHARACTERS) + "...";
+    return refuse(key, "is %s, expected %s".formatted(escaped(shown), expected));
+  }
+
+  /** Refuses what can be in a JSON text but in no file name, address or message. */
+  private String usable(String key, String text) {
+    OptionalInt at = JsonText.unusableCharacter(text);
+    if (at.isPresent()) {
+      throw refuse(key, JsonText.unusable(text, at.getAsInt()));
     }
-    return refuse(key, "is %s, expected %s".formatted(shown, expected));
+    return text;
+  }
+
+  private <T> T converted(String key, String text, Function<String, T> reading, String expected) {
+    try {
+      return reading.apply(text);
+    } catch (IllegalArgumentException unreadable) {
+      throw wrong(key, text, expected);
+    }
   }
 
   private String at(String key) {
-    return path.isEmpty() ? key : path + "." + key;
+    return path.isEmpty() ? escaped(key) : path + "." + escaped(key);
+  }
+
+  /** The beginning of a text, for a message: without line breaks and other control characters. */
+  static String escaped(String text) {
+    StringBuilder shown = new StringBuilder();
+    int length = Math.min(text.length(), SHOWN_CHARACTERS);
+    int unusable = JsonText.unusableCharacter(text.substring(0, length)).orElse(length);
+    for (int i = 0; i < length; i++) {
+      char c = text.charAt(i);
+      if (Character.isISOControl(c) || i >= unusable && Character.isSurrogate(c)) {
+        shown.append("\\u%04x".formatted((int) c));
+      } else {
+        shown.append(c);
+      }
+    }
+    return text.length() > length ? shown + "..." : shown.toString();
   }
 
   private String suggestion(String key) {

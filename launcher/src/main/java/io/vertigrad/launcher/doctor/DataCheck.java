@@ -14,7 +14,9 @@ final class DataCheck implements Check {
   private final DataConfig data;
 
   DataCheck(DataConfig data) {
-    this.data = new DataConfig(data.name(), data.directory(), Optional.empty(), data.options());
+    this.data =
+        new DataConfig(
+            data.name(), data.directory(), Optional.empty(), data.options(), data.origin());
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.job;
 
-import io.vertx.core.json.DecodeException;
+import io.vertigrad.compute.settings.JsonText;
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertx.core.json.Json;
 import io.vertx.core.json.JsonObject;
 
@@ -13,6 +14,11 @@ import io.vertx.core.json.JsonObject;
 public record Assignment(String path, Object value) {
 
   public Assignment {
+    if (path.chars().filter(c -> c == '.').count() >= JsonText.MOST_LEVELS) {
+      throw new InputException(
+          "--set %s: expected at most %d keys, one below the other"
+              .formatted(JsonText.shown(path), JsonText.MOST_LEVELS));
+    }
     if (path.isEmpty() || !path.matches("[^.\\s]+(\\.[^.\\s]+)*")) {
       throw new InputException(
           "--set %s: expected keys separated by dots, such as workers.count=4".formatted(path));
@@ -84,8 +90,12 @@ public record Assignment(String path, Object value) {
 
   private static Object literal(String text, String value) {
     try {
-      return Json.decodeValue(value);
-    } catch (DecodeException e) {
+      return JsonText.value("--set " + text, value);
+    } catch (SettingsException e) {
+      boolean json = e.getCause() == null && !value.isEmpty();
+      if (json) {
+        throw e;
+      }
       if (!value.isEmpty() && "[{\"".indexOf(value.charAt(0)) >= 0) {
         throw new InputException(
             "--set %s: the value starts like JSON but is not complete; quote it for the shell, '%s'"

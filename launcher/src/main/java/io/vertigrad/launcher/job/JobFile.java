@@ -1,5 +1,7 @@
 package io.vertigrad.launcher.job;
 
+import io.vertigrad.compute.settings.JsonText;
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertx.config.ConfigRetriever;
 import io.vertx.config.ConfigRetrieverOptions;
 import io.vertx.config.ConfigStoreOptions;
@@ -7,7 +9,9 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.function.Function;
 
 /**
  * A job file as it was written, JSON or YAML, not yet checked.
@@ -20,18 +24,25 @@ public record JobFile(String origin, JsonObject json) {
   /** Trained when no file is named: in seconds, with nothing but this machine. */
   public static final String DEFAULT = "conf/digits-sync.json";
 
+  private static final String BYTES = "bytes";
+
   /**
    * Reads a file, or the built-in one of that name where there is no such file.
    *
-   * @return fails with an {@link InputException} that names file, line and column
+   * @return fails with an exception that names file, line and column
    */
   public static Future<JobFile> read(Vertx vertx, String name) {
     try {
+      Function<String, JsonObject> reader = reader(name);
       ConfigStoreOptions store =
           new ConfigStoreOptions()
               .setType("file")
-              .setFormat(format(name))
-              .setConfig(new JsonObject().put("path", located(name)));
+              .setFormat("raw")
+              .setConfig(
+                  new JsonObject()
+                      .put("path", located(name))
+                      .put("raw.key", BYTES)
+                      .put("raw.type", "binary"));
       ConfigRetrieverOptions options =
           new ConfigRetrieverOptions()
               .setIncludeDefaultStores(false)
@@ -39,20 +50,36 @@ public record JobFile(String origin, JsonObject json) {
               .addStore(store);
       return ConfigRetriever.create(vertx, options)
           .getConfig()
-          .map(json -> new JobFile(name, json))
-          .recover(error -> Future.failedFuture(SyntaxError.describe(name, error)));
+          .map(
+              file -> new JobFile(name, reader.apply(JsonText.decode(name, file.getBinary(BYTES)))))
+          .recover(error -> Future.failedFuture(refused(name, error)));
     } catch (InputException e) {
       return Future.failedFuture(e);
     }
   }
 
+  private static RuntimeException refused(String name, Throwable error) {
+    return error instanceof SettingsException settings
+        ? settings
+        : new InputException("%s: cannot be read: %s".formatted(name, error.getMessage()), error);
+  }
+
   private static String located(String name) {
-    Path path = Path.of(name);
+    Path path = path(name);
     if (Files.isDirectory(path)) {
       throw new InputException(
           "%s: is a folder, expected a job file, such as %s".formatted(name, DEFAULT));
     }
     if (Files.exists(path)) {
+      if (!Files.isRegularFile(path)) {
+        throw new InputException(
+            "%s: is not a file, expected a job file, such as %s".formatted(name, DEFAULT));
+      }
+      if (path.toFile().length() > JsonText.MOST_BYTES) {
+        throw new InputException(
+            "%s: has %d bytes, expected a job file of at most %d"
+                .formatted(name, path.toFile().length(), JsonText.MOST_BYTES));
+      }
       if (!Files.isReadable(path)) {
         throw new InputException(name + ": may not be read; check its permissions");
       }
@@ -66,12 +93,21 @@ public record JobFile(String origin, JsonObject json) {
     return name;
   }
 
-  private static String format(String name) {
+  private static Path path(String name) {
+    try {
+      return Path.of(name);
+    } catch (InvalidPathException e) {
+      throw new InputException("%s: is not a path: %s".formatted(name, e.getReason()), e);
+    }
+  }
+
+  /** Vert.x's own readers take the last of two equal keys, and follow cycles. */
+  private static Function<String, JsonObject> reader(String name) {
     if (name.endsWith(".json")) {
-      return "json";
+      return text -> JsonText.object(name, text);
     }
     if (name.endsWith(".yaml") || name.endsWith(".yml")) {
-      return "yaml";
+      return text -> YamlText.object(name, text);
     }
     throw new InputException(
         "%s: is not named like a job file, expected a name that ends in .json, .yaml or .yml"

@@ -55,9 +55,14 @@ public final class JobRequest {
         && changed.getValue("evaluator") instanceof JsonObject evaluator) {
       EvaluatorConfig.INTERVALS.forEach(evaluator::remove);
     }
-    assignments.forEach(assignment -> assignment.applyTo(changed));
     String changes = words.isEmpty() ? "" : " with " + String.join(" ", words);
-    JobConfig job = JobConfig.read(file.origin() + changes, changed);
+    String origin = file.origin() + changes;
+    try {
+      assignments.forEach(assignment -> assignment.applyTo(changed));
+    } catch (InputException noSection) {
+      throw new InputException(origin + ": " + noSection.getMessage(), noSection);
+    }
+    JobConfig job = JobConfig.read(origin, changed);
     StrategyProviders.configure(job, getClass().getClassLoader());
     return job;
   }

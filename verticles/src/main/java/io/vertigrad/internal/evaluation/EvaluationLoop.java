@@ -6,10 +6,10 @@ import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.ParameterSnapshot;
 import io.vertigrad.internal.exchange.SnapshotSource;
 import io.vertigrad.internal.exchange.UnansweredException;
+import io.vertigrad.internal.membership.EvaluationResult;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
-import io.vertx.core.json.JsonObject;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
@@ -42,7 +42,8 @@ final class EvaluationLoop {
   private final EvaluatorStatus status;
   private final Consumer<Evaluated> events;
   private final Runnable wake;
-  private final BlockingQueue<Promise<JsonObject>> commands = new LinkedBlockingQueue<>(COMMANDS);
+  private final BlockingQueue<Promise<EvaluationResult>> commands =
+      new LinkedBlockingQueue<>(COMMANDS);
   private volatile boolean stopping;
   private long tested;
   private boolean inVain;
@@ -95,8 +96,8 @@ final class EvaluationLoop {
   }
 
   /** Tests the newest parameters on the whole test set, before anything else is tested. */
-  Future<JsonObject> testWhole() {
-    Promise<JsonObject> command = Promise.promise();
+  Future<EvaluationResult> testWhole() {
+    Promise<EvaluationResult> command = Promise.promise();
     if (stopping || !commands.offer(command)) {
       return Future.failedFuture(
           "the evaluator is stopping, or has %d commands waiting".formatted(COMMANDS));
@@ -108,7 +109,7 @@ final class EvaluationLoop {
   private void work() throws InterruptedException {
     boolean over = plan.next(tested) == EvaluationPlan.NONE;
     long idleMillis = over || inVain ? IDLE_MILLIS : 0;
-    Promise<JsonObject> command = commands.poll(idleMillis, TimeUnit.MILLISECONDS);
+    Promise<EvaluationResult> command = commands.poll(idleMillis, TimeUnit.MILLISECONDS);
     if (command != null) {
       obey(command);
     } else if (!over) {
@@ -166,7 +167,7 @@ final class EvaluationLoop {
     status.evaluated(tested);
   }
 
-  private void obey(Promise<JsonObject> command) {
+  private void obey(Promise<EvaluationResult> command) {
     try {
       Optional<ParameterSnapshot> pulled = source.pull(0, () -> stopping);
       if (pulled.isPresent()) {
@@ -179,22 +180,22 @@ final class EvaluationLoop {
     }
   }
 
-  private JsonObject testWhole(ParameterSnapshot snapshot) {
+  private EvaluationResult testWhole(ParameterSnapshot snapshot) {
     Evaluated whole = evaluated(snapshot, evaluation.whole(), true);
     tell(whole);
     if (!plan.blocking() && plan.next(whole.version()) == EvaluationPlan.NONE) {
       // Nothing follows: the part of the test set that may still be due at this version is in it.
       tested = Math.max(tested, whole.version());
     }
-    return new JsonObject()
-        .put("version", whole.version())
-        .put("highestVersion", snapshot.highestVersion())
-        .put("samples", whole.samples())
-        .put("loss", whole.loss())
-        .put("accuracy", whole.accuracy())
-        .put("topK", whole.topK())
-        .put("topAccuracy", whole.topAccuracy())
-        .put("parametersHash", whole.parametersHash());
+    return new EvaluationResult(
+        whole.version(),
+        snapshot.highestVersion(),
+        whole.samples(),
+        whole.loss(),
+        whole.accuracy(),
+        whole.topK(),
+        whole.topAccuracy(),
+        whole.parametersHash());
   }
 
   private void tell(Evaluated result) {
@@ -216,7 +217,7 @@ final class EvaluationLoop {
   }
 
   private void refuseCommands() {
-    for (Promise<JsonObject> late = commands.poll(); late != null; late = commands.poll()) {
+    for (Promise<EvaluationResult> late = commands.poll(); late != null; late = commands.poll()) {
       late.fail("the evaluator is stopping");
     }
   }

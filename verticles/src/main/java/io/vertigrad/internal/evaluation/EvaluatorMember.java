@@ -4,6 +4,7 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
+import io.vertigrad.internal.membership.EvaluationResult;
 import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.membership.MemberHandler;
 import io.vertigrad.internal.timeline.MemberTimeline;
@@ -13,7 +14,6 @@ import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -97,10 +97,8 @@ public final class EvaluatorMember implements MemberHandler {
   }
 
   @Override
-  public Future<JsonObject> command(JsonObject command) {
-    return "evaluate".equals(command.getString("command"))
-        ? duties.loop().testWhole()
-        : MemberHandler.super.command(command);
+  public Future<EvaluationResult> evaluate() {
+    return duties.loop().testWhole();
   }
 
   /** Pulls need no admission, so evaluation goes on while this one is asked for. */

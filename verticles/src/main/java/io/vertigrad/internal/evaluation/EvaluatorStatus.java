@@ -1,6 +1,6 @@
 package io.vertigrad.internal.evaluation;
 
-import io.vertx.core.json.JsonObject;
+import io.vertigrad.internal.membership.MemberStatus;
 import java.util.function.Consumer;
 
 /**
@@ -12,8 +12,8 @@ final class EvaluatorStatus {
   /** Tells nobody. */
   static final EvaluatorStatus OFF = new EvaluatorStatus(status -> {}, status -> {});
 
-  private final Consumer<JsonObject> report;
-  private final Consumer<JsonObject> reportNow;
+  private final Consumer<MemberStatus> report;
+  private final Consumer<MemberStatus> reportNow;
   private long testing;
   private long evaluated;
   private long samples;
@@ -24,7 +24,7 @@ final class EvaluatorStatus {
    * @param report takes it along with the next heartbeat
    * @param reportNow tells it at once
    */
-  EvaluatorStatus(Consumer<JsonObject> report, Consumer<JsonObject> reportNow) {
+  EvaluatorStatus(Consumer<MemberStatus> report, Consumer<MemberStatus> reportNow) {
     this.report = report;
     this.reportNow = reportNow;
   }
@@ -32,25 +32,22 @@ final class EvaluatorStatus {
   /** The parameters of this version are there, and their test begins. */
   void testing(long version) {
     testing = version;
-    reportNow.accept(json());
+    reportNow.accept(status());
   }
 
   /** So many more samples went through. */
   void tested(int more) {
     samples += more;
-    report.accept(json());
+    report.accept(status());
   }
 
   /** This version has been tested, and told of. */
   void evaluated(long version) {
     evaluated = version;
-    reportNow.accept(json());
+    reportNow.accept(status());
   }
 
-  private JsonObject json() {
-    return new JsonObject()
-        .put("testing", testing)
-        .put("evaluated", evaluated)
-        .put("tested", samples);
+  private MemberStatus status() {
+    return MemberStatus.ofEvaluator(testing, evaluated, samples);
   }
 }

@@ -3,8 +3,6 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
-import io.vertx.core.json.JsonObject;
-import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -15,22 +13,6 @@ import java.util.Optional;
  * @param incarnation how many times that rank has been admitted before
  */
 public record Admission(Role role, int rank, int incarnation) {
-
-  /** {@code {"role", "rank", "incarnation"}}. */
-  public JsonObject toJson() {
-    return new JsonObject()
-        .put("role", role.lower())
-        .put("rank", rank)
-        .put("incarnation", incarnation);
-  }
-
-  /** Reads the same three keys; others are left alone. */
-  public static Admission fromJson(JsonObject json) {
-    return new Admission(
-        Role.valueOf(json.getString("role").toUpperCase(Locale.ROOT)),
-        json.getInteger("rank"),
-        json.getInteger("incarnation"));
-  }
 
   /** True when this very incarnation takes part; an evaluator watches any membership. */
   public boolean isPartOf(Membership membership) {

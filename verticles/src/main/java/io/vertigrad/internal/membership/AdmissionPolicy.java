@@ -62,9 +62,7 @@ final class AdmissionPolicy {
   private void checkOpen(Role role) {
     if (lifecycle.state().over()) {
       String over = "the job is over: " + lifecycle.reason();
-      throw lifecycle.reason().equals(CoordinatorState.FINISHED)
-          ? JoinException.late(over)
-          : new JoinException(over);
+      throw lifecycle.finishedWell() ? JoinException.late(over) : new JoinException(over);
     }
     if (role == Role.WORKER && lifecycle.ending()) {
       throw JoinException.late("the job is about to end early");

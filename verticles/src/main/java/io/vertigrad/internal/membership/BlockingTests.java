@@ -2,7 +2,6 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
-import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,18 +52,18 @@ final class BlockingTests {
    * An evaluator's status: {@code testing}, the version it tests now, and {@code evaluated}, the
    * last one it has tested.
    */
-  void heard(JsonObject status) {
+  void heard(MemberStatus status) {
     if (!plan.blocking() || over) {
       return;
     }
-    long done = status.getLong("evaluated", 0L);
+    long done = status.evaluated().orElse(0);
     if (done > tested) {
       tested = done;
       testing = false;
       at = plan.next(done);
       pauses.test(at, false);
     }
-    if (!testing && at != EvaluationPlan.NONE && status.getLong("testing", 0L) >= at) {
+    if (!testing && at != EvaluationPlan.NONE && status.testing().orElse(0) >= at) {
       testing = true;
       pauses.test(at, true);
     }

@@ -1,7 +1,16 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.ControlAnswer.Admitted;
+import io.vertigrad.internal.membership.ControlAnswer.Granted;
+import io.vertigrad.internal.membership.ControlAnswer.Refused;
+import io.vertigrad.internal.membership.ControlAnswer.Released;
+import io.vertigrad.internal.membership.ControlAnswer.Unknown;
+import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
+import io.vertigrad.internal.membership.ControlRequest.JobCommand;
+import io.vertigrad.internal.membership.ControlRequest.Leave;
 import io.vertigrad.job.JoinException;
 import io.vertx.core.json.JsonObject;
+import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -10,118 +19,110 @@ public final class ControlRequestHandler {
 
   private static final Logger LOG = LoggerFactory.getLogger(ControlRequestHandler.class);
 
-  /** Epoch of a sender that is not to be sent the membership. */
-  private static final int LATEST = Integer.MAX_VALUE;
-
-  private static final String REQUESTS =
-      "join, heartbeat, leave, state, checkpoint, pause, resume, stop";
-
   private final CoordinatorState coordinator;
 
   public ControlRequestHandler(CoordinatorState coordinator) {
     this.coordinator = coordinator;
   }
 
-  /** The answer to one request; a request that makes no sense is refused, never thrown at. */
+  /** Answers one request; one that makes no sense is refused, never thrown at. */
   public JsonObject answer(JsonObject request) {
+    return ControlCodec.write(answered(request));
+  }
+
+  private ControlAnswer answered(JsonObject request) {
     try {
-      return switch (String.valueOf(request.getValue("request"))) {
-        case "join" -> join(request);
-        case "heartbeat" -> heartbeat(request);
-        case "leave" -> leave(request);
-        case "state" -> state(LATEST);
-        case "checkpoint" -> checkpoint();
-        case "pause" -> pause();
-        case "resume" -> resume();
-        case "stop" -> stop();
-        default -> refused("expected request to be one of " + REQUESTS);
-      };
-    } catch (IllegalArgumentException | ClassCastException | NullPointerException e) {
-      LOG.warn("malformed control request {}", request, e);
-      return refused("malformed request: " + e);
+      return answer(ControlCodec.request(request));
+    } catch (IllegalArgumentException malformed) {
+      LOG.warn("refused a control request: {}", malformed.getMessage());
+      return refused(malformed.getMessage());
     }
   }
 
-  private JsonObject join(JsonObject request) {
+  private ControlAnswer answer(ControlRequest request) {
+    if (request instanceof JoinRequest join) {
+      return join(join);
+    }
+    if (request instanceof Heartbeat beat) {
+      return heartbeat(beat);
+    }
+    if (request instanceof Leave leave) {
+      coordinator.leave(leave.from(), leave.reason(), leave.status());
+      return granted();
+    }
+    return switch ((JobCommand) request) {
+      case STATE -> granted();
+      case CHECKPOINT -> checkpoint();
+      case PAUSE -> pause();
+      case RESUME -> resume();
+      case STOP -> stop();
+    };
+  }
+
+  private ControlAnswer join(JoinRequest request) {
     try {
-      Admission admission = coordinator.join(JoinRequest.fromJson(request));
-      return state(LATEST).put("admitted", admission.toJson());
+      Admission admission = coordinator.join(request);
+      return new Admitted(coordinator.state(), epoch(), admission);
     } catch (JoinException e) {
-      return refused(e.getMessage()).put("retry", e.worthRetrying()).put("late", e.late());
+      return new Refused(e.getMessage(), e.worthRetrying(), e.late());
     }
   }
 
-  private JsonObject heartbeat(JsonObject request) {
-    Admission from = Admission.fromJson(request);
+  private ControlAnswer heartbeat(Heartbeat beat) {
     if (coordinator.state().released()) {
-      return state(LATEST).put("stop", coordinator.verdict());
+      return new Released(coordinator.state(), epoch(), coordinator.verdict());
     }
-    if (!coordinator.heartbeat(from, request.getJsonObject("status"))) {
-      return state(LATEST).put("unknown", coordinator.farewell(from));
+    if (!coordinator.heartbeat(beat.from(), beat.status())) {
+      return new Unknown(coordinator.state(), epoch(), coordinator.farewell(beat.from()));
     }
-    if (request.containsKey("vitals")) {
-      coordinator.health(from, request.getJsonObject("vitals"));
-    }
-    return withPause(request, state(request.getInteger("epoch")));
+    beat.vitals().ifPresent(vitals -> coordinator.health(beat.from(), vitals));
+    coordinator.pauses().heard(beat.from(), beat.pause().number(), beat.pause().begun());
+    Pause newest = coordinator.pauses().newest();
+    return new Granted(
+        coordinator.state(),
+        epoch(),
+        Optional.of(coordinator.membership()).filter(newer -> newer.epoch() > beat.epoch()),
+        Optional.of(newest).filter(newer -> newer.number() != beat.pause().number()));
   }
 
-  private JsonObject leave(JsonObject request) {
-    Admission from = Admission.fromJson(request);
-    coordinator.leave(
-        from, LeaveReason.read(request.getString("reason")), request.getJsonObject("status"));
-    return state(LATEST);
-  }
-
-  private JsonObject checkpoint() {
+  private ControlAnswer checkpoint() {
     if (coordinator.state() != JobPhase.RUNNING && coordinator.state() != JobPhase.PAUSED) {
       return refused(
           "the job is %s, there is nothing to save".formatted(coordinator.state().lower()));
     }
     coordinator.save();
-    return state(LATEST);
+    return granted();
   }
 
-  private JsonObject pause() {
+  private ControlAnswer pause() {
     return coordinator.pauses().begin()
-        ? state(LATEST)
+        ? granted()
         : refused("the job is %s, it cannot be paused".formatted(coordinator.state().lower()));
   }
 
-  private JsonObject resume() {
+  private ControlAnswer resume() {
     return coordinator.pauses().end()
-        ? state(LATEST)
+        ? granted()
         : refused("the job is %s, not paused".formatted(coordinator.state().lower()));
   }
 
-  private JsonObject stop() {
+  private ControlAnswer stop() {
     if (coordinator.state().over()) {
       return refused("the job is over: " + coordinator.verdict());
     }
     coordinator.stop("asked for on the dashboard");
-    return state(LATEST);
+    return granted();
   }
 
-  /** Takes what a member says to a pause, and tells it the newest word if it has an older one. */
-  private JsonObject withPause(JsonObject heartbeat, JsonObject answer) {
-    JsonObject known = heartbeat.getJsonObject("pause", new JsonObject());
-    long number = known.getLong("number", 0L);
-    coordinator.pauses().heard(Admission.fromJson(heartbeat), number, known.getLong("begun", 0L));
-    Pause newest = coordinator.pauses().newest();
-    return number == newest.number() ? answer : answer.put("pause", newest.toJson());
+  private int epoch() {
+    return coordinator.membership().epoch();
   }
 
-  private JsonObject state(int knownEpoch) {
-    JsonObject state =
-        new JsonObject()
-            .put("state", coordinator.state().lower())
-            .put("epoch", coordinator.membership().epoch());
-    if (coordinator.membership().epoch() > knownEpoch) {
-      state.put("membership", coordinator.membership().toJson());
-    }
-    return state;
+  private ControlAnswer granted() {
+    return new Granted(coordinator.state(), epoch(), Optional.empty(), Optional.empty());
   }
 
-  private static JsonObject refused(String why) {
-    return new JsonObject().put("refused", why);
+  private static ControlAnswer refused(String why) {
+    return new Refused(why, false, false);
   }
 }

@@ -1,6 +1,14 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.internal.membership.ControlAnswer.Granted;
+import io.vertigrad.internal.membership.ControlAnswer.Refused;
+import io.vertigrad.internal.membership.ControlAnswer.Released;
+import io.vertigrad.internal.membership.ControlAnswer.Unknown;
+import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
+import io.vertigrad.internal.membership.ControlMessage.PausePublished;
+import io.vertigrad.internal.membership.ControlMessage.StopPublished;
+import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
@@ -11,9 +19,12 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A member's line to the coordinator: joins, beats, listens and leaves.
@@ -23,8 +34,7 @@ import java.util.function.Supplier;
  */
 public final class CoordinatorClient {
 
-  private static final String STARTING = "starting";
-  private static final String ENDED = "ended";
+  private static final Logger LOG = LoggerFactory.getLogger(CoordinatorClient.class);
 
   private final Vertx vertx;
   private final Context context;
@@ -41,8 +51,9 @@ public final class CoordinatorClient {
   private HeartbeatSender heartbeats;
   private String over = "";
   private int attempt;
+  private volatile boolean adopts;
   private volatile Membership membership = Membership.NONE;
-  private volatile JsonObject status = new JsonObject();
+  private volatile MemberStatus status = MemberStatus.NONE;
 
   public CoordinatorClient(Vertx vertx, JobConfig job, Role role, MemberHandler handler) {
     this.vertx = vertx;
@@ -73,8 +84,15 @@ public final class CoordinatorClient {
           }
           return listen()
               .compose(listening -> joinAttempt(layout, mine))
-              .compose(answer -> admitted(answer, mine));
+              .compose(admission -> admitted(admission, mine));
         });
+  }
+
+  /**
+   * From the next join on it asks for a rank that nobody plays, and gives way to who comes for it.
+   */
+  public void adopts() {
+    adopts = true;
   }
 
   /** By which this member limits how long it waits for others. */
@@ -96,15 +114,13 @@ public final class CoordinatorClient {
   }
 
   /**
-   * Sent along with the next heartbeat, for whoever looks for culprits: {@code version} and {@code
-   * samples} reached, {@code step}, {@code event} (what it does now). {@code "starting": true} from
-   * before the join keeps the job from counting on this member until a report without it, and
-   * {@code "ended": true} says that it has done all before an early end.
+   * Sent along with the next heartbeat. {@link MemberStatus#STARTING} from before the join keeps
+   * the job from counting on this member until a report that is not starting.
    */
-  public void report(JsonObject newStatus) {
-    boolean ready = status.containsKey(STARTING) && !newStatus.containsKey(STARTING);
-    boolean ended = newStatus.containsKey(ENDED) && !status.containsKey(ENDED);
-    status = newStatus.copy();
+  public void report(MemberStatus newStatus) {
+    boolean ready = status.starting() && !newStatus.starting();
+    boolean ended = newStatus.ended() && !status.ended();
+    status = newStatus;
     if (ready || ended) {
       context.runOnContext(
           go -> {
@@ -116,8 +132,8 @@ public final class CoordinatorClient {
   }
 
   /** The same, with a heartbeat that does not wait for its turn. */
-  public void reportNow(JsonObject newStatus) {
-    status = newStatus.copy();
+  public void reportNow(MemberStatus newStatus) {
+    status = newStatus;
     context.runOnContext(
         go -> {
           if (heartbeats != null) {
@@ -140,11 +156,11 @@ public final class CoordinatorClient {
     if (control != null) {
       return Future.succeededFuture();
     }
-    control = vertx.eventBus().consumer(job.addresses().control(), m -> hear(m.body()));
+    control = vertx.eventBus().consumer(job.addresses().control(), m -> heard(m.body()));
     return control.completion();
   }
 
-  private Future<JsonObject> joinAttempt(ParameterLayout layout, int mine) {
+  private Future<Admission> joinAttempt(ParameterLayout layout, int mine) {
     JoinRequest request =
         new JoinRequest(
             role,
@@ -152,17 +168,17 @@ public final class CoordinatorClient {
             NodeName.of(job, ProcessHandle.current().pid()),
             JobTerms.of(job),
             layout,
+            adopts,
             status);
-    return new JoinAttempt(vertx, job, request, () -> mine == attempt ? null : over).answer();
+    return new JoinAttempt(vertx, line, job, request, () -> mine == attempt ? null : over).answer();
   }
 
-  private Future<Admission> admitted(JsonObject answer, int mine) {
-    Admission admitted = Admission.fromJson(answer.getJsonObject("admitted"));
+  private Future<Admission> admitted(Admission admitted, int mine) {
     if (mine != attempt) {
       line.leave(admitted, LeaveReason.lost("left while it joined"), status);
       return Future.failedFuture(new JoinException("left while it joined: " + over));
     }
-    own = new MemberRequestHandler(vertx, line.own(admitted), handler);
+    own = new MemberRequestHandler(vertx, line.own(admitted), role, handler);
     return own.open()
         .map(
             listening -> {
@@ -174,9 +190,9 @@ public final class CoordinatorClient {
 
   private Future<Void> beat(long limitMillis) {
     Admission beating = admission;
-    JsonObject request = beating.toJson().put("request", "heartbeat").put("status", status);
-    request.put("epoch", membership.epoch()).put("vitals", health.measure());
-    pauses.speak(request);
+    Heartbeat request =
+        new Heartbeat(
+            beating, membership.epoch(), status, Optional.of(health.measure()), pauses.reply());
     long sentNanos = System.nanoTime();
     return line.request(request, limitMillis)
         .onSuccess(
@@ -189,20 +205,41 @@ public final class CoordinatorClient {
         .mapEmpty();
   }
 
-  private void hear(JsonObject message) {
-    if (message.containsKey("stop")) {
-      stopped(message.getString("stop"));
-    } else if (admission != null && message.containsKey("unknown")) {
-      String why = message.getString("unknown");
+  private void hear(ControlAnswer answer) {
+    if (answer instanceof Released released) {
+      stopped(released.why());
+    } else if (answer instanceof Unknown unknown) {
       drop();
-      handler.evicted(why);
-    } else {
-      if (message.containsKey("membership")) {
-        hear(Membership.fromJson(message.getJsonObject("membership")));
-      }
-      if (heartbeats != null && pauses.hear(message)) {
-        heartbeats.beat();
-      }
+      handler.evicted(unknown.why());
+    } else if (answer instanceof Granted granted) {
+      granted.membership().ifPresent(this::hear);
+      granted.pause().ifPresent(this::hear);
+    } else if (answer instanceof Refused refused) {
+      LOG.warn("the coordinator refused a heartbeat of {}: {}", admission, refused.why());
+    }
+  }
+
+  private void heard(JsonObject published) {
+    try {
+      hear(ControlCodec.message(published));
+    } catch (IllegalArgumentException malformed) {
+      LOG.warn("ignored on {}: {}", job.addresses().control(), malformed.getMessage());
+    }
+  }
+
+  private void hear(ControlMessage message) {
+    if (message instanceof StopPublished stop) {
+      stopped(stop.why());
+    } else if (message instanceof MembershipPublished published) {
+      hear(published.membership());
+    } else if (message instanceof PausePublished published) {
+      hear(published.pause());
+    }
+  }
+
+  private void hear(Pause word) {
+    if (heartbeats != null && pauses.hear(word)) {
+      heartbeats.beat();
     }
   }
 

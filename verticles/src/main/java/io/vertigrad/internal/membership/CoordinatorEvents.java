@@ -1,6 +1,5 @@
 package io.vertigrad.internal.membership;
 
-import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobFailed;
@@ -15,7 +14,6 @@ import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.internal.membership.Decision.Announce;
 import io.vertigrad.strategy.Membership;
-import io.vertx.core.json.JsonObject;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -60,12 +58,12 @@ final class CoordinatorEvents {
             new MemberLeft(now(), who.role().lower(), who.rank(), who.incarnation(), why)));
   }
 
-  void health(MemberRecord who, JsonObject health) {
+  void health(MemberRecord who, ProcessVitals vitals) {
     Admission is = who.admission();
     decisions.accept(
         new Announce(
             ProcessHealth.event(
-                now(), is.role().lower(), is.rank(), is.incarnation(), who.node(), health)));
+                now(), is.role().lower(), is.rank(), is.incarnation(), who.node(), vitals)));
   }
 
   void started(CoordinatorConfig config, Membership first, long parameters) {
@@ -94,11 +92,8 @@ final class CoordinatorEvents {
   }
 
   /** A server's last counters, if its status has them; before the end is announced. */
-  void counted(JsonObject status) {
-    JsonObject counters = status.getJsonObject("counters");
-    if (counters != null) {
-      decisions.accept(new Announce(TrainingEvent.fromJson(counters)));
-    }
+  void counted(MemberStatus status) {
+    status.counters().ifPresent(counters -> decisions.accept(new Announce(counters)));
   }
 
   void ending(EarlyEnd why) {

@@ -1,10 +1,10 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.internal.membership.ControlRequest.Leave;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
-import io.vertx.core.eventbus.Message;
 import io.vertx.core.json.JsonObject;
 
 /** Where a member's requests to the coordinator go out. */
@@ -21,18 +21,17 @@ final class CoordinatorRequests {
   }
 
   /** The answer to a request, or a failure after this long. */
-  Future<JsonObject> request(JsonObject request, long limitMillis) {
+  Future<ControlAnswer> request(ControlRequest request, long limitMillis) {
     DeliveryOptions options = new DeliveryOptions().setSendTimeout(limitMillis);
     return vertx
         .eventBus()
-        .<JsonObject>request(addresses.coordinator(), request, options)
-        .map(Message::body);
+        .<JsonObject>request(addresses.coordinator(), ControlCodec.write(request), options)
+        .map(message -> ControlCodec.answer(message.body()));
   }
 
   /** Says that a member leaves, and what it said last. */
-  Future<Void> leave(Admission leaving, LeaveReason reason, JsonObject status) {
-    JsonObject request = leaving.toJson().put("request", "leave").put("reason", reason.toString());
-    return request(request.put("status", status), LEAVE_MILLIS).mapEmpty();
+  Future<Void> leave(Admission leaving, LeaveReason reason, MemberStatus status) {
+    return request(new Leave(leaving, reason, status), LEAVE_MILLIS).mapEmpty();
   }
 
   /** Where this member itself is reached. */

@@ -6,7 +6,6 @@ import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
-import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -19,9 +18,6 @@ import java.util.function.LongSupplier;
  * every server first and is published when all have agreed.
  */
 public final class CoordinatorState {
-
-  /** Reason with which a worker leaves that has seen the last version. */
-  static final String FINISHED = "finished";
 
   private static final String ENDING = "the job ends before its first round";
 
@@ -41,6 +37,7 @@ public final class CoordinatorState {
   private final MinimumWorkersGuard minimumWorkers;
   private final EarlyStop earlyStop;
   private final BlockingTests tests;
+  private final RankAdoption adoption;
 
   /**
    * A coordinator's state with nobody on it.
@@ -70,6 +67,7 @@ public final class CoordinatorState {
     minimumWorkers = new MinimumWorkersGuard(config, registry, progress, lifecycle, pauses, news);
     tests = new BlockingTests(config, registry, progress, pauses, news);
     stalls = new StallFinder(config, registry, progress, tests, news);
+    adoption = new RankAdoption(config, registry, progress, decisions);
     earlyStop = new EarlyStop(config.stop(), clockMillis.getAsLong());
   }
 
@@ -102,6 +100,7 @@ public final class CoordinatorState {
     if (again.isPresent()) {
       return again.get().admission();
     }
+    registry.toHandOver(request, config.capacity(request.role())).ifPresent(this::handOver);
     gate.check(request);
     MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
     news.joined(newcomer);
@@ -110,8 +109,12 @@ public final class CoordinatorState {
     return newcomer.admission();
   }
 
+  private void handOver(MemberRecord adopted) {
+    remove(adopted, LeaveReason.lost("its rank goes to a worker that has come for it"));
+  }
+
   /** Takes a sign of life; false when this member is not, or no longer, part of the job. */
-  boolean heartbeat(Admission from, JsonObject status) {
+  boolean heartbeat(Admission from, MemberStatus status) {
     Optional<MemberRecord> record = registry.find(from);
     if (record.isEmpty()) {
       return false;
@@ -135,12 +138,12 @@ public final class CoordinatorState {
   }
 
   /** Passes on how a member says it is. */
-  void health(Admission from, JsonObject health) {
-    registry.find(from).ifPresent(record -> news.health(record, health));
+  void health(Admission from, ProcessVitals vitals) {
+    registry.find(from).ifPresent(record -> news.health(record, vitals));
   }
 
   /** Lets a member go in good order. */
-  void leave(Admission from, LeaveReason reason, JsonObject status) {
+  void leave(Admission from, LeaveReason reason, MemberStatus status) {
     progress.heard(status);
     registry.find(from).ifPresent(record -> remove(record, reason));
     settle();
@@ -194,7 +197,7 @@ public final class CoordinatorState {
    * @param silent servers that did not say it
    */
   void concluded(
-      Iterable<JsonObject> statuses, List<Admission> silent, Optional<JsonObject> evaluation) {
+      List<MemberStatus> statuses, List<Admission> silent, Optional<EvaluationResult> evaluation) {
     if (state() == JobPhase.FINISHING) {
       statuses.forEach(progress::heard);
       statuses.forEach(news::counted);
@@ -225,7 +228,7 @@ public final class CoordinatorState {
   }
 
   /** A server's last word, with its {@code counters}, before the job is ended. */
-  void counted(JsonObject status) {
+  void counted(MemberStatus status) {
     progress.heard(status);
     news.counted(status);
   }
@@ -262,6 +265,8 @@ public final class CoordinatorState {
     boolean trains = lifecycle.running() && !lifecycle.paused() && !minimumWorkers.lasts();
     tests.look(trains || lifecycle.ending(), now);
     stalls.look(trains, now);
+    adoption.look(lifecycle.running() && !lifecycle.ending(), now);
+    adoption.hopeless().filter(why -> lifecycle.running()).ifPresent(lifecycle::failed);
     timeouts.exhausted(state(), progress.anyFinished(), now).ifPresent(lifecycle::failed);
     if (timeouts.letGo(state(), now)) {
       stop("nobody asked for more after the end");
@@ -279,6 +284,9 @@ public final class CoordinatorState {
     news.left(who, why.toString());
     if (who.role() == Role.WORKER && why.kind() == LeaveReason.Kind.FINISHED) {
       progress.workerFinished();
+    }
+    if (who.role() == Role.WORKER) {
+      adoption.left(who.rank(), why);
     }
     if (who.role() != Role.EVALUATOR) {
       changes.want();

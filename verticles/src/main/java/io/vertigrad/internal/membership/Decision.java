@@ -2,7 +2,6 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.strategy.Membership;
-import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
 
@@ -31,8 +30,11 @@ sealed interface Decision {
   /** Have each of these servers write a checkpoint now. */
   record Save(List<Admission> servers) implements Decision {}
 
+  /** Have this worker's process start another worker, for a rank that nobody plays. */
+  record Adopt(Admission carrier, int rank) implements Decision {}
+
   /** The job ended, one way or the other; members are still there. */
-  record Complete(JsonObject result) implements Decision {}
+  record Complete(JobOutcome outcome) implements Decision {}
 
   /** Let every member go. */
   record Stop(String reason) implements Decision {}

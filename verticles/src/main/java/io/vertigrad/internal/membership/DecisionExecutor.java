@@ -4,6 +4,10 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
+import io.vertigrad.internal.membership.ControlMessage.PausePublished;
+import io.vertigrad.internal.membership.ControlMessage.StopPublished;
+import io.vertigrad.internal.membership.Decision.Adopt;
 import io.vertigrad.internal.membership.Decision.Announce;
 import io.vertigrad.internal.membership.Decision.Complete;
 import io.vertigrad.internal.membership.Decision.Conclude;
@@ -12,12 +16,14 @@ import io.vertigrad.internal.membership.Decision.Propose;
 import io.vertigrad.internal.membership.Decision.Publish;
 import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.internal.membership.Decision.Stop;
+import io.vertigrad.internal.membership.MemberRequest.Command;
+import io.vertigrad.internal.membership.MemberRequest.Evaluate;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -39,11 +45,11 @@ public final class DecisionExecutor implements Consumer<Decision> {
 
   private final Vertx vertx;
   private final Addresses addresses;
-  private final Promise<JsonObject> result;
+  private final Promise<JobOutcome> result;
   private final EventPublisher events;
   private CoordinatorState coordinator;
 
-  public DecisionExecutor(Vertx vertx, Addresses addresses, Promise<JsonObject> result) {
+  public DecisionExecutor(Vertx vertx, Addresses addresses, Promise<JobOutcome> result) {
     this.vertx = vertx;
     this.addresses = addresses;
     this.result = result;
@@ -62,18 +68,20 @@ public final class DecisionExecutor implements Consumer<Decision> {
     } else if (decision instanceof Propose propose) {
       propose(propose);
     } else if (decision instanceof Publish publish) {
-      control(new JsonObject().put("membership", publish.membership().toJson()));
+      control(new MembershipPublished(publish.membership()));
     } else if (decision instanceof Hold hold) {
-      control(new JsonObject().put("pause", hold.pause().toJson()));
+      control(new PausePublished(hold.pause()));
     } else if (decision instanceof Conclude conclude) {
       conclude(conclude);
     } else if (decision instanceof Save save) {
       save.servers().forEach(this::save);
+    } else if (decision instanceof Adopt adopt) {
+      adopt(adopt);
     } else if (decision instanceof Complete complete) {
-      LOG.info("the job is over: {}", complete.result().encode());
-      result.complete(complete.result());
+      LOG.info("the job is over: {}", ControlCodec.write(complete.outcome()).encode());
+      result.complete(complete.outcome());
     } else if (decision instanceof Stop stop) {
-      control(new JsonObject().put("stop", stop.reason()));
+      control(new StopPublished(stop.reason()));
     }
   }
 
@@ -84,9 +92,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
     events.publish(event);
   }
 
-  private void control(JsonObject message) {
-    message.put("state", coordinator.state().lower());
-    vertx.eventBus().publish(addresses.control(), message);
+  private void control(ControlMessage message) {
+    vertx.eventBus().publish(addresses.control(), ControlCodec.write(message, coordinator.state()));
   }
 
   private void propose(Propose propose) {
@@ -95,13 +102,14 @@ public final class DecisionExecutor implements Consumer<Decision> {
     if (!coordinator.awaits(epoch, server)) {
       return;
     }
-    request(propose.server(), new JsonObject().put("propose", propose.next().toJson()))
+    request(propose.server(), new MemberRequest.Propose(propose.next()), ANSWER_MILLIS)
+        .map(ControlCodec::proposalAnswer)
         .onSuccess(
             answer -> {
-              if (answer.containsKey("version")) {
-                coordinator.refused(epoch, server, answer.getLong("version"));
+              if (answer.reached().isPresent()) {
+                coordinator.refused(epoch, server, answer.reached().getAsLong());
               } else {
-                coordinator.accepted(epoch, server, starts(answer));
+                coordinator.accepted(epoch, server, answer.starts());
               }
             })
         .onFailure(
@@ -111,24 +119,23 @@ public final class DecisionExecutor implements Consumer<Decision> {
             });
   }
 
-  private static List<ProposalAnswer.Start> starts(JsonObject answer) {
-    return answer.getJsonArray("starts", new JsonArray()).stream()
-        .map(JsonArray.class::cast)
-        .map(s -> new ProposalAnswer.Start(s.getInteger(0), s.getLong(1), s.getLong(2)))
-        .toList();
+  private void adopt(Adopt adopt) {
+    LOG.info("worker {} is missing, {} is asked to take its rank", adopt.rank(), adopt.carrier());
+    request(adopt.carrier(), Command.ADOPT, ANSWER_MILLIS)
+        .onFailure(no -> LOG.warn("{} takes no rank: {}", adopt.carrier(), no.getMessage()));
   }
 
   /** A server announces its checkpoint itself. */
   private void save(Admission server) {
-    request(server, command("checkpoint"))
+    request(server, Command.CHECKPOINT, ANSWER_MILLIS)
         .onFailure(no -> LOG.warn("{} writes no checkpoint: {}", server, no.getMessage()));
   }
 
   private void conclude(Conclude conclude) {
     List<Admission> silent = new ArrayList<>();
-    List<Future<JsonObject>> statuses =
+    List<Future<MemberStatus>> statuses =
         conclude.servers().stream().map(server -> counters(server, silent)).toList();
-    Future<Optional<JsonObject>> evaluation =
+    Future<Optional<EvaluationResult>> evaluation =
         conclude
             .evaluator()
             .map(evaluator -> evaluate(evaluator, conclude.version()))
@@ -141,18 +148,20 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   /** A server's last status and counters; of one that does not tell them there is nothing. */
-  Future<JsonObject> counters(Admission server, List<Admission> silent) {
-    return request(server, command("status"), COUNTERS_MILLIS)
+  Future<MemberStatus> counters(Admission server, List<Admission> silent) {
+    return request(server, Command.STATUS, COUNTERS_MILLIS)
+        .map(ControlCodec::status)
         .otherwise(
             failure -> {
               LOG.warn("{} did not tell its last counters: {}", server, failure.getMessage());
               silent.add(server);
-              return new JsonObject();
+              return MemberStatus.NONE;
             });
   }
 
-  private Future<Optional<JsonObject>> evaluate(Admission evaluator, long version) {
-    return request(evaluator, command("evaluate").put("version", version), EVALUATION_MILLIS)
+  private Future<Optional<EvaluationResult>> evaluate(Admission evaluator, long version) {
+    return request(evaluator, new Evaluate(version), EVALUATION_MILLIS)
+        .map(ControlCodec::evaluation)
         .map(Optional::of)
         .otherwise(
             failure -> {
@@ -161,24 +170,22 @@ public final class DecisionExecutor implements Consumer<Decision> {
             });
   }
 
-  /** A member's answer to a command without arguments, or a failure after this long. */
-  Future<JsonObject> command(Admission to, String name, long limitMillis) {
-    return request(to, command(name), limitMillis);
+  /** A worker's answer to whether it is in a step, or a failure after this long. */
+  Future<StepState> stepState(Admission worker, long limitMillis) {
+    return request(worker, Command.STATUS, limitMillis).map(ControlCodec::stepState);
   }
 
-  private static JsonObject command(String name) {
-    return new JsonObject().put("command", name);
+  /** The checkpoint that a member has written, if any, or a failure after this long. */
+  Future<Optional<Path>> save(Admission holder, long limitMillis) {
+    return request(holder, Command.SAVE, limitMillis).map(ControlCodec::file);
   }
 
-  private Future<JsonObject> request(Admission to, JsonObject body) {
-    return request(to, body, ANSWER_MILLIS);
-  }
-
-  private Future<JsonObject> request(Admission to, JsonObject body, long limitMillis) {
+  private Future<JsonObject> request(Admission to, MemberRequest request, long limitMillis) {
     String address = addresses.member(to.role().lower(), to.rank(), to.incarnation());
     return vertx
         .eventBus()
-        .<JsonObject>request(address, body, new DeliveryOptions().setSendTimeout(limitMillis))
+        .<JsonObject>request(
+            address, ControlCodec.write(request), new DeliveryOptions().setSendTimeout(limitMillis))
         .map(message -> message.body());
   }
 }

@@ -1,7 +1,5 @@
 package io.vertigrad.internal.membership;
 
-import io.vertx.core.json.JsonObject;
-
 /**
  * Why a job ends before its last step.
  *
@@ -10,14 +8,4 @@ import io.vertx.core.json.JsonObject;
  * @param value what was found
  * @param version of the parameters that it was found at
  */
-record EarlyEnd(String reason, double threshold, double value, long version) {
-
-  /** The same four keys. */
-  JsonObject toJson() {
-    return new JsonObject()
-        .put("reason", reason)
-        .put("threshold", threshold)
-        .put("value", value)
-        .put("version", version);
-  }
-}
+public record EarlyEnd(String reason, double threshold, double value, long version) {}

@@ -4,8 +4,6 @@ import io.vertigrad.internal.membership.Decision.Complete;
 import io.vertigrad.internal.membership.Decision.Conclude;
 import io.vertigrad.internal.membership.Decision.Stop;
 import io.vertigrad.job.Role;
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -19,6 +17,7 @@ final class JobLifecycle {
   private JobPhase state = JobPhase.WAITING;
   private String reason = "";
   private Optional<EarlyEnd> early = Optional.empty();
+  private boolean finishedWell;
   private boolean complete;
 
   JobLifecycle(Consumer<Decision> decisions, CoordinatorEvents news, JobProgress progress) {
@@ -69,6 +68,11 @@ final class JobLifecycle {
     return reason;
   }
 
+  /** True once the job has come to a good end, also after its members were let go. */
+  boolean finishedWell() {
+    return finishedWell;
+  }
+
   /** Enough members are there. */
   void start() {
     state = JobPhase.RUNNING;
@@ -89,17 +93,20 @@ final class JobLifecycle {
    *
    * @param silent names of servers whose last counters are not known
    */
-  void finished(Optional<JsonObject> evaluation, List<String> silent) {
+  void finished(Optional<EvaluationResult> evaluation, List<String> silent) {
     state = JobPhase.FINISHED;
-    reason = CoordinatorState.FINISHED;
+    reason = "finished";
+    finishedWell = true;
     news.finished(progress);
-    JsonObject result = result();
-    evaluation.ifPresent(found -> result.put("evaluation", found));
-    if (!silent.isEmpty()) {
-      result.put("silent", new JsonArray(silent));
-    }
-    early.ifPresent(why -> result.put("stopped", why.toJson()));
-    complete(result);
+    complete(
+        new JobOutcome(
+            state,
+            progress.version(),
+            progress.samples(),
+            evaluation,
+            silent,
+            early,
+            Optional.empty()));
   }
 
   /** It cannot go on; an end that was there before stays. */
@@ -110,7 +117,7 @@ final class JobLifecycle {
     state = JobPhase.FAILED;
     reason = why;
     news.failed(why);
-    complete(result().put("failure", why));
+    complete(failure(why));
     decisions.accept(new Stop(why));
   }
 
@@ -124,7 +131,7 @@ final class JobLifecycle {
     if (!complete) {
       news.stopped(why);
     }
-    complete(result().put("failure", "stopped: " + why));
+    complete(failure("stopped: " + why));
     decisions.accept(new Stop(why));
   }
 
@@ -134,17 +141,21 @@ final class JobLifecycle {
     return turns;
   }
 
-  private void complete(JsonObject result) {
+  private void complete(JobOutcome outcome) {
     if (!complete) {
       complete = true;
-      decisions.accept(new Complete(result));
+      decisions.accept(new Complete(outcome));
     }
   }
 
-  private JsonObject result() {
-    return new JsonObject()
-        .put("state", state.lower())
-        .put("version", progress.version())
-        .put("samples", progress.samples());
+  private JobOutcome failure(String why) {
+    return new JobOutcome(
+        state,
+        progress.version(),
+        progress.samples(),
+        Optional.empty(),
+        List.of(),
+        Optional.empty(),
+        Optional.of(why));
   }
 }

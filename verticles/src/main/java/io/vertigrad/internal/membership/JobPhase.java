@@ -3,7 +3,7 @@ package io.vertigrad.internal.membership;
 import java.util.Locale;
 
 /** How far a job is. */
-enum JobPhase {
+public enum JobPhase {
   /** Members are still to come. */
   WAITING,
   /** A membership is, or is about to be, in force. */

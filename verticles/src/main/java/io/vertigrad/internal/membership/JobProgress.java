@@ -1,7 +1,6 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.job.Role;
-import io.vertx.core.json.JsonObject;
 import java.util.Collection;
 
 /** How far the job is, from what members said about themselves. */
@@ -12,9 +11,9 @@ final class JobProgress {
   private boolean anyFinished;
 
   /** Reads {@code version} and {@code samples}, where they are. */
-  void heard(JsonObject status) {
-    reached(status.getLong("version", 0L));
-    samples = Math.max(samples, status.getLong("samples", 0L));
+  void heard(MemberStatus status) {
+    reached(status.version().orElse(0));
+    samples = Math.max(samples, status.samples().orElse(0));
   }
 
   void reached(long someVersion) {

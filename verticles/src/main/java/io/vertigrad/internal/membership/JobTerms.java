@@ -6,7 +6,6 @@ import io.vertx.core.json.JsonObject;
 import java.math.BigDecimal;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -18,7 +17,11 @@ import java.util.stream.Collectors;
  *
  * @param values one text per setting, keyed by its path in the job file
  */
-record JobTerms(JsonObject values) {
+record JobTerms(Map<String, String> values) {
+
+  JobTerms {
+    values = Map.copyOf(values);
+  }
 
   /** Whole sections; what this machine alone has to know is left out. */
   private static final List<String> SECTIONS =
@@ -52,16 +55,14 @@ record JobTerms(JsonObject values) {
         .removeIf(
             key -> LOCAL.contains(key) || !isTerm(key) && !(tests && key.startsWith(EVALUATOR)));
     all.computeIfPresent("model.name", (key, name) -> name.substring(name.lastIndexOf('/') + 1));
-    JsonObject values = new JsonObject();
-    all.forEach(values::put);
-    values.put("steps", String.valueOf(job.steps()));
-    return new JobTerms(values);
+    all.put("steps", String.valueOf(job.steps()));
+    return new JobTerms(all);
   }
 
   /** Where a newcomer's terms first differ from these, in words that name the setting. */
   Optional<String> firstDifference(JobTerms other) {
-    Set<String> keys = new TreeSet<>(values.fieldNames());
-    keys.addAll(other.values.fieldNames());
+    Set<String> keys = new TreeSet<>(values.keySet());
+    keys.addAll(other.values.keySet());
     return keys.stream()
         .filter(key -> !text(this, key).equals(text(other, key)))
         .map(key -> "%s: found %s, expected %s".formatted(key, text(other, key), text(this, key)))
@@ -69,7 +70,7 @@ record JobTerms(JsonObject values) {
   }
 
   private static String text(JobTerms terms, String key) {
-    return Objects.toString(terms.values.getValue(key), "nothing");
+    return terms.values.getOrDefault(key, "nothing");
   }
 
   private static boolean isTerm(String key) {

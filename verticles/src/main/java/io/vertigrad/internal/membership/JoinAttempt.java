@@ -1,13 +1,12 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.ControlAnswer.Admitted;
+import io.vertigrad.internal.membership.ControlAnswer.Refused;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import io.vertx.core.eventbus.DeliveryOptions;
-import io.vertx.core.eventbus.Message;
-import io.vertx.core.json.JsonObject;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -21,10 +20,11 @@ final class JoinAttempt {
   private static final long RETRY_MILLIS = 100;
 
   private final Vertx vertx;
+  private final CoordinatorRequests line;
   private final JobConfig job;
-  private final JsonObject request;
+  private final JoinRequest request;
   private final Supplier<String> over;
-  private final Promise<JsonObject> answer = Promise.promise();
+  private final Promise<Admission> answer = Promise.promise();
   private final long deadlineNanos;
   private boolean told;
 
@@ -33,41 +33,50 @@ final class JoinAttempt {
    *
    * @param over why the job ended meanwhile, or null
    */
-  JoinAttempt(Vertx vertx, JobConfig job, JoinRequest request, Supplier<String> over) {
+  JoinAttempt(
+      Vertx vertx,
+      CoordinatorRequests line,
+      JobConfig job,
+      JoinRequest request,
+      Supplier<String> over) {
+    this.line = line;
     this.vertx = vertx;
     this.job = job;
-    this.request = request.toJson();
+    this.request = request;
     this.over = over;
     deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(job.workers().waitSeconds());
   }
 
   /** Knocks; completes with the coordinator's yes, or fails with a {@link JoinException}. */
-  Future<JsonObject> answer() {
+  Future<Admission> answer() {
     attempt();
     return answer.future();
   }
 
   private void attempt() {
-    DeliveryOptions options = new DeliveryOptions().setSendTimeout(ANSWER_MILLIS);
-    vertx
-        .eventBus()
-        .<JsonObject>request(job.addresses().coordinator(), request, options)
-        .map(Message::body)
+    line.request(request, ANSWER_MILLIS)
         .onSuccess(this::heard)
-        .onFailure(silence -> again(nobody()));
+        .onFailure(silence -> again(unanswered(silence)));
   }
 
-  private void heard(JsonObject body) {
-    if (body.containsKey("admitted")) {
-      answer.complete(body);
-    } else if (body.getBoolean("retry", false)) {
-      tellOnce(body.getString("refused"));
-      again(body.getString("refused"));
-    } else if (body.getBoolean("late", false)) {
-      answer.fail(JoinException.late(body.getString("refused")));
+  private void heard(ControlAnswer heard) {
+    if (heard instanceof Admitted admitted) {
+      answer.complete(admitted.admission());
+    } else if (!(heard instanceof Refused refused)) {
+      answer.fail(new JoinException("the coordinator's answer to a join makes no sense: " + heard));
+    } else if (refused.retry()) {
+      tellOnce(refused.why());
+      again(refused.why());
+    } else if (refused.late()) {
+      answer.fail(JoinException.late(refused.why()));
     } else {
-      answer.fail(new JoinException(body.getString("refused")));
+      answer.fail(new JoinException(refused.why()));
     }
+  }
+
+  /** A malformed answer says more than that nobody answered. */
+  private String unanswered(Throwable silence) {
+    return silence instanceof IllegalArgumentException ? silence.getMessage() : nobody();
   }
 
   private void tellOnce(String refused) {

@@ -2,8 +2,6 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.job.Role;
-import io.vertx.core.json.JsonObject;
-import java.util.Locale;
 
 /**
  * Asks to take part in a job.
@@ -13,6 +11,7 @@ import java.util.Locale;
  * @param node where the member runs, for people
  * @param terms the settings it was started with
  * @param layout its model's parameter layout
+ * @param adopts true for a worker that another one's process has started beside it
  * @param status as in heartbeats; {@code starting} when it is not ready to take part yet
  */
 record JoinRequest(
@@ -21,26 +20,6 @@ record JoinRequest(
     String node,
     JobTerms terms,
     ParameterLayout layout,
-    JsonObject status) {
-
-  JsonObject toJson() {
-    return new JsonObject()
-        .put("request", "join")
-        .put("role", role.lower())
-        .put("token", token)
-        .put("node", node)
-        .put("terms", terms.values())
-        .put("layout", LayoutJson.write(layout))
-        .put("status", status);
-  }
-
-  static JoinRequest fromJson(JsonObject json) {
-    return new JoinRequest(
-        Role.valueOf(json.getString("role").toUpperCase(Locale.ROOT)),
-        json.getString("token"),
-        json.getString("node"),
-        new JobTerms(json.getJsonObject("terms")),
-        LayoutJson.read(json.getJsonArray("layout")),
-        json.getJsonObject("status", new JsonObject()));
-  }
-}
+    boolean adopts,
+    MemberStatus status)
+    implements ControlRequest {}

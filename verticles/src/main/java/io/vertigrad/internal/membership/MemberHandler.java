@@ -2,7 +2,8 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
-import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.Optional;
 
 /** What a member does when the coordinator speaks; called on the member's own context. */
 public interface MemberHandler {
@@ -30,9 +31,34 @@ public interface MemberHandler {
     return 0;
   }
 
-  /** A command to this member, such as {@code {"command": "evaluate"}}; answers with a result. */
-  default Future<JsonObject> command(JsonObject command) {
-    return Future.failedFuture("unknown command " + command.encode());
+  /** Asks a server for its status with its counters. */
+  default Future<MemberStatus> counters() {
+    return Future.failedFuture("this member has no counters to tell");
+  }
+
+  /** Asks a worker whether it is in a step. */
+  default Future<StepState> stepState() {
+    return Future.failedFuture("this member makes no steps");
+  }
+
+  /** Asks for a checkpoint; answers with its file, if any, once it is on the disk. */
+  default Future<Optional<Path>> save() {
+    return Future.failedFuture("this member has nothing to save");
+  }
+
+  /** Asks a server for a checkpoint; answers with its status once it was begun. */
+  default Future<MemberStatus> checkpoint() {
+    return Future.failedFuture("this member writes no checkpoints");
+  }
+
+  /** Has a worker's process start another worker, for a rank that nobody plays. */
+  default Future<Void> adopt() {
+    return Future.failedFuture("this member starts no workers");
+  }
+
+  /** Asks the evaluator to test the newest parameters on the whole test set. */
+  default Future<EvaluationResult> evaluate() {
+    return Future.failedFuture("this member tests nothing");
   }
 
   /**

@@ -2,7 +2,6 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StragglerReport;
-import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -13,7 +12,8 @@ final class MemberRecord {
   private final String name;
   private final String token;
   private final String node;
-  private JsonObject status;
+  private final boolean adopted;
+  private MemberStatus status;
   private long heardMillis;
   private boolean suspected;
   private boolean published;
@@ -30,6 +30,7 @@ final class MemberRecord {
     this.name = name;
     token = request.token();
     node = request.node();
+    adopted = request.adopts();
     status = request.status();
     heardMillis = nowMillis;
   }
@@ -46,12 +47,17 @@ final class MemberRecord {
     return token;
   }
 
+  /** True when it was started beside another worker, for a rank that nobody played. */
+  boolean adopted() {
+    return adopted;
+  }
+
   String node() {
     return node;
   }
 
   /** Takes a sign of life. */
-  void heard(JsonObject newStatus, long nowMillis) {
+  void heard(MemberStatus newStatus, long nowMillis) {
     status = newStatus;
     forgive(nowMillis);
   }
@@ -64,7 +70,7 @@ final class MemberRecord {
 
   /** Whom it said somebody waits for there. */
   Optional<StragglerReport> straggler() {
-    return Optional.ofNullable(status.getJsonObject("waiting")).map(StragglerReport::fromJson);
+    return status.waiting();
   }
 
   long silentMillis(long nowMillis) {
@@ -81,34 +87,32 @@ final class MemberRecord {
 
   /** False while it said that it is still starting. */
   boolean ready() {
-    return !status.getBoolean("starting", false);
+    return !status.starting();
   }
 
   /** The version it said it has reached, if it said so. */
   OptionalLong version() {
-    Long version = status.getLong("version");
-    return version == null ? OptionalLong.empty() : OptionalLong.of(version);
+    return status.version();
   }
 
   /** True when it said that it went on from what an earlier incarnation had left. */
   boolean restored() {
-    return status.getBoolean("restored", false);
+    return status.restored();
   }
 
   /** The step it said it is at, if it said so. */
   OptionalLong step() {
-    Long step = status.getLong("step");
-    return step == null ? OptionalLong.empty() : OptionalLong.of(step);
+    return status.step();
   }
 
   /** Test samples it said went through it; 0 for who does not test while it trains. */
   long tested() {
-    return status.getLong("tested", 0L);
+    return status.tested();
   }
 
   /** True when it said that it has finished whatever it had begun before an early end. */
   boolean ended() {
-    return status.getBoolean("ended", false);
+    return status.ended();
   }
 
   /** True when it was part of a published membership. */
@@ -137,12 +141,12 @@ final class MemberRecord {
 
   /** For people: who, what it said last, and when. */
   String lastEvent(long nowMillis) {
-    return "%s, %d ms ago: %s".formatted(name, silentMillis(nowMillis), status.encode());
+    return "%s, %d ms ago: %s".formatted(name, silentMillis(nowMillis), status);
   }
 
   /** For people: for how long it has been silent, and what it said last. */
   String silence(long nowMillis) {
     String silence = "silent for %d ms".formatted(silentMillis(nowMillis));
-    return status.isEmpty() ? silence : silence + ", last heard " + status.encode();
+    return status.equals(MemberStatus.NONE) ? silence : silence + ", last heard " + status;
   }
 }

@@ -44,6 +44,14 @@ final class MemberRegistry {
     return record;
   }
 
+  /** A worker that was started beside another for want of one: gives way to one that comes. */
+  Optional<MemberRecord> toHandOver(JoinRequest request, int capacity) {
+    boolean full = count(request.role()) >= capacity;
+    return full && request.role() == Role.WORKER && !request.adopts()
+        ? of(Role.WORKER).stream().filter(MemberRecord::adopted).findFirst()
+        : Optional.empty();
+  }
+
   void remove(MemberRecord record, LeaveReason why) {
     Admission admission = record.admission();
     present.get(admission.role()).remove(admission.rank());
@@ -62,6 +70,11 @@ final class MemberRegistry {
   /** In rank order. */
   Collection<MemberRecord> of(Role role) {
     return present.get(role).values();
+  }
+
+  /** True when somebody plays this rank. */
+  boolean has(Role role, int rank) {
+    return present.get(role).containsKey(rank);
   }
 
   int count(Role role) {

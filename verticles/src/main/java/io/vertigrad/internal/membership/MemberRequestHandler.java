@@ -1,11 +1,13 @@
 package io.vertigrad.internal.membership;
 
-import io.vertigrad.strategy.Membership;
+import io.vertigrad.internal.membership.MemberRequest.Command;
+import io.vertigrad.internal.membership.MemberRequest.Evaluate;
+import io.vertigrad.internal.membership.MemberRequest.Propose;
+import io.vertigrad.job.Role;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 
 /** Serves a member's own address: proposals and commands in, its handler's answers out. */
@@ -13,10 +15,12 @@ final class MemberRequestHandler {
 
   private static final int REFUSED = 1;
 
+  private final Role role;
   private final MemberHandler handler;
   private final MessageConsumer<JsonObject> consumer;
 
-  MemberRequestHandler(Vertx vertx, String address, MemberHandler handler) {
+  MemberRequestHandler(Vertx vertx, String address, Role role, MemberHandler handler) {
+    this.role = role;
     this.handler = handler;
     consumer = vertx.eventBus().consumer(address, this::answer);
   }
@@ -31,29 +35,32 @@ final class MemberRequestHandler {
   }
 
   private void answer(Message<JsonObject> message) {
-    JsonObject body = message.body();
-    Future<JsonObject> answer =
-        body.containsKey("propose")
-            ? propose(Membership.fromJson(body.getJsonObject("propose")))
-            : handler.command(body);
+    Future<JsonObject> answer;
+    try {
+      answer = answer(ControlCodec.memberRequest(message.body()));
+    } catch (IllegalArgumentException malformed) {
+      answer = Future.failedFuture(malformed);
+    }
     answer
         .onSuccess(message::reply)
         .onFailure(failure -> message.fail(REFUSED, failure.getMessage()));
   }
 
-  private Future<JsonObject> propose(Membership next) {
-    return handler
-        .proposed(next)
-        .map(
-            answer -> {
-              JsonObject json = new JsonObject();
-              answer.reached().ifPresent(version -> json.put("version", version));
-              JsonArray starts = new JsonArray();
-              answer
-                  .starts()
-                  .forEach(
-                      start -> starts.add(JsonArray.of(start.rank(), start.round(), start.step())));
-              return json.put("starts", starts);
-            });
+  private Future<JsonObject> answer(MemberRequest request) {
+    if (request instanceof Propose propose) {
+      return handler.proposed(propose.next()).map(ControlCodec::write);
+    }
+    if (request instanceof Evaluate) {
+      return handler.evaluate().map(ControlCodec::write);
+    }
+    return switch ((Command) request) {
+      case STATUS ->
+          role == Role.WORKER
+              ? handler.stepState().map(ControlCodec::write)
+              : handler.counters().map(ControlCodec::write);
+      case SAVE -> handler.save().map(ControlCodec::writeFile);
+      case ADOPT -> handler.adopt().map(started -> new JsonObject());
+      case CHECKPOINT -> handler.checkpoint().map(ControlCodec::write);
+    };
   }
 }

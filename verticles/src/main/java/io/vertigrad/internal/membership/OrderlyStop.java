@@ -4,8 +4,7 @@ import io.vertigrad.job.Role;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -23,6 +22,7 @@ public final class OrderlyStop {
   private static final long LOOK_MILLIS = 20;
   private static final long ANSWER_MILLIS = 1_000;
   private static final long SAVE_MILLIS = 20_000;
+  private static final StepState NO_ANSWER = new StepState(-1, 0, false);
 
   private final Vertx vertx;
   private final CoordinatorState coordinator;
@@ -30,8 +30,24 @@ public final class OrderlyStop {
   private final MemberNames names;
   private final boolean workersHoldModel;
   private final boolean saves;
-  private final JsonArray files = new JsonArray();
-  private final JsonArray unsaved = new JsonArray();
+  private final List<Path> files = new ArrayList<>();
+  private final List<String> unsaved = new ArrayList<>();
+
+  /**
+   * How far it came.
+   *
+   * @param busy names of workers that did not come to rest in time
+   * @param checkpoints files written
+   * @param unsaved a text for each that was not
+   */
+  public record Outcome(List<String> busy, List<Path> checkpoints, List<String> unsaved) {
+
+    public Outcome {
+      busy = List.copyOf(busy);
+      checkpoints = List.copyOf(checkpoints);
+      unsaved = List.copyOf(unsaved);
+    }
+  }
 
   /**
    * An interruption that has not begun.
@@ -57,32 +73,30 @@ public final class OrderlyStop {
   /**
    * Begins it.
    *
-   * @return completes with {@code busy}, the names of workers that did not come to rest in time,
-   *     {@code checkpoints}, the files written, and {@code unsaved}, a text for each that was not;
-   *     it never fails
+   * @return completes with how far it came; it never fails
    */
-  public Future<JsonObject> begin() {
-    JsonObject outcome = new JsonObject().put("checkpoints", files).put("unsaved", unsaved);
+  public Future<Outcome> begin() {
     if (!coordinator.halt()) {
-      return Future.succeededFuture(outcome.put("busy", new JsonArray()));
+      return Future.succeededFuture(new Outcome(List.of(), List.of(), List.of()));
     }
     Promise<List<String>> rest = Promise.promise();
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REST_MILLIS);
     look(rest, deadline, List.of());
     return rest.future()
-        .onSuccess(busy -> outcome.put("busy", new JsonArray(busy)))
-        .compose(busy -> saves ? saveAll() : Future.succeededFuture())
-        .compose(saved -> count())
-        .map(counted -> outcome);
+        .compose(
+            busy ->
+                (saves ? saveAll() : Future.<Void>succeededFuture())
+                    .compose(saved -> count())
+                    .map(counted -> new Outcome(busy, files, unsaved)));
   }
 
   /** Asks every worker until all say twice that they are in no step, at the same versions. */
   private void look(Promise<List<String>> rest, long deadline, List<Long> before) {
     List<Admission> workers = coordinator.members(Role.WORKER);
-    List<Future<JsonObject>> answers =
+    List<Future<StepState>> answers =
         workers.stream()
-            .map(worker -> executor.command(worker, "status", ANSWER_MILLIS))
-            .map(answer -> answer.otherwise(new JsonObject()))
+            .map(worker -> executor.stepState(worker, ANSWER_MILLIS))
+            .map(answer -> answer.otherwise(NO_ANSWER))
             .toList();
     Future.all(answers)
         .onSuccess(
@@ -90,8 +104,8 @@ public final class OrderlyStop {
               List<String> busy = new ArrayList<>();
               List<Long> versions = new ArrayList<>();
               for (int i = 0; i < workers.size(); i++) {
-                JsonObject answer = answers.get(i).result();
-                versions.add(answer.getLong("version", -1L));
+                StepState answer = answers.get(i).result();
+                versions.add(answer.version());
                 if (!rests(answer)) {
                   busy.add(names.of(workers.get(i)));
                 }
@@ -105,9 +119,8 @@ public final class OrderlyStop {
             });
   }
 
-  private boolean rests(JsonObject answer) {
-    return answer.getBoolean("idle", false)
-        && answer.getLong("pause", 0L) >= coordinator.pauses().heldSince();
+  private boolean rests(StepState answer) {
+    return answer.idle() && answer.pause() >= coordinator.pauses().heldSince();
   }
 
   private Future<Void> saveAll() {
@@ -120,13 +133,8 @@ public final class OrderlyStop {
 
   private Future<Void> save(Admission holder) {
     return executor
-        .command(holder, "save", SAVE_MILLIS)
-        .onSuccess(
-            answer -> {
-              if (answer.containsKey("file")) {
-                files.add(answer.getString("file"));
-              }
-            })
+        .save(holder, SAVE_MILLIS)
+        .onSuccess(file -> file.ifPresent(files::add))
         .onFailure(why -> unsaved.add(names.of(holder) + ": " + why.getMessage()))
         .<Void>mapEmpty()
         .otherwiseEmpty();

@@ -1,7 +1,6 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.strategy.EvaluationPlan;
-import io.vertx.core.json.JsonObject;
 
 /**
  * The coordinator's word on whether training may go on: whether the job is paused, and up to which
@@ -47,26 +46,5 @@ public record Pause(long number, long holdFrom, long testAt, boolean testing, bo
   /** The last word: no step begins at this version or a later one any more. */
   Pause ending(long from) {
     return new Pause(number + 1, from, testAt, testing, true);
-  }
-
-  /**
-   * {@code {"number", "holdFrom", "ends"}}, and {@code testAt} and {@code testing} where tests
-   * count.
-   */
-  JsonObject toJson() {
-    JsonObject json =
-        new JsonObject().put("number", number).put("holdFrom", holdFrom).put("ends", ends);
-    return testAt == EvaluationPlan.NONE
-        ? json
-        : json.put("testAt", testAt).put("testing", testing);
-  }
-
-  static Pause fromJson(JsonObject json) {
-    return new Pause(
-        json.getLong("number"),
-        json.getLong("holdFrom"),
-        json.getLong("testAt", EvaluationPlan.NONE),
-        json.getBoolean("testing", false),
-        json.getBoolean("ends", false));
   }
 }

@@ -1,14 +1,12 @@
 package io.vertigrad.internal.membership;
 
-import io.vertx.core.json.JsonObject;
+import io.vertigrad.internal.membership.ControlRequest.PauseReply;
 
 /**
  * What a member has heard of pauses, and what it says to them with each heartbeat; belongs to the
  * member's context.
  */
 final class PauseListener {
-
-  private static final String KEY = "pause";
 
   private final MemberHandler handler;
   private final PauseClock clock = new PauseClock();
@@ -30,19 +28,18 @@ final class PauseListener {
     }
   }
 
-  /** Takes a word out of a message, if there is a new one; true when the coordinator must know. */
-  boolean hear(JsonObject message) {
-    JsonObject json = message.getJsonObject(KEY);
-    if (json == null || json.getLong("number") <= newest.number()) {
+  /** Takes a word if it is a new one; true when the coordinator must know. */
+  boolean hear(Pause word) {
+    if (word.number() <= newest.number()) {
       return false;
     }
-    obey(Pause.fromJson(json));
+    obey(word);
     return true;
   }
 
-  /** Adds the number of the last word heard, and where the step leads that was begun before it. */
-  void speak(JsonObject heartbeat) {
-    heartbeat.put(KEY, new JsonObject().put("number", newest.number()).put("begun", begun));
+  /** The number of the last word heard, and where the step leads that was begun before it. */
+  PauseReply reply() {
+    return new PauseReply(newest.number(), begun);
   }
 
   private void obey(Pause pause) {

@@ -4,7 +4,6 @@ import com.sun.management.OperatingSystemMXBean;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.NativeMemory;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
-import io.vertx.core.json.JsonObject;
 import java.lang.management.ManagementFactory;
 import java.util.ServiceConfigurationError;
 import java.util.function.Supplier;
@@ -30,36 +29,36 @@ final class ProcessHealth {
   }
 
   /** The state of this process now; processor time since the call before. */
-  JsonObject measure() {
+  ProcessVitals measure() {
     NativeMemory memory = engineMemory.get();
-    return new JsonObject()
-        .put("cores", cores())
-        .put("processors", RUNTIME.availableProcessors())
-        .put("heapBytes", RUNTIME.totalMemory() - RUNTIME.freeMemory())
-        .put("heapLimitBytes", RUNTIME.maxMemory())
-        .put("offHeapBytes", memory.allocatedBytes())
-        .put("residentBytes", memory.residentBytes())
-        .put("roundTripMillis50", roundTrips.quantileMillis(0.5))
-        .put("roundTripMillis99", roundTrips.quantileMillis(0.99));
+    return new ProcessVitals(
+        cores(),
+        RUNTIME.availableProcessors(),
+        RUNTIME.totalMemory() - RUNTIME.freeMemory(),
+        RUNTIME.maxMemory(),
+        memory.allocatedBytes(),
+        memory.residentBytes(),
+        roundTrips.quantileMillis(0.5),
+        roundTrips.quantileMillis(0.99));
   }
 
   /** As an event of the member that measured them. */
   static MemberVitals event(
-      long timeMillis, String role, int rank, int incarnation, String node, JsonObject health) {
+      long timeMillis, String role, int rank, int incarnation, String node, ProcessVitals vitals) {
     return new MemberVitals(
         timeMillis,
         role,
         rank,
         incarnation,
         node,
-        health.getDouble("cores", 0.0),
-        health.getInteger("processors", 0),
-        health.getLong("heapBytes", 0L),
-        health.getLong("heapLimitBytes", 0L),
-        health.getLong("offHeapBytes", 0L),
-        health.getLong("residentBytes", 0L),
-        health.getDouble("roundTripMillis50", 0.0),
-        health.getDouble("roundTripMillis99", 0.0));
+        vitals.cores(),
+        vitals.processors(),
+        vitals.heapBytes(),
+        vitals.heapLimitBytes(),
+        vitals.offHeapBytes(),
+        vitals.residentBytes(),
+        vitals.roundTripMillis50(),
+        vitals.roundTripMillis99());
   }
 
   private static Supplier<NativeMemory> memoryOf(String engine) {

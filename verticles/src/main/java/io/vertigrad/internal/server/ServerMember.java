@@ -5,6 +5,7 @@ import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
 import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.membership.MemberHandler;
+import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.timeline.MemberTimeline;
@@ -16,8 +17,9 @@ import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
 import java.util.Optional;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,7 +30,7 @@ import org.slf4j.LoggerFactory;
 public final class ServerMember implements MemberHandler {
 
   private static final Logger LOG = LoggerFactory.getLogger(ServerMember.class);
-  private static final JsonObject STARTING = new JsonObject().put("starting", true);
+  private static final String STILL_STARTING = "this server is still starting";
 
   private final Vertx vertx;
   private final Context context;
@@ -66,7 +68,7 @@ public final class ServerMember implements MemberHandler {
 
   /** Builds, joins and serves; fails with a message for the user. */
   public Future<Void> enrol() {
-    coordinator.report(STARTING);
+    coordinator.report(MemberStatus.STARTING);
     return vertx
         .executeBlocking(() -> InitialModel.of(job, ServerMember.class.getClassLoader()))
         .compose(
@@ -90,7 +92,7 @@ public final class ServerMember implements MemberHandler {
   public Future<ProposalAnswer> proposed(Membership next) {
     return service
         .map(serving -> serving.propose(next))
-        .orElseGet(() -> Future.failedFuture("this server is still starting"));
+        .orElseGet(() -> Future.failedFuture(STILL_STARTING));
   }
 
   @Override
@@ -107,16 +109,22 @@ public final class ServerMember implements MemberHandler {
   }
 
   @Override
-  public Future<JsonObject> command(JsonObject command) {
-    if (service.isEmpty()) {
-      return MemberHandler.super.command(command);
-    }
-    return switch (command.getString("command", "")) {
-      case "status" -> service.get().statusAndCounters();
-      case "save" -> service.get().save();
-      case "checkpoint" -> service.get().checkpoint();
-      default -> MemberHandler.super.command(command);
-    };
+  public Future<MemberStatus> counters() {
+    return serving(ShardService::statusAndCounters);
+  }
+
+  @Override
+  public Future<Optional<Path>> save() {
+    return serving(ShardService::save);
+  }
+
+  @Override
+  public Future<MemberStatus> checkpoint() {
+    return serving(ShardService::checkpoint);
+  }
+
+  private <T> Future<T> serving(Function<ShardService, Future<T>> question) {
+    return service.map(question).orElseGet(() -> Future.failedFuture(STILL_STARTING));
   }
 
   @Override
@@ -164,7 +172,7 @@ public final class ServerMember implements MemberHandler {
         .onSuccess(
             status -> {
               coordinator.report(status);
-              LOG.info("{} serves {}", admission, status.encode());
+              LOG.info("{} serves {}", admission, status);
             })
         .mapEmpty();
   }

@@ -5,6 +5,7 @@ import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -15,7 +16,6 @@ import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -35,7 +35,7 @@ final class ShardAssembly {
   private final StrategyFactory strategy;
   private final LongSupplier patience;
   private final SpanRecorder track;
-  private final Consumer<JsonObject> report;
+  private final Consumer<MemberStatus> report;
   private final Runnable ended;
 
   /**
@@ -52,7 +52,7 @@ final class ShardAssembly {
       JobConfig job,
       LongSupplier patience,
       SpanRecorder track,
-      Consumer<JsonObject> report,
+      Consumer<MemberStatus> report,
       Runnable ended) {
     this.vertx = vertx;
     this.context = context;

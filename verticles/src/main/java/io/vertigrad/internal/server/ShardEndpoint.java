@@ -3,9 +3,9 @@ package io.vertigrad.internal.server;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertx.core.Future;
-import io.vertx.core.json.JsonObject;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -68,15 +68,10 @@ final class ShardEndpoint implements FrameEndpoint {
   }
 
   /** For the coordinator: how far it is, whom somebody waits for, and if it was restored. */
-  static JsonObject status(Shard shard) {
+  static MemberStatus status(Shard shard) {
     ShardCounters counters = shard.counters();
-    JsonObject status =
-        new JsonObject().put("version", counters.version()).put("samples", counters.samples());
-    if (shard.restored()) {
-      status.put("restored", true);
-    }
-    shard.heldUp().ifPresent(wait -> status.put("waiting", wait.toJson()));
-    return status;
+    return MemberStatus.ofServer(
+        counters.version(), counters.samples(), shard.restored(), shard.heldUp());
   }
 
   /** The event that tells these counters. */

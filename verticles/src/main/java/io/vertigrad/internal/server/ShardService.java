@@ -1,15 +1,17 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
-import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
@@ -116,28 +118,27 @@ final class ShardService {
    * For the coordinator: {@code version}, {@code samples}, {@code restored}, {@code waiting};
    * nothing without partitions.
    */
-  Future<JsonObject> status() {
+  Future<MemberStatus> status() {
     return beside(() -> Future.succeededFuture(statusNow()));
   }
 
-  private JsonObject statusNow() {
-    return owns ? ShardEndpoint.status(shard) : new JsonObject();
+  private MemberStatus statusNow() {
+    return owns ? ShardEndpoint.status(shard) : MemberStatus.NONE;
   }
 
   /** The status, with {@code counters}: the event that tells them, up to now. */
-  Future<JsonObject> statusAndCounters() {
+  Future<MemberStatus> statusAndCounters() {
     return beside(
         () -> {
-          JsonObject counters =
-              ShardEndpoint.event(admission.rank(), admission.incarnation(), shard.counters())
-                  .toJson();
-          JsonObject status = statusNow();
-          return Future.succeededFuture(owns ? status.put("counters", counters) : status);
+          ServerProgress counters =
+              ShardEndpoint.event(admission.rank(), admission.incarnation(), shard.counters());
+          MemberStatus status = statusNow();
+          return Future.succeededFuture(owns ? status.withCounters(counters) : status);
         });
   }
 
   /** Begins a checkpoint, unless one is being written; answers with the status. */
-  Future<JsonObject> checkpoint() {
+  Future<MemberStatus> checkpoint() {
     return beside(
         () -> {
           checkpoints.now(shard);
@@ -145,13 +146,13 @@ final class ShardService {
         });
   }
 
-  /** Writes a checkpoint; answers with its {@code file} once it is on the disk. */
-  Future<JsonObject> save() {
+  /** Writes a checkpoint, unless there is nothing to write; answers once it is on the disk. */
+  Future<Optional<Path>> save() {
     return beside(
         () ->
             owns
-                ? checkpoints.save(shard).map(file -> new JsonObject().put("file", file.toString()))
-                : Future.succeededFuture(new JsonObject()));
+                ? checkpoints.save(shard).map(Optional::of)
+                : Future.succeededFuture(Optional.empty()));
   }
 
   /** Its state, for the same server under its next incarnation, if nobody was in between. */

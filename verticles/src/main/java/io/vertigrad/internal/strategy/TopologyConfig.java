@@ -19,6 +19,11 @@ import java.util.Optional;
 public record TopologyConfig(
     String name, Optional<MixingMatrix> mixing, Optional<List<int[]>> edges) {
 
+  /** Of the most workers that a job may have; it bounds the matrix that edges are made into. */
+  private static final int MOST_RANK = 4095;
+
+  private static final int SHOWN_CHARACTERS = 80;
+
   static TopologyConfig named(String name) {
     return new TopologyConfig(name, Optional.empty(), Optional.empty());
   }
@@ -47,7 +52,7 @@ public record TopologyConfig(
       return Optional.empty();
     }
     try {
-      double[][] rows = numbers(settings.toJson().getJsonArray("mixing"));
+      double[][] rows = numbers((JsonArray) settings.toJson().getValue("mixing"));
       MixingMatrix matrix = MixingMatrix.of(rows);
       Topology.of(matrix);
       return Optional.of(matrix);
@@ -67,10 +72,8 @@ public record TopologyConfig(
     }
     try {
       List<int[]> edges =
-          settings.toJson().getJsonArray("edges").stream()
-              .map(JsonArray.class::cast)
-              .map(TopologyConfig::edge)
-              .toList();
+          ((JsonArray) settings.toJson().getValue("edges"))
+              .stream().map(JsonArray.class::cast).map(TopologyConfig::edge).toList();
       Topology.ofEdges(edges, largestRank(edges) + 1);
       return Optional.of(edges);
     } catch (ClassCastException notPairs) {
@@ -81,12 +84,14 @@ public record TopologyConfig(
   }
 
   private static int[] edge(JsonArray pair) {
-    int[] edge = pair.stream().mapToInt(rank -> ((Number) rank).intValue()).toArray();
-    if (edge.length != 2 || edge[0] < 0 || edge[1] < 0) {
+    boolean ranks =
+        pair != null && pair.size() == 2 && pair.stream().allMatch(TopologyConfig::isRank);
+    if (!ranks) {
       throw new IllegalArgumentException(
-          "holds %s, expected pairs of ranks from 0".formatted(pair.encode()));
+          "holds %s, expected pairs of ranks from 0 to %d"
+              .formatted(shown(String.valueOf(pair)), MOST_RANK));
     }
-    return edge;
+    return pair.stream().mapToInt(rank -> ((Number) rank).intValue()).toArray();
   }
 
   private static int largestRank(List<int[]> edges) {
@@ -96,7 +101,27 @@ public record TopologyConfig(
   private static double[][] numbers(JsonArray rows) {
     return rows.stream()
         .map(JsonArray.class::cast)
-        .map(row -> row.stream().mapToDouble(v -> ((Number) v).doubleValue()).toArray())
+        .map(TopologyConfig::row)
         .toArray(double[][]::new);
+  }
+
+  private static double[] row(JsonArray row) {
+    if (row == null || row.stream().anyMatch(value -> !(value instanceof Number))) {
+      throw new IllegalArgumentException(
+          "holds %s, expected rows of numbers such as [[0.5, 0.5], [0.5, 0.5]]"
+              .formatted(shown(String.valueOf(row))));
+    }
+    return row.stream().mapToDouble(value -> ((Number) value).doubleValue()).toArray();
+  }
+
+  private static boolean isRank(Object value) {
+    return value instanceof Number rank
+        && rank.doubleValue() == Math.rint(rank.doubleValue())
+        && rank.doubleValue() >= 0
+        && rank.doubleValue() <= MOST_RANK;
+  }
+
+  private static String shown(String text) {
+    return text.length() > SHOWN_CHARACTERS ? text.substring(0, SHOWN_CHARACTERS) + "..." : text;
   }
 }

@@ -2,8 +2,8 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.internal.exchange.WakeSignal;
 import io.vertigrad.internal.membership.Pause;
+import io.vertigrad.internal.membership.StepState;
 import io.vertigrad.strategy.EvaluationPlan;
-import io.vertx.core.json.JsonObject;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -80,11 +80,9 @@ final class StepGate {
     idle = true;
   }
 
-  /**
-   * For the coordinator: the number of the last {@code pause} heard of, and if it is in no step.
-   */
-  synchronized JsonObject toJson() {
-    return new JsonObject().put("pause", word.number()).put("idle", idle);
+  /** For the coordinator: the last word heard of, and if the worker is in no step. */
+  synchronized StepState state(long version) {
+    return new StepState(version, word.number(), idle);
   }
 
   /** Waits for the gate to open, at most some 50 ms. */

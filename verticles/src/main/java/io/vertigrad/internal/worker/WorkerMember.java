@@ -8,10 +8,13 @@ import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
 import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.membership.MemberHandler;
+import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.Pause;
+import io.vertigrad.internal.membership.StepState;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
@@ -19,7 +22,7 @@ import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -40,6 +43,8 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
   private final StepGate gate;
   private final MemberTimeline timeline;
   private final EventPublisher events;
+  private final Runnable adopter;
+  private final boolean adopted;
   private volatile Duties duties;
   private volatile Admission current;
   private volatile Admission lost;
@@ -47,13 +52,28 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
 
   private record Duties(ParameterLayout layout, Consumer<Membership> membership, WorkerTask work) {}
 
-  /** Made on the verticle's context. */
+  /** A worker of its own, beside which no other is started. Made on the verticle's context. */
   public WorkerMember(Vertx vertx, JobConfig job) {
+    this(vertx, job, false, () -> {});
+  }
+
+  /**
+   * A worker's place. Made on the verticle's context.
+   *
+   * @param adopted true when it was started beside another worker for a rank that nobody played
+   * @param adopter starts such a worker beside this one
+   */
+  public WorkerMember(Vertx vertx, JobConfig job, boolean adopted, Runnable adopter) {
     this.job = job;
+    this.adopted = adopted;
+    this.adopter = adopter;
     events = new EventPublisher(vertx, job.addresses());
     gate = new StepGate(firstTest(job));
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
     timeline = MemberTimeline.of(vertx, job);
+    if (adopted) {
+      coordinator.adopts();
+    }
   }
 
   /** Where workers are at different versions, it is the servers that wait for tests. */
@@ -107,7 +127,17 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
     Duties mine = duties;
     gate.reset();
     while (!stopping) {
-      Optional<Admission> admission = FutureAwait.await(admission(mine.layout()), () -> stopping);
+      boolean again = current != null;
+      Optional<Admission> admission;
+      try {
+        admission = FutureAwait.await(admission(mine.layout()), () -> stopping);
+      } catch (JoinException full) {
+        if (adopted && again) {
+          LOG.info("{} is needed no longer: {}", name(), full.getMessage());
+          return Optional.empty();
+        }
+        throw full;
+      }
       Optional<Membership> running = admission.flatMap(this::awaitStart);
       if (running.isPresent()) {
         return running.get().worker(admission.get().rank());
@@ -148,16 +178,9 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
   }
 
   public void report(LoopProgress progress, long samplesOfAll, long tested, String event) {
-    JsonObject status =
-        new JsonObject()
-            .put("version", progress.version())
-            .put("samples", samplesOfAll)
-            .put("step", progress.step())
-            .put("event", event);
-    if (tested > 0) {
-      status.put("tested", tested);
-    }
-    coordinator.report(gate.resting() ? status.put("ended", true) : status);
+    coordinator.report(
+        MemberStatus.ofWorker(
+            progress.version(), samplesOfAll, progress.step(), event, tested, gate.resting()));
   }
 
   public Future<Void> leave(LeaveReason reason) {
@@ -176,18 +199,23 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
   }
 
   @Override
-  public Future<JsonObject> command(JsonObject command) {
+  public Future<StepState> stepState() {
     Duties mine = duties;
-    if (mine == null) {
-      return MemberHandler.super.command(command);
-    }
-    return switch (command.getString("command", "")) {
-      case "status" ->
-          Future.succeededFuture(gate.toJson().put("version", mine.work().progress().version()));
-      case "save" ->
-          mine.work().checkpoint().map(file -> new JsonObject().put("file", file.toString()));
-      default -> MemberHandler.super.command(command);
-    };
+    return mine == null
+        ? MemberHandler.super.stepState()
+        : Future.succeededFuture(gate.state(mine.work().progress().version()));
+  }
+
+  @Override
+  public Future<Void> adopt() {
+    adopter.run();
+    return Future.succeededFuture();
+  }
+
+  @Override
+  public Future<Optional<Path>> save() {
+    Duties mine = duties;
+    return mine == null ? MemberHandler.super.save() : mine.work().checkpoint().map(Optional::of);
   }
 
   @Override

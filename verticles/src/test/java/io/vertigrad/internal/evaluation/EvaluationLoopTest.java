@@ -16,10 +16,10 @@ import io.vertigrad.internal.exchange.ParameterReader;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.UnansweredException;
+import io.vertigrad.internal.membership.EvaluationResult;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.testkit.QuadraticModel;
 import io.vertx.core.Future;
-import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -38,7 +38,7 @@ class EvaluationLoopTest {
   private final FakeShard shard = new FakeShard(partitions, 4, 1);
   private final QuadraticModel model = new QuadraticModel(4, 0);
   private final List<Evaluated> events = new ArrayList<>();
-  private final List<Future<JsonObject>> answers = new ArrayList<>();
+  private final List<Future<EvaluationResult>> answers = new ArrayList<>();
 
   @Test
   void shouldTestEveryTenthVersionWhenServersAnswerAtThatVersion() throws InterruptedException {
@@ -99,14 +99,14 @@ class EvaluationLoopTest {
 
     loop.run();
 
-    JsonObject answer = answers.get(0).result();
-    assertEquals(TEST_SAMPLES, answer.getInteger("samples"));
-    assertEquals(20, answer.getLong("version"));
-    assertEquals(3, answer.getDouble("loss"));
-    assertEquals(25, answer.getDouble("accuracy"));
-    assertEquals(ParameterHash.of(model), answer.getString("parametersHash"));
+    EvaluationResult answer = answers.get(0).result();
+    assertEquals(TEST_SAMPLES, answer.samples());
+    assertEquals(20, answer.version());
+    assertEquals(3, answer.loss());
+    assertEquals(25, answer.accuracy());
+    assertEquals(ParameterHash.of(model), answer.parametersHash());
     assertTrue(events.get(0).wholeTestSet());
-    assertEquals(answer.getString("parametersHash"), events.get(0).parametersHash());
+    assertEquals(answer.parametersHash(), events.get(0).parametersHash());
   }
 
   @Test
@@ -119,18 +119,18 @@ class EvaluationLoopTest {
 
     loop.run();
 
-    assertEquals(11, answers.get(0).result().getLong("version"));
-    assertEquals(12, answers.get(0).result().getLong("highestVersion"));
+    assertEquals(11, answers.get(0).result().version());
+    assertEquals(12, answers.get(0).result().highestVersion());
   }
 
   @Test
   void shouldRefuseCommandsWhenItStops() throws InterruptedException {
     EvaluationLoop loop = loop(new EvaluationPlan(10, 20));
-    Future<JsonObject> before = loop.testWhole();
+    Future<EvaluationResult> before = loop.testWhole();
     loop.stop();
 
     loop.run();
-    Future<JsonObject> after = loop.testWhole();
+    Future<EvaluationResult> after = loop.testWhole();
 
     assertTrue(before.failed());
     assertTrue(after.failed());

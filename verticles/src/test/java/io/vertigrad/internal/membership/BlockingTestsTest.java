@@ -97,8 +97,8 @@ final class BlockingTestsTest {
 
   @Test
   void shouldCountNoTimeWhileWorkersAreStillOnTheirWay() {
-    stage.repeats(FIRST, new JsonObject().put("step", 0).put("version", 0));
-    stage.repeats(SECOND, new JsonObject().put("step", 0).put("version", 0));
+    stage.repeats(FIRST, ControlCodec.status(new JsonObject().put("step", 0).put("version", 0)));
+    stage.repeats(SECOND, ControlCodec.status(new JsonObject().put("step", 0).put("version", 0)));
 
     stage.pass(3 * LIMIT);
 
@@ -124,18 +124,20 @@ final class BlockingTestsTest {
   }
 
   private void reach(long version) {
-    JsonObject status = new JsonObject().put("step", version).put("version", version);
+    MemberStatus status =
+        ControlCodec.status(new JsonObject().put("step", version).put("version", version));
     stage.repeats(FIRST, status);
     stage.repeats(SECOND, status);
     stage.says(FIRST, status);
     stage.says(SECOND, status);
   }
 
-  private static JsonObject tests(long testing, long evaluated, long samples) {
-    return new JsonObject()
-        .put("testing", testing)
-        .put("evaluated", evaluated)
-        .put("tested", samples);
+  private static MemberStatus tests(long testing, long evaluated, long samples) {
+    return ControlCodec.status(
+        new JsonObject()
+            .put("testing", testing)
+            .put("evaluated", evaluated)
+            .put("tested", samples));
   }
 
   private static CoordinatorStateFixture stage() {

@@ -57,7 +57,7 @@ final class ControlRequestHandlerTest {
   }
 
   private static JsonObject heartbeat(Admission from, int epoch) {
-    return from.toJson()
+    return ControlCodec.write(from)
         .put("request", "heartbeat")
         .put("epoch", epoch)
         .put("status", new JsonObject());

@@ -74,7 +74,8 @@ final class CoordinationLossTest extends BusJobFixture {
     Admission admission = new Admission(Role.SERVER, 0, 0);
     MessageConsumer<JsonObject> fake =
         vertx.eventBus().consumer("vertigrad.coordination.coordinator");
-    fake.handler(m -> m.reply(new JsonObject().put("admitted", admission.toJson())));
+    ControlAnswer admitted = new ControlAnswer.Admitted(JobPhase.WAITING, 0, admission);
+    fake.handler(m -> m.reply(ControlCodec.write(admitted)));
     FakeMember server = member(Role.SERVER);
     await(server.join());
     await(fake.unregister());

@@ -17,6 +17,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -119,10 +120,11 @@ final class CoordinationTest extends BusJobFixture {
     FakeMember server = member(Role.SERVER);
     FakeMember evaluator = member(Role.EVALUATOR);
     FakeMember worker = member(Role.WORKER);
-    JsonObject evaluation = new JsonObject().put("accuracy", 97.5);
-    evaluator.result = Future.succeededFuture(evaluation);
-    server.result =
-        Future.succeededFuture(new JsonObject().put("version", 1_000).put("samples", 128_000));
+    EvaluationResult evaluation =
+        new EvaluationResult(1_000, 1_000, 64, 0.1, 97.5, 0, 0, "0123456789abcdef");
+    evaluator.evaluation = Future.succeededFuture(evaluation);
+    server.counters =
+        Future.succeededFuture(MemberStatus.ofServer(1_000, 128_000, false, Optional.empty()));
     await(evaluator.join());
     running(server, worker);
 
@@ -133,7 +135,7 @@ final class CoordinationTest extends BusJobFixture {
     assertEquals("finished", result.getString("state"));
     assertEquals(1_000, result.getLong("version"));
     assertEquals(128_000, result.getLong("samples"));
-    assertEquals(evaluation, result.getJsonObject("evaluation"));
+    assertEquals(ControlCodec.write(evaluation), result.getJsonObject("evaluation"));
     assertEquals(1_000, event(TrainingEvent.JobFinished.class).version());
     assertEquals("done", await(server.stopped.future()));
     assertEquals("done", await(evaluator.stopped.future()));
@@ -144,14 +146,15 @@ final class CoordinationTest extends BusJobFixture {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
-    Promise<JsonObject> late = Promise.promise();
-    server.result = late.future();
+    Promise<MemberStatus> late = Promise.promise();
+    server.counters = late.future();
     running(server, worker);
     vertx.eventBus().publish("vertigrad.coordination.events", counters(1_084).toJson());
 
     await(worker.client.leave(LeaveReason.read("finished")));
     await(vertx.timer(1_200, TimeUnit.MILLISECONDS));
-    late.complete(new JsonObject().put("version", 1_000).put("counters", counters(1_200).toJson()));
+    late.complete(
+        MemberStatus.ofServer(1_000, 0, false, Optional.empty()).withCounters(counters(1_200)));
     JsonObject result = await(coordinator.result());
 
     assertFalse(result.containsKey("silent"), result.encode());
@@ -170,7 +173,7 @@ final class CoordinationTest extends BusJobFixture {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
-    server.result = Future.failedFuture("the disk is full");
+    server.counters = Future.failedFuture("the disk is full");
     running(server, worker);
 
     await(worker.client.leave(LeaveReason.read("finished")));

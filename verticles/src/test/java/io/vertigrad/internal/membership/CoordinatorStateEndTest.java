@@ -45,14 +45,18 @@ final class CoordinatorStateEndTest {
         new Pause(4, 19, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
     assertEquals(List.of(new JobEnding(0, "accuracy", 90, 91, 10)), stage.events(JobEnding.class));
     stage.coordinator.leave(
-        FIRST, LeaveReason.read("finished"), new JsonObject().put("version", 19));
+        FIRST,
+        LeaveReason.read("finished"),
+        ControlCodec.status(new JsonObject().put("version", 19)));
     assertTrue(stage.all(Conclude.class).isEmpty());
-    stage.coordinator.leave(SECOND, LeaveReason.read("finished"), new JsonObject());
+    stage.coordinator.leave(SECOND, LeaveReason.read("finished"), MemberStatus.NONE);
     assertEquals(19, stage.last(Conclude.class).version());
     stage.coordinator.concluded(List.of(), List.of(), Optional.empty());
     assertEquals(
         "{\"reason\":\"accuracy\",\"threshold\":90.0,\"value\":91.0,\"version\":10}",
-        stage.last(Decision.Complete.class).result().getJsonObject("stopped").encode());
+        ControlCodec.write(stage.last(Decision.Complete.class).outcome())
+            .getJsonObject("stopped")
+            .encode());
   }
 
   @Test
@@ -74,10 +78,12 @@ final class CoordinatorStateEndTest {
     hears(stage, SECOND, 2, 17);
     assertEquals(
         new Pause(3, 20, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
-    stage.repeats(FIRST, new JsonObject().put("version", 20).put("ended", true));
+    stage.repeats(
+        FIRST, ControlCodec.status(new JsonObject().put("version", 20).put("ended", true)));
     stage.pass(2_000);
     assertEquals(JobPhase.ENDING, stage.coordinator.state());
-    stage.repeats(SECOND, new JsonObject().put("version", 20).put("ended", true));
+    stage.repeats(
+        SECOND, ControlCodec.status(new JsonObject().put("version", 20).put("ended", true)));
     stage.pass(200);
 
     assertEquals(20, stage.last(Conclude.class).version());
@@ -147,8 +153,8 @@ final class CoordinatorStateEndTest {
     assertEquals(Optional.empty(), stage.coordinator.membership().worker(9));
     JoinException late = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
     assertTrue(late.late());
-    stage.coordinator.leave(FIRST, LeaveReason.read("finished"), new JsonObject());
-    stage.coordinator.leave(SECOND, LeaveReason.read("finished"), new JsonObject());
+    stage.coordinator.leave(FIRST, LeaveReason.read("finished"), MemberStatus.NONE);
+    stage.coordinator.leave(SECOND, LeaveReason.read("finished"), MemberStatus.NONE);
     assertEquals(1, stage.all(Conclude.class).size(), "the third's first round never comes");
   }
 

@@ -6,7 +6,6 @@ import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
-import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -18,7 +17,7 @@ final class CoordinatorStateFixture {
   final List<Decision> decisions = new ArrayList<>();
   final CoordinatorState coordinator;
   private final List<Admission> silent = new ArrayList<>();
-  private final Map<Admission, JsonObject> statuses = new HashMap<>();
+  private final Map<Admission, MemberStatus> statuses = new HashMap<>();
   private final List<Admission> alive = new ArrayList<>();
   private long now = 1_000_000;
   private int tokens;
@@ -40,7 +39,7 @@ final class CoordinatorStateFixture {
   static CoordinatorConfig config(
       int servers, int workers, int places, boolean lockstep, long endsEvery, StopConfig stop) {
     return new CoordinatorConfig(
-        new JobTerms(new JsonObject()),
+        new JobTerms(Map.of()),
         "sync",
         lockstep,
         lockstep,
@@ -94,13 +93,13 @@ final class CoordinatorStateFixture {
   }
 
   Admission join(Role role) {
-    return join(role, FakeMember.LAYOUT, new JsonObject());
+    return join(role, FakeMember.LAYOUT, MemberStatus.NONE);
   }
 
-  Admission join(Role role, ParameterLayout layout, JsonObject status) {
-    JobTerms terms = new JobTerms(new JsonObject());
+  Admission join(Role role, ParameterLayout layout, MemberStatus status) {
+    JobTerms terms = new JobTerms(Map.of());
     JoinRequest request =
-        new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, status);
+        new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, false, status);
     Admission admission = coordinator.join(request);
     alive.add(admission);
     return admission;
@@ -128,11 +127,11 @@ final class CoordinatorStateFixture {
   }
 
   /** Says this with every beat from now on. */
-  void repeats(Admission member, JsonObject status) {
+  void repeats(Admission member, MemberStatus status) {
     statuses.put(member, status);
   }
 
-  void says(Admission member, JsonObject status) {
+  void says(Admission member, MemberStatus status) {
     coordinator.heartbeat(member, status);
   }
 
@@ -173,10 +172,10 @@ final class CoordinatorStateFixture {
   }
 
   String failure() {
-    return last(Decision.Complete.class).result().getString("failure");
+    return last(Decision.Complete.class).outcome().failure().orElse(null);
   }
 
   private void beat(Admission member) {
-    coordinator.heartbeat(member, statuses.getOrDefault(member, new JsonObject()));
+    coordinator.heartbeat(member, statuses.getOrDefault(member, MemberStatus.NONE));
   }
 }

@@ -22,7 +22,8 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 3, true)).started(1, 3);
     Admission worker = new Admission(Role.WORKER, 1, 0);
-    stage.says(worker, new JsonObject().put("step", 57).put("event", "computing"));
+    stage.says(
+        worker, ControlCodec.status(new JsonObject().put("step", 57).put("event", "computing")));
     stage.silence(worker);
 
     stage.pass(2_900);
@@ -36,7 +37,7 @@ final class CoordinatorStateLossTest {
     assertEquals(1, left.rank());
     assertTrue(left.reason().contains("\"step\":57"), left.reason());
     assertEquals(Optional.empty(), stage.published().worker(1));
-    assertFalse(stage.coordinator.heartbeat(worker, new JsonObject()));
+    assertFalse(stage.coordinator.heartbeat(worker, MemberStatus.NONE));
     assertEquals(left.reason(), stage.coordinator.farewell(worker));
     assertEquals(new Admission(Role.WORKER, 1, 1), stage.join(Role.WORKER));
   }
@@ -87,10 +88,11 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     Admission server = new Admission(Role.SERVER, 0, 0);
-    stage.says(server, new JsonObject().put("version", 57));
-    stage.coordinator.leave(server, LeaveReason.read("crashed"), new JsonObject());
+    stage.says(server, ControlCodec.status(new JsonObject().put("version", 57)));
+    stage.coordinator.leave(server, LeaveReason.read("crashed"), MemberStatus.NONE);
 
-    stage.join(Role.SERVER, FakeMember.LAYOUT, new JsonObject().put("version", 0));
+    stage.join(
+        Role.SERVER, FakeMember.LAYOUT, ControlCodec.status(new JsonObject().put("version", 0)));
 
     assertTrue(stage.failure().startsWith("shard 0 was lost at version 57"), stage.failure());
     assertTrue(stage.failure().contains("found no usable checkpoint"), stage.failure());
@@ -101,11 +103,13 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     Admission server = new Admission(Role.SERVER, 0, 0);
-    stage.says(server, new JsonObject().put("version", 57));
-    stage.coordinator.leave(server, LeaveReason.read("crashed"), new JsonObject());
+    stage.says(server, ControlCodec.status(new JsonObject().put("version", 57)));
+    stage.coordinator.leave(server, LeaveReason.read("crashed"), MemberStatus.NONE);
 
     stage.join(
-        Role.SERVER, FakeMember.LAYOUT, new JsonObject().put("version", 0).put("restored", true));
+        Role.SERVER,
+        FakeMember.LAYOUT,
+        ControlCodec.status(new JsonObject().put("version", 0).put("restored", true)));
     stage.acceptAll();
 
     assertEquals(JobPhase.RUNNING, stage.coordinator.state());
@@ -135,9 +139,10 @@ final class CoordinatorStateLossTest {
     stage.acceptAll();
     assertEquals(68, stage.published().worker(2).orElseThrow().activeFrom());
     stage.coordinator.leave(
-        new Admission(Role.SERVER, 0, 0), LeaveReason.read("crashed"), new JsonObject());
+        new Admission(Role.SERVER, 0, 0), LeaveReason.read("crashed"), MemberStatus.NONE);
 
-    stage.join(Role.SERVER, FakeMember.LAYOUT, new JsonObject().put("version", 40));
+    stage.join(
+        Role.SERVER, FakeMember.LAYOUT, ControlCodec.status(new JsonObject().put("version", 40)));
     stage.acceptAll();
 
     assertEquals(40, stage.published().worker(2).orElseThrow().activeFrom());
@@ -149,7 +154,7 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     stage.coordinator.leave(
-        new Admission(Role.WORKER, 1, 0), LeaveReason.read("its disk is full"), new JsonObject());
+        new Admission(Role.WORKER, 1, 0), LeaveReason.read("its disk is full"), MemberStatus.NONE);
     stage.acceptAll();
 
     stage.pass(60_200);
@@ -165,10 +170,10 @@ final class CoordinatorStateLossTest {
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
     stage.coordinator.leave(
-        new Admission(Role.WORKER, 1, 0), LeaveReason.read("failed: NaN"), new JsonObject());
+        new Admission(Role.WORKER, 1, 0), LeaveReason.read("failed: NaN"), MemberStatus.NONE);
     assertEquals(JobPhase.RUNNING, stage.coordinator.state());
     stage.coordinator.leave(
-        new Admission(Role.WORKER, 0, 0), LeaveReason.read("failed: NaN too"), new JsonObject());
+        new Admission(Role.WORKER, 0, 0), LeaveReason.read("failed: NaN too"), MemberStatus.NONE);
 
     assertEquals(
         "no worker is left, all have failed; the first was worker 1 at nowhere: NaN",
@@ -181,9 +186,9 @@ final class CoordinatorStateLossTest {
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
     stage.coordinator.leave(
-        new Admission(Role.WORKER, 1, 0), LeaveReason.read("stopped"), new JsonObject());
+        new Admission(Role.WORKER, 1, 0), LeaveReason.read("stopped"), MemberStatus.NONE);
     stage.coordinator.leave(
-        new Admission(Role.WORKER, 0, 0), LeaveReason.read("failed: NaN"), new JsonObject());
+        new Admission(Role.WORKER, 0, 0), LeaveReason.read("failed: NaN"), MemberStatus.NONE);
 
     assertEquals(JobPhase.RUNNING, stage.coordinator.state());
   }

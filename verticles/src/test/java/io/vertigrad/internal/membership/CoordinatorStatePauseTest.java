@@ -72,15 +72,15 @@ final class CoordinatorStatePauseTest {
     JsonObject late = says(FIRST, 0, 7);
     JsonObject current = says(FIRST, 1, 0);
 
-    assertEquals(new Pause(1, 0), Pause.fromJson(late.getJsonObject("pause")));
+    assertEquals(new Pause(1, 0), ControlCodec.pause(late.getJsonObject("pause")));
     assertFalse(current.containsKey("pause"));
     assertEquals("paused", current.getString("state"));
   }
 
   @Test
   void shouldLetNoLimitPassAndEvictWhoDies() {
-    stage.repeats(FIRST, new JsonObject().put("step", 5));
-    stage.repeats(SECOND, new JsonObject().put("step", 5));
+    stage.repeats(FIRST, ControlCodec.status(new JsonObject().put("step", 5)));
+    stage.repeats(SECOND, ControlCodec.status(new JsonObject().put("step", 5)));
     ask("pause");
     stage.pass(40_000);
     assertTrue(stage.events(StallFound.class).isEmpty());
@@ -144,8 +144,7 @@ final class CoordinatorStatePauseTest {
 
   private JsonObject says(Admission worker, long number, long begun) {
     return desk.answer(
-        worker
-            .toJson()
+        ControlCodec.write(worker)
             .put("request", "heartbeat")
             .put("epoch", 1)
             .put("status", new JsonObject())

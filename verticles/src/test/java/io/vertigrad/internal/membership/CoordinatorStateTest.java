@@ -12,6 +12,7 @@ import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -40,12 +41,12 @@ final class CoordinatorStateTest {
   void shouldNotStartWhileAServerIsStillStarting() {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 1, true));
-    JsonObject starting = new JsonObject().put("starting", true);
+    MemberStatus starting = ControlCodec.status(new JsonObject().put("starting", true));
     Admission server = stage.join(Role.SERVER, FakeMember.LAYOUT, starting);
     stage.join(Role.WORKER);
     assertTrue(stage.all(Decision.Propose.class).isEmpty());
 
-    stage.says(server, new JsonObject());
+    stage.says(server, MemberStatus.NONE);
 
     assertEquals(1, stage.all(Decision.Propose.class).size());
   }
@@ -73,9 +74,10 @@ final class CoordinatorStateTest {
             Role.WORKER,
             "same",
             "nowhere",
-            new JobTerms(new JsonObject()),
+            new JobTerms(Map.of()),
             FakeMember.LAYOUT,
-            new JsonObject());
+            false,
+            MemberStatus.NONE);
 
     Admission first = stage.coordinator.join(request);
 
@@ -120,7 +122,9 @@ final class CoordinatorStateTest {
   void shouldLetNewcomersStartAtOnceWhenWorkersDoNotMoveInRounds() {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, false)).started(1, 2);
-    stage.says(new Admission(Role.WORKER, 0, 0), new JsonObject().put("version", 400));
+    stage.says(
+        new Admission(Role.WORKER, 0, 0),
+        ControlCodec.status(new JsonObject().put("version", 400)));
 
     stage.join(Role.WORKER);
     stage.acceptAll();
@@ -132,10 +136,10 @@ final class CoordinatorStateTest {
   void shouldConcludeWhenTheLastWorkerFinishedThoughAnotherDied() {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
-    JsonObject last = new JsonObject().put("version", 1_000).put("samples", 5_000);
+    MemberStatus last =
+        ControlCodec.status(new JsonObject().put("version", 1_000).put("samples", 5_000));
 
-    stage.coordinator.leave(
-        new Admission(Role.WORKER, 0, 0), LeaveReason.read(CoordinatorState.FINISHED), last);
+    stage.coordinator.leave(new Admission(Role.WORKER, 0, 0), LeaveReason.FINISHED, last);
     assertTrue(stage.all(Decision.Conclude.class).isEmpty());
     stage.silence(new Admission(Role.WORKER, 1, 0));
     stage.pass(10_000);
@@ -144,7 +148,7 @@ final class CoordinatorStateTest {
     assertEquals(1_000, stage.last(Decision.Conclude.class).version());
     assertEquals(
         new JsonObject().put("state", "finished").put("version", 1_000).put("samples", 5_000),
-        stage.last(Decision.Complete.class).result());
+        ControlCodec.write(stage.last(Decision.Complete.class).outcome()));
   }
 
   @Test
@@ -152,9 +156,7 @@ final class CoordinatorStateTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 1, true)).started(1, 1);
     stage.coordinator.leave(
-        new Admission(Role.WORKER, 0, 0),
-        LeaveReason.read(CoordinatorState.FINISHED),
-        new JsonObject());
+        new Admission(Role.WORKER, 0, 0), LeaveReason.FINISHED, MemberStatus.NONE);
     stage.coordinator.concluded(List.of(), List.of(), Optional.empty());
 
     stage.pass(59_000);
@@ -169,7 +171,9 @@ final class CoordinatorStateTest {
   void shouldTurnNewcomersAwayWhenTheLastVersionIsReached() {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
-    stage.says(new Admission(Role.SERVER, 0, 0), new JsonObject().put("version", 1_000));
+    stage.says(
+        new Admission(Role.SERVER, 0, 0),
+        ControlCodec.status(new JsonObject().put("version", 1_000)));
 
     JoinException refused = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
 
@@ -196,7 +200,7 @@ final class CoordinatorStateTest {
 
     JoinException refused = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
     stage.coordinator.leave(
-        new Admission(Role.WORKER, 0, 0), LeaveReason.read("crashed"), new JsonObject());
+        new Admission(Role.WORKER, 0, 0), LeaveReason.read("crashed"), MemberStatus.NONE);
 
     assertEquals(
         "worker at nowhere is refused: the job has all 2 of its workers (worker 0 at nowhere,"

@@ -27,7 +27,8 @@ final class FakeMember extends VerticleBase implements MemberHandler {
   final Promise<String> evicted = Promise.promise();
   final Promise<String> stopped = Promise.promise();
   volatile Function<Membership, OptionalLong> answer = proposal -> OptionalLong.empty();
-  volatile Future<JsonObject> result = Future.failedFuture("no such command");
+  volatile Future<MemberStatus> counters = Future.failedFuture("no such command");
+  volatile Future<EvaluationResult> evaluation = Future.failedFuture("no such command");
   volatile CoordinatorClient client;
 
   private final JsonObject job;
@@ -72,8 +73,13 @@ final class FakeMember extends VerticleBase implements MemberHandler {
   }
 
   @Override
-  public Future<JsonObject> command(JsonObject command) {
-    return result;
+  public Future<MemberStatus> counters() {
+    return counters;
+  }
+
+  @Override
+  public Future<EvaluationResult> evaluate() {
+    return evaluation;
   }
 
   @Override

@@ -37,7 +37,8 @@ final class MinimumWorkersGuardTest {
 
   @Test
   void shouldSayOnceWhoIsMissingAndReportNoStall() {
-    stage.repeats(new Admission(Role.WORKER, 0, 0), new JsonObject().put("step", 5));
+    stage.repeats(
+        new Admission(Role.WORKER, 0, 0), ControlCodec.status(new JsonObject().put("step", 5)));
     leaves(THIRD);
     leaves(SECOND);
     stage.pass(40_000);
@@ -90,7 +91,7 @@ final class MinimumWorkersGuardTest {
   }
 
   private void leaves(Admission worker) {
-    stage.coordinator.leave(worker, LeaveReason.read("lost"), new JsonObject());
+    stage.coordinator.leave(worker, LeaveReason.read("lost"), MemberStatus.NONE);
     stage.acceptAll();
   }
 }

@@ -26,7 +26,9 @@ final class StallFinderTest {
     stage.repeats(FIRST, at(17));
     stage.repeats(SECOND, at(16));
     StragglerReport wait = StragglerReport.of(3, 17, List.of(1));
-    stage.repeats(SERVER, new JsonObject().put("version", 17).put("waiting", wait.toJson()));
+    stage.repeats(
+        SERVER,
+        ControlCodec.status(new JsonObject().put("version", 17).put("waiting", wait.toJson())));
 
     stage.pass(15_000);
     assertTrue(stalls().isEmpty());
@@ -113,7 +115,7 @@ final class StallFinderTest {
   void shouldNotCountTheWaitForTheStartNorSleepOfTheCoordinatorNorWorkersAtTheEnd() {
     stage.repeats(stage.join(Role.WORKER), at(0));
     stage.pass(20_000);
-    stage.repeats(stage.join(Role.WORKER), at(0).put("version", 1_000));
+    stage.repeats(stage.join(Role.WORKER), MemberStatus.ofWorker(1_000, 0, 0, "trains", 0, false));
     stage.join(Role.SERVER);
     stage.acceptAll();
 
@@ -129,7 +131,7 @@ final class StallFinderTest {
     stage.started(1, 2);
     stage.repeats(FIRST, at(5));
     for (long tested = 0; tested < 5; tested++) {
-      stage.repeats(SECOND, at(5).put("tested", tested));
+      stage.repeats(SECOND, MemberStatus.ofWorker(5, 0, 5, "trains", tested, false));
       stage.pass(14_000);
     }
     assertTrue(stalls().isEmpty(), () -> stalls().toString());
@@ -139,8 +141,9 @@ final class StallFinderTest {
     assertEquals(1, stalls().size());
   }
 
-  private static JsonObject at(long step) {
-    return new JsonObject().put("step", step).put("version", step).put("event", "trains");
+  private static MemberStatus at(long step) {
+    return ControlCodec.status(
+        new JsonObject().put("step", step).put("version", step).put("event", "trains"));
   }
 
   private List<StallFound> stalls() {

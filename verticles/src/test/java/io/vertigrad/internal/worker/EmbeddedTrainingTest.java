@@ -8,9 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.ControlCodec;
 import io.vertigrad.job.Role;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.EvaluatorVerticle;
@@ -130,6 +132,7 @@ class EmbeddedTrainingTest {
   @Test
   void shouldFinishWhenAWorkerIsReplacedInTheMiddle() throws Exception {
     job.put("steps", 400);
+    String undisturbed = hashOfAnUndisturbedRun();
     List<String> deployed = start();
     String firstWorker = deployed.get(1);
     awaitStep(20);
@@ -137,6 +140,8 @@ class EmbeddedTrainingTest {
     get(vertx.undeploy(firstWorker));
     get(deploy(new WorkerVerticle()));
     JsonObject result = get(coordinator.result());
+
+    assertEquals(undisturbed, hash(result));
 
     assertEquals("finished", result.getString("state"));
     assertEquals(400, result.getLong("version"));
@@ -146,14 +151,52 @@ class EmbeddedTrainingTest {
   }
 
   @Test
+  void shouldMoveTheRankOfALostWorkerToTheOtherWhenNobodyReplacesIt() throws Exception {
+    job.put("steps", 400);
+    String undisturbed = hashOfAnUndisturbedRun();
+    List<String> deployed = start();
+    awaitStep(20);
+
+    get(vertx.undeploy(deployed.get(2)));
+    JsonObject result = get(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    assertEquals(undisturbed, hash(result));
+    int lost = of(MemberLeft.class).get(0).rank();
+    WorkerProgress moved = last(WorkerProgress.class, progress -> progress.rank() == lost);
+    assertEquals(1, moved.incarnation());
+    assertEquals(400, moved.step());
+  }
+
+  @Test
+  void shouldGiveARankBackWhenAWorkerComesForIt() throws Exception {
+    job.put("steps", 1_500);
+    String undisturbed = hashOfAnUndisturbedRun();
+    List<String> deployed = start();
+    awaitStep(20);
+
+    get(vertx.undeploy(deployed.get(2)));
+    Awaitility.await()
+        .atMost(30, TimeUnit.SECONDS)
+        .until(() -> of(MemberJoined.class).stream().anyMatch(j -> j.incarnation() == 1));
+    get(deploy(new WorkerVerticle()));
+    JsonObject result = get(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    assertEquals(undisturbed, hash(result));
+    int lost = of(MemberLeft.class).get(0).rank();
+    assertEquals(2, last(WorkerProgress.class, progress -> progress.rank() == lost).incarnation());
+  }
+
+  @Test
   void shouldJoinAgainWhenTheCoordinatorStruckItOff() throws Exception {
     job.put("steps", 400);
+    String undisturbed = hashOfAnUndisturbedRun();
     start();
     awaitStep(20);
 
     JsonObject strikeOff =
-        new Admission(Role.WORKER, 1, 0)
-            .toJson()
+        ControlCodec.write(new Admission(Role.WORKER, 1, 0))
             .put("request", "leave")
             .put("reason", "taken for dead")
             .put("status", new JsonObject());
@@ -163,6 +206,7 @@ class EmbeddedTrainingTest {
     assertEquals("finished", result.getString("state"), result.encode());
     WorkerProgress rejoined = last(WorkerProgress.class, progress -> progress.rank() == 1);
     assertEquals(1, rejoined.incarnation());
+    assertEquals(undisturbed, hash(result));
     assertEquals(400, rejoined.version());
   }
 
@@ -171,14 +215,16 @@ class EmbeddedTrainingTest {
     job.put("steps", 400);
     job.put(
         "checkpoint", new JsonObject().put("every", 50).put("directory", checkpoints.toString()));
+    String undisturbed = hashOfAnUndisturbedRun();
     String server = start().get(0);
-    awaitStep(20);
+    awaitStep(120);
 
     get(vertx.undeploy(server));
     get(deploy(new ParameterServerVerticle()));
     JsonObject result = get(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result.encode());
+    assertEquals(undisturbed, hash(result));
     assertEquals(400, result.getLong("version"));
     assertTrue(result.getJsonObject("evaluation").getDouble("accuracy") > 80, result.encode());
   }
@@ -202,6 +248,18 @@ class EmbeddedTrainingTest {
         assertThrows(ExecutionException.class, () -> get(deploy(new EvaluatorVerticle())));
 
     assertTrue(failure.getCause().getMessage().contains("lenet-99"), failure.toString());
+  }
+
+  private String hashOfAnUndisturbedRun() throws Exception {
+    String hash = hash(train());
+    get(coordinator.stop("once more"));
+    get(vertx.undeploy(coordinatorId));
+    events.clear();
+    return hash;
+  }
+
+  private static String hash(JsonObject result) {
+    return result.getJsonObject("evaluation").getString("parametersHash");
   }
 
   private JsonObject train() throws Exception {

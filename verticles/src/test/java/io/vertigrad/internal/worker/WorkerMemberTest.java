@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.ControlCodec;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
@@ -63,7 +64,7 @@ final class WorkerMemberTest {
   private void answer(Message<JsonObject> request) {
     JsonObject answer = new JsonObject().put("state", "running").put("epoch", 0);
     if (request.body().getString("request").equals("join")) {
-      request.reply(answer.put("admitted", ADMISSION.toJson()));
+      request.reply(answer.put("admitted", ControlCodec.write(ADMISSION)));
       return;
     }
     request.reply(answer);

@@ -34,6 +34,11 @@ public final class DigitsProvider implements DatasetProvider {
   }
 
   @Override
+  public void check(DataConfig config, Split split) {
+    IMAGES.check(config, split);
+  }
+
+  @Override
   public Dataset open(DataConfig config, Split split) {
     return IMAGES.open(config, split, DigitPainter::new);
   }

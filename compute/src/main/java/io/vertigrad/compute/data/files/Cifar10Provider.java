@@ -1,12 +1,10 @@
 package io.vertigrad.compute.data.files;
 
-import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.ImageDataset;
 import io.vertigrad.compute.data.Normalisation;
-import io.vertigrad.compute.settings.Settings;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -40,21 +38,17 @@ public final class Cifar10Provider implements DatasetProvider {
 
   @Override
   public Dataset open(DataConfig config, Split split) {
-    Settings options = config.settings();
-    int train = options.integer("train", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
-    int test = options.integer("test", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
-    List<Normalisation> normalisation = Normalisation.of(options, Normalisation.CIFAR10);
-    Augmentations.check(options);
-    options.refuseUnknown();
+    ImageOptions options = ImageOptions.read(config, Normalisation.CIFAR10);
     List<CifarBatch> batches =
         files(config, split).stream()
             .map(file -> isBinary(file) ? CifarBatch.binary(file) : CifarBatch.pickled(file))
             .toList();
-    return joined(batches, split == Split.TRAIN ? train : test, normalisation);
+    return joined(batches, options.most(split), options.normalisation());
   }
 
   @Override
   public void check(DataConfig config, Split split) {
+    ImageOptions.read(config, Normalisation.CIFAR10);
     files(config, split);
   }
 

@@ -34,6 +34,17 @@ public final class CsvProvider implements DatasetProvider {
 
   @Override
   public Dataset open(DataConfig config, Split split) {
+    CsvFormat format = format(config);
+    return new CsvSamples(file(config, split), format).read();
+  }
+
+  @Override
+  public void check(DataConfig config, Split split) {
+    format(config);
+    file(config, split);
+  }
+
+  private static CsvFormat format(DataConfig config) {
     Settings options = config.settings();
     char separator = character(options, "separator", ",");
     char quote = character(options, "quote", "\"");
@@ -52,12 +63,7 @@ public final class CsvProvider implements DatasetProvider {
     Augmentations.check(options);
     refuseNormalization(config, options);
     options.refuseUnknown();
-    return new CsvSamples(file(config, split), format).read();
-  }
-
-  @Override
-  public void check(DataConfig config, Split split) {
-    file(config, split);
+    return format;
   }
 
   private static Path file(DataConfig config, Split split) {

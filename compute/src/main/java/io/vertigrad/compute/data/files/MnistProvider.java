@@ -1,13 +1,11 @@
 package io.vertigrad.compute.data.files;
 
-import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.ImageDataset;
 import io.vertigrad.compute.data.Normalisation;
-import io.vertigrad.compute.settings.Settings;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
@@ -37,19 +35,15 @@ public final class MnistProvider implements DatasetProvider {
 
   @Override
   public Dataset open(DataConfig config, Split split) {
-    Settings options = config.settings();
-    int train = options.integer("train", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
-    int test = options.integer("test", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
-    List<Normalisation> normalisation = Normalisation.of(options, List.of(Normalisation.MNIST));
-    Augmentations.check(options);
-    options.refuseUnknown();
+    ImageOptions options = ImageOptions.read(config, List.of(Normalisation.MNIST));
     DataConfig fetched = config.download().map(from -> fetch(config, from)).orElse(config);
     List<Path> files = files(fetched, split);
-    return pair(files.get(0), files.get(1), split == Split.TRAIN ? train : test, normalisation);
+    return pair(files.get(0), files.get(1), options.most(split), options.normalisation());
   }
 
   @Override
   public void check(DataConfig config, Split split) {
+    ImageOptions.read(config, List.of(Normalisation.MNIST));
     if (config.download().isEmpty()) {
       files(config, split);
     }
@@ -85,6 +79,7 @@ public final class MnistProvider implements DatasetProvider {
   private static DataConfig fetch(DataConfig config, URI from) {
     Path root = config.directory().orElse(Path.of("data"));
     MnistDownload.from(from).into(root);
-    return new DataConfig(config.name(), Optional.of(root), config.download(), config.options());
+    return new DataConfig(
+        config.name(), Optional.of(root), config.download(), config.options(), config.origin());
   }
 }

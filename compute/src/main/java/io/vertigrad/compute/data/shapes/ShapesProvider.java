@@ -34,6 +34,11 @@ public final class ShapesProvider implements DatasetProvider {
   }
 
   @Override
+  public void check(DataConfig config, Split split) {
+    IMAGES.check(config, split);
+  }
+
+  @Override
   public Dataset open(DataConfig config, Split split) {
     return IMAGES.open(config, split, ShapePainter::new);
   }

@@ -8,6 +8,7 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.optimizer.UpdateRule;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
+import io.vertigrad.compute.settings.Settings;
 import java.util.Map;
 import org.bytedeco.javacpp.Pointer;
 
@@ -19,6 +20,11 @@ public final class Dl4jEngine implements Engine {
   @Override
   public String name() {
     return "dl4j";
+  }
+
+  @Override
+  public void check(String name, Settings options) {
+    ModelLoader.check(name, options);
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.vertigrad.engine.dl4j;
 
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.settings.Settings;
 import java.util.Set;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 
@@ -17,6 +18,15 @@ public interface ModelFactory {
 
   /** The options it understands; any other is refused before it is asked. */
   Set<String> options();
+
+  /**
+   * Checks the values of the options before anything is built; without an override every value is
+   * accepted here, and {@link #network} may still refuse it.
+   *
+   * @param options the section of the job file; a key is read as its bounds demand
+   * @throws io.vertigrad.compute.settings.SettingsException when a value is out of range
+   */
+  default void check(Settings options) {}
 
   /**
    * A new, initialised network with softmax outputs: the same bits for the same configuration.

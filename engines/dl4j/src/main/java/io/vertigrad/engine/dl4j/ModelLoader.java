@@ -4,7 +4,9 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.settings.MissingClass;
 import io.vertigrad.compute.settings.NamedClass;
+import io.vertigrad.compute.settings.Settings;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.ServiceLoader;
@@ -34,15 +36,62 @@ final class ModelLoader {
     return MissingClass.named("model " + config.name(), this::found);
   }
 
-  private NeuralNetwork found() {
+  /**
+   * Checks name and options of a model that is not built yet.
+   *
+   * @param options the section of the job file
+   * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
+   */
+  static void check(String name, Settings options) {
+    TreeMap<String, ModelFactory> known = registered();
+    if (!known.containsKey(name) && isFile(name, options)) {
+      if (!Files.isRegularFile(Path.of(name))) {
+        throw options.refuse(
+            "name", "is \"%s\", but there is no such file; expected a model".formatted(name));
+      }
+      options.refuseUnknown();
+      return;
+    }
+    ModelFactory factory;
+    try {
+      factory =
+          known.containsKey(name)
+              ? known.get(name)
+              : factoryClass(name, String.join(", ", known.keySet()));
+    } catch (IllegalArgumentException unusable) {
+      throw options.refuse("name", "is wrong: " + unusable.getMessage());
+    }
+    factory.options().forEach(options::has);
+    options.refuseUnknown();
+    factory.check(options);
+  }
+
+  /** As {@link #found} decides it. */
+  private static boolean isFile(String name, Settings options) {
+    try {
+      return isPath(name) || Files.exists(Path.of(name));
+    } catch (InvalidPathException e) {
+      throw options.refuse("name", "is neither a model nor a path: " + e.getMessage());
+    }
+  }
+
+  private static boolean isPath(String name) {
+    return name.contains("/") || name.endsWith(".zip") || name.endsWith(".json");
+  }
+
+  private static TreeMap<String, ModelFactory> registered() {
     TreeMap<String, ModelFactory> known = new TreeMap<>();
     ServiceLoader.load(ModelFactory.class).forEach(factory -> known.put(factory.name(), factory));
+    return known;
+  }
+
+  private NeuralNetwork found() {
+    TreeMap<String, ModelFactory> known = registered();
     String name = config.name();
     if (known.containsKey(name)) {
       return built(known.get(name));
     }
-    boolean path = name.contains("/") || name.endsWith(".zip") || name.endsWith(".json");
-    if (path || Files.exists(Path.of(name))) {
+    if (isPath(name) || Files.exists(Path.of(name))) {
       return SavedNetwork.read(Path.of(name), config.seed());
     }
     return built(factoryClass(name, String.join(", ", known.keySet())));

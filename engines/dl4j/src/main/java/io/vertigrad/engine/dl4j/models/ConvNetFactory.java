@@ -1,6 +1,7 @@
 package io.vertigrad.engine.dl4j.models;
 
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.engine.dl4j.ModelFactory;
 import java.util.Set;
 import org.deeplearning4j.nn.api.NeuralNetwork;
@@ -29,6 +30,11 @@ public final class ConvNetFactory implements ModelFactory {
   @Override
   public Set<String> options() {
     return Set.of(Initialization.KEY);
+  }
+
+  @Override
+  public void check(Settings options) {
+    Initialization.check(options);
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.vertigrad.engine.dl4j.models;
 
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.engine.dl4j.kernels.NativeFloats;
 import java.nio.FloatBuffer;
 import java.util.Map;
@@ -69,6 +70,15 @@ enum Initialization {
   abstract double bound(Fans fans);
 
   abstract void fillBias(INDArray bias, double bound, SplittableRandom random);
+
+  /**
+   * Checks the option, where nothing is built yet.
+   *
+   * @throws io.vertigrad.compute.settings.SettingsException when it names no initialization
+   */
+  static void check(Settings options) {
+    options.choice(KEY, "pytorch", "pytorch", "glorot");
+  }
 
   /**
    * Fills every layer's arrays in the order of the table, as the model's options ask for: {@code

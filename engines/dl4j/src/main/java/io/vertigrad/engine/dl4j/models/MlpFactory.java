@@ -1,6 +1,7 @@
 package io.vertigrad.engine.dl4j.models;
 
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.engine.dl4j.ModelFactory;
 import java.util.Set;
 import org.deeplearning4j.nn.api.NeuralNetwork;
@@ -17,6 +18,8 @@ public final class MlpFactory implements ModelFactory {
 
   private static final String HIDDEN = "hidden";
   private static final String LAYERS = "layers";
+  private static final int DEFAULT_HIDDEN = 512;
+  private static final int DEFAULT_LAYERS = 1;
   private static final int MOST_HIDDEN = 1 << 20;
   private static final int MOST_LAYERS = 1_000;
 
@@ -31,10 +34,17 @@ public final class MlpFactory implements ModelFactory {
   }
 
   @Override
+  public void check(Settings options) {
+    options.integer(HIDDEN, DEFAULT_HIDDEN, 1, MOST_HIDDEN);
+    options.integer(LAYERS, DEFAULT_LAYERS, 1, MOST_LAYERS);
+    Initialization.check(options);
+  }
+
+  @Override
   public NeuralNetwork network(ModelConfig config) {
     int inputs = config.inputShape().stream().reduce(1, Math::multiplyExact);
-    int hidden = Options.integer(config, HIDDEN, 512, 1, MOST_HIDDEN);
-    int layers = Options.integer(config, LAYERS, 1, 1, MOST_LAYERS);
+    int hidden = Options.integer(config, HIDDEN, DEFAULT_HIDDEN, 1, MOST_HIDDEN);
+    int layers = Options.integer(config, LAYERS, DEFAULT_LAYERS, 1, MOST_LAYERS);
     ListBuilder list = Layers.defaults(config.seed()).list();
     for (int i = 1; i <= layers; i++) {
       list.layer(dense("fc" + i, i == 1 ? inputs : hidden, hidden));

@@ -23,7 +23,8 @@ final class Options {
   }
 
   static String choice(ModelConfig config, String key, String otherwise, String... choices) {
-    Object found = config.options().getOrDefault(key, otherwise);
+    Object given = config.options().get(key);
+    Object found = given == null ? otherwise : given;
     if (Arrays.asList(choices).contains(found)) {
       return (String) found;
     }

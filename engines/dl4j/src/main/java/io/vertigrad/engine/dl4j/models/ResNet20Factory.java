@@ -1,6 +1,7 @@
 package io.vertigrad.engine.dl4j.models;
 
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.engine.dl4j.ModelFactory;
 import java.util.Set;
 import org.deeplearning4j.nn.api.NeuralNetwork;
@@ -33,6 +34,12 @@ public final class ResNet20Factory implements ModelFactory {
   @Override
   public Set<String> options() {
     return Set.of(SHORTCUT, Initialization.KEY);
+  }
+
+  @Override
+  public void check(Settings options) {
+    options.choice(SHORTCUT, "B", "A", "B");
+    Initialization.check(options);
   }
 
   @Override

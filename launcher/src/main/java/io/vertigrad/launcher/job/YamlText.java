@@ -1,0 +1,327 @@
+package io.vertigrad.launcher.job;
+
+import io.vertigrad.compute.settings.JsonText;
+import io.vertigrad.compute.settings.SettingsException;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.StringReader;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.Set;
+import org.yaml.snakeyaml.DumperOptions;
+import org.yaml.snakeyaml.LoaderOptions;
+import org.yaml.snakeyaml.Yaml;
+import org.yaml.snakeyaml.constructor.SafeConstructor;
+import org.yaml.snakeyaml.error.Mark;
+import org.yaml.snakeyaml.error.MarkedYAMLException;
+import org.yaml.snakeyaml.error.YAMLException;
+import org.yaml.snakeyaml.events.CollectionEndEvent;
+import org.yaml.snakeyaml.events.CollectionStartEvent;
+import org.yaml.snakeyaml.events.Event;
+import org.yaml.snakeyaml.nodes.MappingNode;
+import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.NodeTuple;
+import org.yaml.snakeyaml.nodes.ScalarNode;
+import org.yaml.snakeyaml.nodes.SequenceNode;
+import org.yaml.snakeyaml.nodes.Tag;
+import org.yaml.snakeyaml.reader.ReaderException;
+import org.yaml.snakeyaml.representer.Representer;
+
+/**
+ * Reads settings that were written as YAML, as strictly as {@link JsonText} does JSON: a key that
+ * is given twice, an alias inside what it stands for, aliases that multiply into more values than a
+ * file of settings can have, and types other than JSON's are refused. Anchors, aliases and merge
+ * keys ({@code <<}) work.
+ */
+final class YamlText {
+
+  /** Values of a file with all its aliases followed; a mixing matrix of 1,000 workers fits. */
+  private static final int MOST_VALUES = 1_100_000;
+
+  private final String origin;
+  private final Scalars scalars = new Scalars();
+  private final Set<Node> open = Collections.newSetFromMap(new IdentityHashMap<>());
+  private final Map<Node, Long> counts = new IdentityHashMap<>();
+  private int levels;
+
+  /** What SnakeYAML makes of a scalar; it keeps the method that does it to its subclasses. */
+  private static final class Scalars extends SafeConstructor {
+
+    Scalars() {
+      super(new LoaderOptions());
+    }
+
+    Object value(ScalarNode node) {
+      return constructObject(node);
+    }
+  }
+
+  private YamlText(String origin) {
+    this.origin = origin;
+  }
+
+  /**
+   * Reads a text that holds one document, which is a mapping.
+   *
+   * @param origin how errors name the text
+   * @param text the whole of it
+   * @throws SettingsException naming the line, what was found and what was expected
+   */
+  static JsonObject object(String origin, String text) {
+    YamlText reader = new YamlText(origin);
+    try {
+      reader.requireShallow(text);
+      Node root = parser().compose(new StringReader(text));
+      if (root == null) {
+        throw new SettingsException(
+            origin + ": is empty, expected one object, key: value on each line");
+      }
+      reader.count(root, root.getStartMark(), "");
+      if (reader.read(root, root.getStartMark(), "") instanceof JsonObject object) {
+        return object;
+      }
+      throw new SettingsException(
+          origin + ": expected one object, key: value on each line, found another value");
+    } catch (MarkedYAMLException e) {
+      Mark at = e.getProblemMark();
+      throw new SettingsException(
+          "%s: line %d, column %d: not valid YAML: %s"
+              .formatted(
+                  origin,
+                  at == null ? 1 : at.getLine() + 1,
+                  at == null ? 1 : at.getColumn() + 1,
+                  firstLine(e.getProblem())),
+          e);
+    } catch (ReaderException e) {
+      int end = text.offsetByCodePoints(0, Math.min(e.getPosition(), codePoints(text)));
+      long line = 1 + text.substring(0, end).chars().filter(c -> c == '\n').count();
+      throw new SettingsException(
+          "%s: line %d: not valid YAML: found the character U+%04X, expected text"
+              .formatted(origin, line, e.getCodePoint()),
+          e);
+    } catch (YAMLException e) {
+      throw new SettingsException(
+          "%s: not valid YAML: %s".formatted(origin, firstLine(e.getMessage())), e);
+    }
+  }
+
+  /** SnakeYAML would refuse what is nested too deeply, too, but not say where. */
+  private void requireShallow(String text) {
+    int depth = 0;
+    for (Event event : parser().parse(new StringReader(text))) {
+      if (event instanceof CollectionStartEvent) {
+        depth++;
+      } else if (event instanceof CollectionEndEvent) {
+        depth--;
+      }
+      if (depth > JsonText.MOST_LEVELS) {
+        throw refuse(
+            event.getStartMark(),
+            "",
+            "is nested in more than %d levels, expected fewer".formatted(JsonText.MOST_LEVELS));
+      }
+    }
+  }
+
+  private static int codePoints(String text) {
+    return text.codePointCount(0, text.length());
+  }
+
+  private static Yaml parser() {
+    LoaderOptions options = new LoaderOptions();
+    options.setNestingDepthLimit(JsonText.MOST_LEVELS);
+    options.setCodePointLimit(JsonText.MOST_BYTES);
+    // Aliases are counted here by what they stand for.
+    options.setMaxAliasesForCollections(Integer.MAX_VALUE);
+    DumperOptions unused = new DumperOptions();
+    return new Yaml(new SafeConstructor(options), new Representer(unused), unused, options);
+  }
+
+  /**
+   * Counts the values that a node stands for with its aliases followed, and looks for aliases of
+   * what they stand in. It looks at each node once, so that a small file of aliases of aliases is
+   * refused before anything is made of it.
+   *
+   * @param place of the key that the node is the value of; an alias has no place of its own
+   */
+  private long count(Node node, Mark place, String path) {
+    if (node instanceof ScalarNode) {
+      return 1;
+    }
+    Long known = counts.get(node);
+    if (known != null) {
+      return known;
+    }
+    if (!open.add(node)) {
+      throw refuse(
+          place, path, "is an alias of what it stands in, expected values that have an end");
+    }
+    long count = 1;
+    if (node instanceof MappingNode mapping) {
+      for (NodeTuple entry : mapping.getValue()) {
+        Mark at = entry.getKeyNode().getStartMark();
+        count += count(entry.getValueNode(), at, below(path, key(entry.getKeyNode(), path)));
+      }
+    } else {
+      List<Node> elements = ((SequenceNode) node).getValue();
+      for (int i = 0; i < elements.size(); i++) {
+        count += count(elements.get(i), node.getStartMark(), path + "[" + i + "]");
+      }
+    }
+    if (count > MOST_VALUES) {
+      throw refuse(
+          place,
+          path,
+          "has more than %d values with its aliases followed, expected fewer"
+              .formatted(MOST_VALUES));
+    }
+    open.remove(node);
+    counts.put(node, count);
+    return count;
+  }
+
+  private Object read(Node node, Mark place, String path) {
+    if (node instanceof ScalarNode scalar) {
+      return scalar(scalar, path);
+    }
+    levels++;
+    if (levels > JsonText.MOST_LEVELS) {
+      throw refuse(
+          place,
+          path,
+          "is nested in more than %d levels, expected fewer".formatted(JsonText.MOST_LEVELS));
+    }
+    Object value =
+        node instanceof MappingNode mapping
+            ? object(mapping, path)
+            : array((SequenceNode) node, path);
+    levels--;
+    return value;
+  }
+
+  private JsonObject object(MappingNode mapping, String path) {
+    requireTag(mapping, Tag.MAP, path);
+    JsonObject object = new JsonObject();
+    Map<String, Integer> lines = new HashMap<>();
+    List<NodeTuple> merged = new ArrayList<>();
+    for (NodeTuple entry : mapping.getValue()) {
+      if (entry.getKeyNode().getTag().equals(Tag.MERGE)) {
+        merged.add(entry);
+        continue;
+      }
+      Mark at = entry.getKeyNode().getStartMark();
+      String key = key(entry.getKeyNode(), path);
+      String below = below(path, key);
+      Integer first = lines.putIfAbsent(key, at.getLine() + 1);
+      if (first != null) {
+        throw refuse(
+            at,
+            below,
+            "is given twice, first on line %d, expected each key once: remove one"
+                .formatted(first));
+      }
+      object.put(key, read(entry.getValueNode(), at, below));
+    }
+    merged.forEach(entry -> merge(entry, object, path));
+    return object;
+  }
+
+  /** What is merged in gives way to what is written out. */
+  private void merge(NodeTuple entry, JsonObject into, String path) {
+    Mark at = entry.getKeyNode().getStartMark();
+    Node value = entry.getValueNode();
+    List<Node> sources = value instanceof SequenceNode many ? many.getValue() : List.of(value);
+    for (Node source : sources) {
+      if (!(read(source, at, path + "<<") instanceof JsonObject object)) {
+        throw refuse(at, path + "<<", "merges another value, expected an object");
+      }
+      object.forEach(
+          field -> {
+            if (!into.containsKey(field.getKey())) {
+              into.put(field.getKey(), field.getValue());
+            }
+          });
+    }
+  }
+
+  private JsonArray array(SequenceNode sequence, String path) {
+    requireTag(sequence, Tag.SEQ, path);
+    JsonArray array = new JsonArray();
+    for (Node element : sequence.getValue()) {
+      array.add(read(element, sequence.getStartMark(), path + "[" + array.size() + "]"));
+    }
+    return array;
+  }
+
+  private static String below(String path, String key) {
+    return path.isEmpty() ? key : path + "." + key;
+  }
+
+  private String key(Node node, String path) {
+    if (node instanceof ScalarNode scalar) {
+      return text(scalar.getValue(), node.getStartMark(), path);
+    }
+    throw refuse(node.getStartMark(), path, "has a key that is a list or an object, expected text");
+  }
+
+  private Object scalar(ScalarNode node, String path) {
+    Tag tag = node.getTag();
+    if (tag.equals(Tag.STR) || tag.equals(Tag.TIMESTAMP)) {
+      return text(node.getValue(), node.getStartMark(), path);
+    }
+    if (!Set.of(Tag.NULL, Tag.BOOL, Tag.INT, Tag.FLOAT).contains(tag)) {
+      throw refuseTag(node, path);
+    }
+    try {
+      return scalars.value(node);
+    } catch (MarkedYAMLException e) {
+      throw e;
+    } catch (RuntimeException notOfThatType) {
+      throw refuse(
+          node.getStartMark(), path, "is not of the type that its tag says, %s".formatted(tag));
+    }
+  }
+
+  private String text(String text, Mark at, String path) {
+    OptionalInt unusable = JsonText.unusableCharacter(text);
+    if (unusable.isPresent()) {
+      throw refuse(
+          at, path.isEmpty() ? "a key" : path, JsonText.unusable(text, unusable.getAsInt()));
+    }
+    return text;
+  }
+
+  private void requireTag(Node node, Tag expected, String path) {
+    if (!node.getTag().equals(expected)) {
+      throw refuseTag(node, path);
+    }
+  }
+
+  private SettingsException refuseTag(Node node, String path) {
+    return refuse(
+        node.getStartMark(),
+        path,
+        "has the type %s, expected text, a number, true, false, null, a list or an object"
+            .formatted(node.getTag()));
+  }
+
+  private SettingsException refuse(Mark at, String path, String message) {
+    return new SettingsException(
+        "%s: line %d, column %d: %s %s"
+            .formatted(
+                origin,
+                at.getLine() + 1,
+                at.getColumn() + 1,
+                path.isEmpty() ? "the whole" : JsonText.shown(path),
+                message));
+  }
+
+  private static String firstLine(String text) {
+    return text == null ? "no detail" : text.lines().findFirst().orElse("").strip();
+  }
+}

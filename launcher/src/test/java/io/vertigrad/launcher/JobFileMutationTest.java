@@ -1,0 +1,216 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.job.JobRequest;
+import io.vertigrad.training.LocalMembers;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Damaged job files are read and checked as {@code train} does: each is a job, or is refused in one
+ * line that names the file and the place in it.
+ */
+class JobFileMutationTest {
+
+  private static final Path CONF = Path.of("../conf");
+  private static final int MUTANTS = 1_000;
+  private static final long SEED = 20_261_123;
+  private static final int LONGEST_MESSAGE = 1_500;
+
+  private static Vertx vertx;
+  private static Path images;
+
+  @TempDir private static Path shared;
+  @TempDir private Path folder;
+
+  @BeforeAll
+  static void start() throws IOException {
+    vertx = Vertx.vertx();
+    images = TinyImages.in(shared.resolve("images"));
+    Files.write(images.resolve("data_batch_1.bin"), new byte[3_073 * 256]);
+    Files.write(images.resolve("test_batch.bin"), new byte[3_073 * 10]);
+  }
+
+  @AfterAll
+  static void stop() {
+    vertx.close();
+  }
+
+  @Test
+  void shouldAcceptOrRefuseWithAPlaceWhenAJobFileIsDamaged() throws IOException {
+    List<Path> files = jobFiles();
+    Random choice = new Random(SEED);
+    List<String> wrong = new ArrayList<>();
+    int accepted = 0;
+    for (int mutant = 0; mutant < MUTANTS; mutant++) {
+      Path original = files.get(mutant % files.size());
+      JobFileMutator mutator = new JobFileMutator(choice.nextLong());
+      boolean yaml = original.toString().endsWith(".yaml");
+      String text = Files.readString(original);
+      String damaged = yaml ? mutator.yaml(text) : mutator.json(new JsonObject(text));
+      Path file = folder.resolve("job" + (yaml ? ".yaml" : ".json"));
+      Files.write(file, damaged.getBytes(StandardCharsets.UTF_8));
+      try {
+        check(file);
+        accepted++;
+      } catch (SettingsException | InputException | DataException refusal) {
+        String message = String.valueOf(refusal.getMessage());
+        if (!hasPlace(message, file) || message.length() > LONGEST_MESSAGE) {
+          wrong.add("mutant %d of %s: %s".formatted(mutant, original, message));
+        }
+      } catch (Throwable unexpected) {
+        wrong.add("mutant %d of %s: %s\n%s".formatted(mutant, original, unexpected, damaged));
+      }
+    }
+
+    assertEquals(List.of(), wrong);
+    assertTrue(accepted > MUTANTS / 20, "only " + accepted + " were accepted");
+    assertTrue(accepted < MUTANTS / 2, accepted + " were accepted");
+  }
+
+  @Test
+  void shouldAcceptEveryJobFileWhenNothingIsDamaged() throws IOException {
+    for (Path file : jobFiles()) {
+      assertEquals(
+          file.getFileName().toString().replaceAll("\\..*", ""), check(file).addresses().job());
+    }
+  }
+
+  @Test
+  void shouldExitWithTwoAndOneLineWhenTheFileIsBad() throws IOException {
+    List<Bad> all =
+        List.of(
+            new Bad("a.json", "", "is empty"),
+            new Bad("a.json", "{", "line 1, column 2: not valid JSON"),
+            new Bad("a.json", "{\"steps\": 1,\n \"steps\": 2}", "line 2, column 2: steps is given"),
+            new Bad("a.json", "{\"job\": \"\\ud800\"}", "job holds the character U+D800"),
+            new Bad("a.json", "{\"data\": {\"directory\": \"a\\u0000b\"}}", "data.directory holds"),
+            new Bad("a.json", "{\"data\": {\"augmentatoin\": null}}", "data.augmentatoin is not"),
+            new Bad("a.json", "{\"data\": {\"train\": -1}}", "data.train is -1, expected"),
+            new Bad("a.json", "{\"data\": {\"name\": \"no\"}}", "data.name: data set 'no' is not"),
+            new Bad("a.json", "{\"data\": {\"download\": \"http://[\"}}", "data.download is"),
+            new Bad(
+                "a.json", "{\"model\": {\"name\": \"mlp\", \"layers\": 0}}", "model.layers is 0"),
+            new Bad("a.json", "{\"model\": {\"name\": \"a\\tb\"}}", "model.name is"),
+            new Bad("a.json", "{\"model\": {\"name\": \"no.zip\"}}", "model.name is"),
+            new Bad("a.json", "{\"engine\": \"no\"}", "engine is wrong"),
+            new Bad(
+                "a.json",
+                "{\"strategy\": {\"name\": \"dpsgd\", \"mixing\": [[null]]}}",
+                "strategy.mixing holds"),
+            new Bad(
+                "a.json",
+                "{\"strategy\": {\"name\": \"dpsgd\", \"edges\": [[0, 1000000000]]}}",
+                "strategy.edges holds"),
+            new Bad(
+                "a.json",
+                "{\"pipeline\": {\"stages\": 1024, \"replicas\": 1024}}",
+                "pipeline.replicas is 1024, expected at most 4"),
+            new Bad("a.json", "[".repeat(100_000), "not valid JSON: Document nesting depth (65)"),
+            new Bad("a.json", "{} {}", "line 1, column 4: found more behind the end"),
+            new Bad("a.yaml", "a: &x\n  b: *x\n", "line 2, column 3: a.b is an alias of what"),
+            new Bad("a.yaml", "job: a\njob: b\n", "line 2, column 1: job is given twice"),
+            new Bad("a.yaml", "job: !!binary aGFsbG8=\n", "line 1, column 6: job has the type"),
+            new Bad("a.yaml", "job: \"\\ud800\"\n", "job holds the character U+D800"),
+            new Bad(
+                "a.yaml",
+                "job: !!java.net.URL [x]\n",
+                "line 1, column 6: not valid YAML: Global tag"));
+    for (Bad bad : all) {
+      Path file = Files.writeString(folder.resolve(bad.name), bad.text);
+      CommandRun run =
+          CommandRun.of("train", file.toString(), "--run-dir", folder.resolve("run").toString());
+
+      assertEquals(2, run.exit(), bad + ": " + run.err());
+      String told = run.err().strip();
+      assertEquals(1, told.lines().count(), bad + ": " + told);
+      assertTrue(told.startsWith("vertigrad: " + file + ": "), bad + ": " + told);
+      assertTrue(told.contains(bad.place), bad + ": " + told);
+      assertFalse(Files.exists(folder.resolve("run")), bad.toString());
+    }
+  }
+
+  @Test
+  void shouldTakeNullAsAbsentWhenAnOptionIsNull() throws IOException {
+    Path file =
+        Files.writeString(
+            folder.resolve("null.json"),
+            """
+            {"data": {"augmentation": null, "normalization": null, "train": null},
+             "model": {"name": "mlp", "layers": null, "initialization": null},
+             "workers": null, "steps": null}
+            """);
+
+    JobConfig job = check(file);
+
+    assertEquals(200, job.steps());
+    assertEquals(2, job.workers().count());
+    assertFalse(job.json().encode().contains("\"workers\":null"), job.json().encode());
+  }
+
+  private JobConfig check(Path file) {
+    JobRequest request = new JobRequest(file.toString());
+    if (mayNeedFiles(file)) {
+      request.option("--data", "data.directory", images.toString());
+    }
+    JobConfig read = Await.result(request.read(vertx), 20, "reading the job file");
+    JobConfig job = JobCheck.counted(read);
+    JobCheck.files(job, LocalMembers.of(job));
+    return job;
+  }
+
+  /** Where the damage is somewhere else, the data is there. */
+  private static boolean mayNeedFiles(Path file) {
+    try {
+      String text = Files.readString(file, StandardCharsets.UTF_8);
+      return text.contains("mnist") || text.contains("cifar10");
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /** In the job file, or the path of the data file that is missing or wrong. */
+  private static boolean hasPlace(String message, Path file) {
+    return message.matches(
+            "(?s)\\Q"
+                + file
+                + "\\E( with --data \\S+)?: (line \\d+.*|\\P{Cntrl}{1,100}"
+                + " (is|are|has|holds|names|cannot) .*|is empty.*|expected one .*|data.name: .*)")
+        || message.startsWith("cluster.")
+        || message.startsWith(images + ": ")
+        || message.matches("data set '\\w+' has no folder.*");
+  }
+
+  private static List<Path> jobFiles() throws IOException {
+    try (Stream<Path> files = Files.list(CONF)) {
+      return files.filter(file -> file.toString().matches(".*\\.(json|yaml)")).sorted().toList();
+    }
+  }
+
+  private record Bad(String name, String text, String place) {
+
+    @Override
+    public String toString() {
+      return text.substring(0, Math.min(100, text.length()));
+    }
+  }
+}

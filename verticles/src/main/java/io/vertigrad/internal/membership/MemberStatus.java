@@ -1,0 +1,170 @@
+package io.vertigrad.internal.membership;
+
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.strategy.StragglerReport;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/**
+ * What a member says about itself, with each heartbeat and when it is asked; everything is
+ * optional.
+ *
+ * @param starting true while the job must not count on this member
+ * @param version highest version of the parameters that it has reached
+ * @param samples training samples behind that version
+ * @param step that a worker is at
+ * @param event what it does now, for people
+ * @param tested test samples that went through a stage, or an evaluator that training waits for
+ * @param ended true once a worker that stays has finished everything before an early end
+ * @param restored true of a server that went on from what an earlier incarnation left
+ * @param waiting whom the first of a server's partitions waits for
+ * @param testing version that an evaluator tests now, or tested last
+ * @param evaluated version that an evaluator has tested and told of
+ * @param counters a server's counters so far, only where it was asked for them
+ */
+public record MemberStatus(
+    boolean starting,
+    OptionalLong version,
+    OptionalLong samples,
+    OptionalLong step,
+    Optional<String> event,
+    long tested,
+    boolean ended,
+    boolean restored,
+    Optional<StragglerReport> waiting,
+    OptionalLong testing,
+    OptionalLong evaluated,
+    Optional<ServerProgress> counters) {
+
+  /** Nothing to say. */
+  public static final MemberStatus NONE = starting(false);
+
+  /** Not ready to take part yet. */
+  public static final MemberStatus STARTING = starting(true);
+
+  public MemberStatus {
+    Objects.requireNonNull(version, "version");
+    Objects.requireNonNull(samples, "samples");
+    Objects.requireNonNull(step, "step");
+    Objects.requireNonNull(event, "event");
+    Objects.requireNonNull(waiting, "waiting");
+    Objects.requireNonNull(testing, "testing");
+    Objects.requireNonNull(evaluated, "evaluated");
+    Objects.requireNonNull(counters, "counters");
+  }
+
+  /**
+   * Returns the status of a server.
+   *
+   * @param version highest version of any of its partitions
+   * @param samples training samples behind it
+   * @param restored true when it went on from what an earlier incarnation left
+   * @param waiting whom its first partition waits for
+   */
+  public static MemberStatus ofServer(
+      long version, long samples, boolean restored, Optional<StragglerReport> waiting) {
+    return new MemberStatus(
+        false,
+        OptionalLong.of(version),
+        OptionalLong.of(samples),
+        OptionalLong.empty(),
+        Optional.empty(),
+        0,
+        false,
+        restored,
+        waiting,
+        OptionalLong.empty(),
+        OptionalLong.empty(),
+        Optional.empty());
+  }
+
+  /**
+   * Returns the status of a worker.
+   *
+   * @param version highest version that it has seen
+   * @param samples of all workers, where no server counts them
+   * @param step that it is at
+   * @param event what it does, for people
+   * @param tested test samples that went through it
+   * @param ended true once it has finished everything before an early end
+   */
+  public static MemberStatus ofWorker(
+      long version, long samples, long step, String event, long tested, boolean ended) {
+    return new MemberStatus(
+        false,
+        OptionalLong.of(version),
+        OptionalLong.of(samples),
+        OptionalLong.of(step),
+        Optional.of(event),
+        tested,
+        ended,
+        false,
+        Optional.empty(),
+        OptionalLong.empty(),
+        OptionalLong.empty(),
+        Optional.empty());
+  }
+
+  /**
+   * Returns the status of an evaluator that training waits for.
+   *
+   * @param testing version that it tests now, or tested last
+   * @param evaluated version that it has tested and told of
+   * @param tested test samples that went through it so far
+   */
+  public static MemberStatus ofEvaluator(long testing, long evaluated, long tested) {
+    return new MemberStatus(
+        false,
+        OptionalLong.empty(),
+        OptionalLong.empty(),
+        OptionalLong.empty(),
+        Optional.empty(),
+        tested,
+        false,
+        false,
+        Optional.empty(),
+        OptionalLong.of(testing),
+        OptionalLong.of(evaluated),
+        Optional.empty());
+  }
+
+  /** Returns the same status with a server's counters. */
+  public MemberStatus withCounters(ServerProgress now) {
+    return new MemberStatus(
+        starting,
+        version,
+        samples,
+        step,
+        event,
+        tested,
+        ended,
+        restored,
+        waiting,
+        testing,
+        evaluated,
+        Optional.of(now));
+  }
+
+  /** Returns the status as people are told of it, in the words of the control protocol. */
+  @Override
+  public String toString() {
+    return ControlCodec.write(this).encode();
+  }
+
+  private static MemberStatus starting(boolean starting) {
+    return new MemberStatus(
+        starting,
+        OptionalLong.empty(),
+        OptionalLong.empty(),
+        OptionalLong.empty(),
+        Optional.empty(),
+        0,
+        false,
+        false,
+        Optional.empty(),
+        OptionalLong.empty(),
+        OptionalLong.empty(),
+        Optional.empty());
+  }
+}

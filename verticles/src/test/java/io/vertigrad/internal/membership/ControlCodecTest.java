@@ -1,0 +1,191 @@
+package io.vertigrad.internal.membership;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
+import io.vertigrad.internal.membership.ControlRequest.JobCommand;
+import io.vertigrad.internal.membership.ControlRequest.Leave;
+import io.vertigrad.internal.membership.ControlRequest.PauseReply;
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.EvaluationPlan;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.strategy.StragglerReport;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+final class ControlCodecTest {
+
+  private static final Admission WORKER = new Admission(Role.WORKER, 3, 2);
+  private static final Membership MEMBERSHIP =
+      new Membership(7, List.of(new Member(0, 1, 12)), List.of(new Member(0, 0, 0)));
+  private static final MemberStatus SERVING =
+      MemberStatus.ofServer(17, 4_352, true, Optional.of(new StragglerReport(2, 18, List.of(1, 3))))
+          .withCounters(new ServerProgress(5, 0, 0, 17, 4_352, 17, 1, 2, 3, 4));
+
+  static Stream<ControlRequest> requests() {
+    return Stream.of(
+        new JoinRequest(
+            Role.SERVER,
+            "token",
+            "here pid 1",
+            new JobTerms(Map.of("seed", "7")),
+            FakeMember.LAYOUT,
+            true,
+            MemberStatus.STARTING),
+        new Heartbeat(
+            WORKER,
+            7,
+            MemberStatus.ofWorker(9, 0, 10, "computing", 5, true),
+            Optional.of(new ProcessVitals(1.5, 2, 3, 4, 5, 6, 0.25, 7.5)),
+            new PauseReply(4, 11)),
+        new Heartbeat(
+            WORKER, 0, MemberStatus.ofEvaluator(3, 2, 1), Optional.empty(), PauseReply.NONE),
+        new Leave(WORKER, LeaveReason.failed("NaN"), SERVING),
+        JobCommand.STATE,
+        JobCommand.CHECKPOINT,
+        JobCommand.PAUSE,
+        JobCommand.RESUME,
+        JobCommand.STOP);
+  }
+
+  @ParameterizedTest
+  @MethodSource("requests")
+  void shouldReadTheRequestThatItWrote(ControlRequest request) {
+    assertEquals(request, ControlCodec.request(overTheWire(ControlCodec.write(request))));
+  }
+
+  static Stream<ControlAnswer> answers() {
+    return Stream.of(
+        new ControlAnswer.Refused("full", true, false),
+        new ControlAnswer.Refused("over", false, true),
+        new ControlAnswer.Refused("never", false, false),
+        new ControlAnswer.Admitted(JobPhase.WAITING, 0, WORKER),
+        new ControlAnswer.Granted(
+            JobPhase.PAUSED,
+            7,
+            Optional.of(MEMBERSHIP),
+            Optional.of(new Pause(3, 40, 20, true, true))),
+        new ControlAnswer.Granted(
+            JobPhase.RUNNING, 7, Optional.empty(), Optional.of(new Pause(3, Long.MAX_VALUE))),
+        new ControlAnswer.Unknown(JobPhase.RUNNING, 8, "silent for 10 s"),
+        new ControlAnswer.Released(JobPhase.FAILED, 8, "no worker is left"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("answers")
+  void shouldReadTheAnswerThatItWrote(ControlAnswer answer) {
+    assertEquals(answer, ControlCodec.answer(overTheWire(ControlCodec.write(answer))));
+  }
+
+  static Stream<ControlMessage> messages() {
+    return Stream.of(
+        new ControlMessage.MembershipPublished(MEMBERSHIP),
+        new ControlMessage.PausePublished(new Pause(1, 0, EvaluationPlan.NONE, false, true)),
+        new ControlMessage.StopPublished("done"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("messages")
+  void shouldReadTheMessageThatItWrote(ControlMessage message) {
+    JsonObject json = overTheWire(ControlCodec.write(message, JobPhase.ENDING));
+
+    assertEquals(message, ControlCodec.message(json));
+    assertEquals("ending", json.getString("state"));
+  }
+
+  static Stream<MemberRequest> memberRequests() {
+    return Stream.of(
+        new MemberRequest.Propose(MEMBERSHIP),
+        new MemberRequest.Evaluate(1_000),
+        MemberRequest.Command.STATUS,
+        MemberRequest.Command.SAVE,
+        MemberRequest.Command.CHECKPOINT);
+  }
+
+  @ParameterizedTest
+  @MethodSource("memberRequests")
+  void shouldReadTheRequestToAMemberThatItWrote(MemberRequest request) {
+    assertEquals(request, ControlCodec.memberRequest(overTheWire(ControlCodec.write(request))));
+  }
+
+  static Stream<EvaluationResult> evaluations() {
+    return Stream.of(
+        new EvaluationResult(10, 11, 64, 0.5, 97.5, 3, 99.5, "ab"),
+        new EvaluationResult(10, 11, 64, Double.NaN, 0, 0, 0, "ab"),
+        new EvaluationResult(10, 11, 64, Double.POSITIVE_INFINITY, 0, 0, 0, "ab"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("evaluations")
+  void shouldReadWhatATestFoundAlsoWhereTrainingDiverged(EvaluationResult result) {
+    assertEquals(result, ControlCodec.evaluation(overTheWire(ControlCodec.write(result))));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"true", "false"})
+  void shouldReadTheOtherAnswersOfMembers(boolean any) {
+    StepState state = new StepState(9, 3, any);
+    Optional<Path> file = any ? Optional.of(Path.of("a", "b")) : Optional.empty();
+    ProposalAnswer proposed =
+        any
+            ? ProposalAnswer.refused(12)
+            : new ProposalAnswer(
+                OptionalLong.empty(), List.of(new ProposalAnswer.Start(1, 12, 13)));
+
+    assertEquals(state, ControlCodec.stepState(overTheWire(ControlCodec.write(state))));
+    assertEquals(file, ControlCodec.file(overTheWire(ControlCodec.writeFile(file))));
+    assertEquals(proposed, ControlCodec.proposalAnswer(overTheWire(ControlCodec.write(proposed))));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "{'request':'heartbeat'}"
+            + "|malformed request: heartbeat: role: found nothing, expected a text",
+        "{'request':'heartbeat','role':'cook'}"
+            + "|malformed request: heartbeat: role: found \"cook\", expected one of server, worker, evaluator",
+        "{'request':'heartbeat','role':'worker','rank':-1}"
+            + "|malformed request: heartbeat: rank: found -1, expected a whole number from 0 to 2147483647",
+        "{'request':'heartbeat','role':'worker','rank':0,'incarnation':1.5}"
+            + "|malformed request: heartbeat: incarnation: found 1.5, expected a whole number",
+        "{'request':'leave','role':'worker','rank':0,'incarnation':0,'reason':7}"
+            + "|malformed request: leave: reason: found 7, expected a text",
+        "{'request':'leave','role':'worker','rank':0,'incarnation':0,'reason':'x',"
+            + "'status':{'step':'three'}}"
+            + "|malformed request: leave: status: step: found \"three\", expected a whole number",
+        "{'request':'leave','role':'worker','rank':0,'incarnation':0,'reason':'x',"
+            + "'status':{'waiting':{'partition':1}}}"
+            + "|malformed request: leave: status: waiting: found {\"partition\":1}, expected whom a partition waits for",
+        "{'request':'join','terms':{},'role':'worker','token':'t','node':'n','layout':[['W']]}"
+            + "|malformed request: join: layout: found [[\"W\"]], expected a list of [name, [dimension, ...], kind]",
+        "{'request':'dance'}"
+            + "|expected request to be one of join, heartbeat, leave, state, checkpoint, pause,"
+            + " resume, stop"
+      },
+      quoteCharacter = '`')
+  void shouldSayWhereARequestMakesNoSense(String request, String complaint) {
+    JsonObject json = new JsonObject(request.replace('\'', '"'));
+
+    String why =
+        assertThrows(IllegalArgumentException.class, () -> ControlCodec.request(json)).getMessage();
+
+    assertEquals(complaint, why);
+  }
+
+  /** As another process reads it. */
+  private static JsonObject overTheWire(JsonObject json) {
+    return new JsonObject(json.encode());
+  }
+}
