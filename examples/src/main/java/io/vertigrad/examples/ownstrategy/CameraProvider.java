@@ -24,7 +24,8 @@ public final class CameraProvider implements DatasetProvider {
   @Override
   public Dataset open(DataConfig config, Split split) {
     DataConfig digits =
-        new DataConfig("digits", config.directory(), config.download(), config.options(), config.origin());
+        new DataConfig(
+            "digits", config.directory(), config.download(), config.options(), config.origin());
     return new Camera(
         DatasetProvider.open(digits, split, CameraProvider.class.getClassLoader()),
         config.directory().map(folder -> gain(folder.resolve("gain"))).orElse(1f));
