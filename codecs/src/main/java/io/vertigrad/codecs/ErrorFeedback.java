@@ -1,6 +1,7 @@
 package io.vertigrad.codecs;
 
 import java.nio.FloatBuffer;
+import java.util.Arrays;
 
 /**
  * A sender's memory of what compression has left out so far, sent along with the next gradient: the
@@ -54,6 +55,21 @@ public final class ErrorFeedback {
    */
   public void delivered(int first, int length) {
     System.arraycopy(rest, first, residual, first, length);
+  }
+
+  /**
+   * Goes back to what was owed before.
+   *
+   * @param owed as {@link #residual()} returned it; empty for nothing
+   * @throws IllegalArgumentException when it is of another length
+   */
+  public void restore(float[] owed) {
+    if (owed.length != 0 && owed.length != residual.length) {
+      throw new IllegalArgumentException(
+          "%d elements are owed, expected 0 or %d".formatted(owed.length, residual.length));
+    }
+    Arrays.fill(residual, 0);
+    System.arraycopy(owed, 0, residual, 0, owed.length);
   }
 
   /**

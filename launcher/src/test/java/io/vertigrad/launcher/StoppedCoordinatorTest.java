@@ -15,6 +15,7 @@ import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -61,6 +62,25 @@ class StoppedCoordinatorTest {
     String log = Files.readString(folder.resolve("run/logs/worker-0.log"));
     assertTrue(log.contains("the coordinator has not answered worker"), log);
     assertTrue(log.contains("the coordinator answers worker"), log);
+  }
+
+  @Test
+  void shouldEndAndReplaceAProcessThatStaysStopped() throws Exception {
+    run = start("digits-ring", "allreduce", 17_781);
+    await(() -> events("workerProgress").anyMatch(event -> event.getLong("version") > 20));
+    ProcessHandle hung =
+        run.descendants()
+            .filter(child -> child.info().commandLine().orElse("").contains("worker"))
+            .findFirst()
+            .orElseThrow();
+
+    ProcessRun.signal("STOP", hung);
+    await(() -> !hung.isAlive());
+    await(() -> !run.isAlive());
+
+    assertEquals(0, run.exitValue(), this::output);
+    assertTrue(output().contains("ended with exit code 137"), this::output);
+    assertEquals(1, events("processRestarted").count());
   }
 
   private Process start(String job, String strategy, int port) throws IOException {

@@ -20,6 +20,9 @@ import java.util.Locale;
  * @param orphanSeconds a member that the coordinator has not answered for this long stops
  * @param compression how gradients are made smaller than their type
  * @param transport what carries frames between processes
+ * @param maxMagnitude largest element of a gradient that is applied; all finite ones where it is
+ *     {@code Float.MAX_VALUE}
+ * @param maxConnections streams that one listener of a process serves at once
  */
 public record ExchangeConfig(
     DataType type,
@@ -32,7 +35,9 @@ public record ExchangeConfig(
     long stallMillis,
     int orphanSeconds,
     Compression compression,
-    TransportKind transport) {
+    TransportKind transport,
+    float maxMagnitude,
+    int maxConnections) {
 
   private static final int MOST_ELEMENTS = 130_816;
 
@@ -44,6 +49,15 @@ public record ExchangeConfig(
 
   private static final int DEFAULT_STALL_MILLIS = 15_000;
   private static final int DEFAULT_ORPHAN_SECONDS = 600;
+
+  /**
+   * Far above gradients that train, and above the variance of a batch-norm layer behind bytes that
+   * were not normalised; far below what a flipped exponent bit makes of a number.
+   */
+  private static final float DEFAULT_MAGNITUDE = 1e9f;
+
+  /** The most workers that a job may have, one process each, and as many that have just gone. */
+  private static final int DEFAULT_CONNECTIONS = 8_192;
 
   /**
    * Creates settings without compression, over streams, with the usual limit for stalls.
@@ -75,7 +89,9 @@ public record ExchangeConfig(
         DEFAULT_STALL_MILLIS,
         DEFAULT_ORPHAN_SECONDS,
         Compression.NONE,
-        TransportKind.STREAM);
+        TransportKind.STREAM,
+        DEFAULT_MAGNITUDE,
+        DEFAULT_CONNECTIONS);
   }
 
   /**
@@ -95,7 +111,9 @@ public record ExchangeConfig(
         stallMillis,
         orphanSeconds,
         compression,
-        transport);
+        transport,
+        maxMagnitude,
+        maxConnections);
   }
 
   /**
@@ -121,7 +139,9 @@ public record ExchangeConfig(
             section.integer("stallMillis", DEFAULT_STALL_MILLIS, 100, 86_400_000),
             section.integer("orphanSeconds", DEFAULT_ORPHAN_SECONDS, 1, 86_400),
             compression(section),
-            transport(section));
+            transport(section),
+            magnitude(section),
+            section.integer("maxConnections", DEFAULT_CONNECTIONS, 1, 1 << 20));
     if (config.evictMillis <= config.suspectMillis) {
       throw section.refuse(
           "evictMillis",
@@ -130,6 +150,12 @@ public record ExchangeConfig(
     }
     section.refuseUnknown();
     return config;
+  }
+
+  /** 0 stands for no bound but that of a float. */
+  private static float magnitude(Settings section) {
+    double bound = section.number("maxMagnitude", DEFAULT_MAGNITUDE, 0, Float.MAX_VALUE);
+    return bound == 0 ? Float.MAX_VALUE : Math.max((float) bound, Float.MIN_VALUE);
   }
 
   private static TransportKind transport(Settings section) {

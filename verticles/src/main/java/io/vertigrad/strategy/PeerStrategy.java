@@ -32,6 +32,25 @@ public interface PeerStrategy {
    */
   void complete(LocalGradient gradient);
 
+  /**
+   * Returns what this rule carries from one step to the next besides the replica and its
+   * optimizers' state, such as what compression has left out. Checkpoints keep it. Called between
+   * two steps.
+   *
+   * @return its values, always as many; none by default
+   */
+  default float[] memory() {
+    return new float[0];
+  }
+
+  /**
+   * Takes over what {@link #memory()} returned when the version was reached that the replica goes
+   * back to. Called before {@link #open}.
+   *
+   * @param memory its values; none for those of a rule that has not begun
+   */
+  default void restore(float[] memory) {}
+
   /** Called now and then when this worker has no step to take, for those who still have. */
   default void idle() {}
 

@@ -91,9 +91,10 @@ public final class PeerStrategySession {
     /**
      * Settles where the worker goes on.
      *
+     * @param rule the strategy, which may be given what it remembered
      * @return the group of the strategy; empty when no step can be taken with this one
      */
-    Optional<PeerGroup> settle(Peers peers, PeerGroup all);
+    Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule);
   }
 
   /**
@@ -164,18 +165,19 @@ public final class PeerStrategySession {
   /**
    * Settles with the newest group where to go on.
    *
-   * @param fresh true while the worker's parameters are the initial ones
+   * @param fresh true while the worker's parameters are the initial ones; asked when the agreement
+   *     is made
    * @return the parameters to start from; empty when no step can be taken with this group
    * @throws GroupChangedException when there is a newer group already
    */
-  public Optional<Next> settle(boolean fresh, Agreement agreement) {
+  public Optional<Next> settle(BooleanSupplier fresh, Agreement agreement) {
     return ask(
         () -> {
           late = null;
-          Optional<PeerGroup> group = agreement.settle(peers, peers.adopt());
+          Optional<PeerGroup> group = agreement.settle(peers, peers.adopt(), strategy);
           group.ifPresent(
               now -> {
-                strategy.open(now, fresh);
+                strategy.open(now, fresh.getAsBoolean());
                 spectralGap = strategy.spectralGap();
               });
           return group.map(now -> next(true));
@@ -201,6 +203,11 @@ public final class PeerStrategySession {
           return next(strategy.timing().skipped() == skipped);
         },
         this::begin);
+  }
+
+  /** What the rule remembers beside the replica and its optimizers; a copy. */
+  public float[] memory() {
+    return ask(() -> strategy.memory().clone(), () -> {});
   }
 
   /** This worker has no step to take: looks after the others, and waits at most some 50 ms. */

@@ -3,6 +3,7 @@ package io.vertigrad.internal.pipeline;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.internal.worker.ReplicaCheckpoints;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertx.core.Vertx;
@@ -32,7 +33,7 @@ record StageContext(
     StagePlan plan,
     PeerStrategyFactory strategy,
     BatchSizes sizes,
-    StageCheckpoints checkpoints,
+    ReplicaCheckpoints checkpoints,
     long trainingSamples,
     Supplier<Dataset> testSet,
     Consumer<TrainingEvent> events,

@@ -3,9 +3,14 @@ package io.vertigrad.internal.pipeline;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.transport.FrameEndpoint;
+import io.vertigrad.internal.worker.CheckpointAgreement;
+import io.vertigrad.internal.worker.CheckpointAgreement.Rule;
+import io.vertigrad.internal.worker.CheckpointAgreement.Statement;
 import io.vertigrad.internal.worker.ReplicaDuties;
+import io.vertigrad.internal.worker.RunVersion;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.PeerStrategy;
 import io.vertigrad.strategy.Peers;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -15,6 +20,7 @@ import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -71,7 +77,17 @@ final class StageDuties implements ReplicaDuties {
   }
 
   @Override
-  public Optional<PeerGroup> settle(Peers peers, PeerGroup all) {
+  public void remembers(Supplier<float[]> strategyMemory) {
+    versions.remembers(strategyMemory);
+  }
+
+  @Override
+  public void stepped(long version) {
+    versions.stepped(version);
+  }
+
+  @Override
+  public Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule) {
     if (!group.adopt(all)) {
       LOG.warn(
           "{}: step {} cannot go on without {}; the job waits for a replacement",
@@ -80,13 +96,15 @@ final class StageDuties implements ReplicaDuties {
           group.missing());
       return Optional.empty();
     }
-    List<StageState> points = replica.points(setting.checkpoints(), identity);
+    List<RunVersion> kept = replica.kept(setting.checkpoints(), identity);
+    Statement mine = new Statement(replica.held(), kept, false, true);
+    long anyRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
     CheckpointAgreement.Agreed agreed =
-        CheckpointAgreement.hold(
-                peers, all, points, ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE))
-            .orElseThrow(() -> StageErrors.nothingInCommon(name(), points));
-    if (!agreed.from().equals(replica.point())) {
-      replica.restore(setting.checkpoints().restore(identity.rank(), agreed.from()));
+        CheckpointAgreement.hold(peers, all, mine, Rule.COMMON_STATE, anyRun)
+            .orElseThrow(() -> StageErrors.nothingInCommon(name(), replica.point(), kept));
+    RunVersion from = agreed.from().orElseThrow();
+    if (!replica.held().equals(Optional.of(from))) {
+      rule.restore(replica.restore(name(), setting.checkpoints().restore(identity.rank(), from)));
     }
     replica.belongsTo(agreed.run());
     LOG.info("{}: goes on at step {}", name(), replica.vector().updates());
@@ -102,6 +120,7 @@ final class StageDuties implements ReplicaDuties {
   /** Blocks while the version is tested. */
   @Override
   public void reached(long version, float[] parameters, boolean last) {
+    replica.reached(version);
     versions.reached(version);
   }
 
@@ -130,9 +149,7 @@ final class StageDuties implements ReplicaDuties {
   public void idle() {
     Promise<Path> asked = saves.poll();
     if (asked != null) {
-      versions
-          .write()
-          .ifPresentOrElse(asked::complete, () -> asked.fail("it could not be written"));
+      versions.write().onComplete(asked);
     }
   }
 

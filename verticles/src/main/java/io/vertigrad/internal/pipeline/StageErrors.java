@@ -1,19 +1,23 @@
 package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.worker.RunVersion;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** Why a stage cannot go on, in words that name it. */
 final class StageErrors {
 
   private StageErrors() {}
 
-  static ExchangeException nothingInCommon(String stage, List<StageState> points) {
+  static ExchangeException nothingInCommon(String stage, RunVersion memory, List<RunVersion> kept) {
     return new ExchangeException(
         ("%s: there is no step from which every stage can go on; this one has %s. Set"
                 + " checkpoint.every, and a checkpoint.directory that a replacement"
                 + " can read")
-            .formatted(stage, points.stream().map(StageState::version).toList()));
+            .formatted(
+                stage,
+                Stream.concat(Stream.of(memory), kept.stream()).map(RunVersion::version).toList()));
   }
 
   static ExchangeException diverged(String stage, long step, double loss) {

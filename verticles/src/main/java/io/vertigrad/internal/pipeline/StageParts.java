@@ -87,6 +87,7 @@ final class StageParts implements TrainingLoop.Parts {
   public void close() {
     closeBatches();
     closeStage();
+    setting.checkpoints().close();
   }
 
   /** Keeps the stage it has when the rank still stands for it. */

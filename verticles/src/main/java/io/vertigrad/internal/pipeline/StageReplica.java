@@ -8,14 +8,15 @@ import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
-import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.worker.ReplicaCheckpoints;
 import io.vertigrad.internal.worker.ReplicaModel;
+import io.vertigrad.internal.worker.ReplicaState;
+import io.vertigrad.internal.worker.RunVersion;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Replica;
 import java.nio.FloatBuffer;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -30,6 +31,7 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   private final float[] gradient;
   private Optimizer optimizer;
   private long run;
+  private long whole;
 
   StageReplica(StageModel model, JobConfig job, StagePlan plan, long trainingSamples) {
     this.model = model;
@@ -38,7 +40,9 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     this.stage = model.spec().index();
     float[] parameters = new float[model.layout().length()];
     model.readParameters(0, FloatBuffer.wrap(parameters));
-    vector = new Replica(parameters, model.layout().trainable(), trainingSamples);
+    vector =
+        new Replica(
+            parameters, model.layout().trainable(), trainingSamples, job.exchange().maxMagnitude());
     gradient = new float[parameters.length];
   }
 
@@ -77,17 +81,23 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   }
 
   /** What this stage holds in memory. */
-  StageState point() {
-    return new StageState(vector.updates(), run);
+  RunVersion point() {
+    return new RunVersion(vector.updates(), run);
   }
 
-  /** Where this stage can go on: from memory, or from what an earlier incarnation kept. */
-  List<StageState> points(StageCheckpoints checkpoints, SenderIdentity identity) {
-    List<StageState> points = new ArrayList<>(List.of(point()));
-    if (identity.incarnation() > 0 || run != 0) {
-      points.addAll(checkpoints.points(identity.rank()));
-    }
-    return points;
+  /** Where this stage can go on besides memory: from what an earlier incarnation kept. */
+  List<RunVersion> kept(ReplicaCheckpoints checkpoints, SenderIdentity identity) {
+    return identity.incarnation() > 0 || run != 0 ? checkpoints.points(identity.rank()) : List.of();
+  }
+
+  /** A version was reached and nothing of it is missing. */
+  void reached(long version) {
+    whole = version;
+  }
+
+  /** What this stage holds, unless a step that was given up has left its trace. */
+  Optional<RunVersion> held() {
+    return whole == vector.updates() ? Optional.of(point()) : Optional.empty();
   }
 
   long run() {
@@ -98,33 +108,18 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     run = someRun;
   }
 
-  /** Everything that is needed to go on from here. */
-  PartitionSnapshot snapshot() {
-    return new PartitionSnapshot(
-        0,
-        0,
-        vector.updates(),
-        Math.round(vector.samples()),
-        vector.parameters().clone(),
-        optimizer == null ? new float[0] : Replica.state(optimizer),
-        List.of());
+  /** Copies everything that is needed to go on from here. */
+  PartitionSnapshot snapshot(float[] memory) {
+    return ReplicaState.copy(vector, optimizers(), memory);
   }
 
-  void restore(PartitionSnapshot from) {
-    if (from.parameters().length != vector.length()
-        || from.state().length != optimizer.stateLength()) {
-      throw new ExchangeException(
-          "stage %d: its checkpoint has %d parameters and %d of optimizer state, expected %d and %d"
-              .formatted(
-                  stage,
-                  from.parameters().length,
-                  from.state().length,
-                  vector.length(),
-                  optimizer.stateLength()));
-    }
-    vector.become(from.parameters().clone());
-    vector.resume(from.version(), from.samples());
-    optimizer.writeState(FloatBuffer.wrap(from.state()));
+  /** Goes back to a state that was kept; returns what the strategy remembered. */
+  float[] restore(String name, PartitionSnapshot from) {
+    return ReplicaState.restore(name, from, vector, optimizers());
+  }
+
+  private List<Optimizer> optimizers() {
+    return optimizer == null ? List.of() : List.of(optimizer);
   }
 
   /** Copies of this stage's partitions of the whole model, by index; none of the others'. */

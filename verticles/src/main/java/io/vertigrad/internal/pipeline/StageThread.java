@@ -7,6 +7,7 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.worker.ReplicaCheckpoints;
 import io.vertigrad.internal.worker.TrainingLoop;
 import io.vertigrad.internal.worker.TrainingPlan;
 import io.vertigrad.internal.worker.WorkerMember;
@@ -42,6 +43,9 @@ public final class StageThread extends WorkerThread {
     SplitModel split = StagePlan.split(job, model);
     StagePlan plan = StagePlan.of(job, split);
     Consumer<TrainingEvent> events = new EventPublisher(vertx, job.addresses())::publish;
+    ReplicaCheckpoints checkpoints =
+        new ReplicaCheckpoints(
+            job, plan.hash(), job.checkpoint().every(), job.checkpoint().keep(), events);
     StageContext setting =
         new StageContext(
             vertx,
@@ -49,7 +53,7 @@ public final class StageThread extends WorkerThread {
             plan,
             strategy,
             BatchSizes.of(data.size(), pipeline.replicas(), job.workers()),
-            new StageCheckpoints(job, plan.hash(), events),
+            checkpoints,
             data.size(),
             () -> DatasetProvider.open(job.data(), Split.TEST, loader),
             events,

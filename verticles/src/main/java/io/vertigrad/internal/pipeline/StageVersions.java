@@ -5,8 +5,10 @@ import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.EvaluationPlan;
+import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * What becomes of the versions a stage reaches: readers are shown them, checkpoints keep them, the
@@ -20,6 +22,7 @@ final class StageVersions {
   private final SnapshotServer endpoint;
   private final EvaluationPlan plan;
   private final Optional<PipelineEvaluation> tests;
+  private Supplier<float[]> memory = () -> new float[0];
 
   /**
    * Versions of one incarnation of a stage.
@@ -55,7 +58,7 @@ final class StageVersions {
   /** After a step, or when all have gone back to one; blocks while it is tested. */
   void reached(long version) {
     show(version);
-    if (setting.checkpoints().due(version)) {
+    if (version == 0 && setting.checkpoints().due(version)) {
       write();
     }
     tests.ifPresent(stages -> stages.after(version));
@@ -66,11 +69,24 @@ final class StageVersions {
     endpoint.show(version, replica.partitions(setting.job().exchange().type()));
   }
 
-  /** Writes a checkpoint; empty when that failed, of which it has told. */
-  Optional<Path> write() {
+  /** Says how to ask the strategy what it remembers. */
+  void remembers(Supplier<float[]> strategyMemory) {
+    memory = strategyMemory;
+  }
+
+  /** A step has led to this version. */
+  void stepped(long version) {
+    if (setting.checkpoints().due(version)) {
+      write();
+    }
+  }
+
+  /** Has a copy written beside training. */
+  Future<Path> write() {
     return setting
         .checkpoints()
-        .write(identity.rank(), identity.incarnation(), replica.run(), replica.snapshot());
+        .write(
+            identity.rank(), identity.incarnation(), replica.run(), replica.snapshot(memory.get()));
   }
 
   /** An early end was reached, by a version that was shown and tested like any other. */

@@ -95,6 +95,19 @@ final class AllReduceStrategy implements PeerStrategy {
     round++;
   }
 
+  /** What compression has left out of this worker's gradients. */
+  @Override
+  public float[] memory() {
+    return feedback == null ? new float[0] : feedback.residual();
+  }
+
+  @Override
+  public void restore(float[] memory) {
+    if (feedback != null) {
+      feedback.restore(memory);
+    }
+  }
+
   @Override
   public ExchangeTiming timing() {
     return timing;

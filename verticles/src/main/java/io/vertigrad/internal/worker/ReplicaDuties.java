@@ -4,10 +4,12 @@ import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.PeerStrategy;
 import io.vertigrad.strategy.Peers;
 import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * What a worker without servers owes others besides its gradients: parameters to whoever reads
@@ -40,11 +42,27 @@ public interface ReplicaDuties {
   /**
    * Settles with a new group where to go on, before the strategy does.
    *
+   * @param rule the strategy, which may have to be given what it remembered
    * @return the group of the strategy; empty when no step can be taken with this one
    */
-  default Optional<PeerGroup> settle(Peers peers, PeerGroup all) {
+  default Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule) {
     return Optional.of(all);
   }
+
+  /** True when what {@link #settle} refused would be settled now, with the same group. */
+  default boolean reconsiders() {
+    return false;
+  }
+
+  /**
+   * Says how to ask the strategy what it remembers beside the replica, for checkpoints.
+   *
+   * @param strategyMemory gives a copy; belongs to the worker's thread
+   */
+  default void remembers(Supplier<float[]> strategyMemory) {}
+
+  /** A step has led to this version; called before {@link #reached}. */
+  default void stepped(long version) {}
 
   /** True while the parameters are the initial ones, for a strategy that settles on its own. */
   boolean fresh();

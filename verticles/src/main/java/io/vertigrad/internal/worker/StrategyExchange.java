@@ -91,6 +91,7 @@ public final class StrategyExchange implements ParameterExchange {
         host.serve(job.addresses().shard(rank, incarnation), duties.endpoint())
             .onSuccess(service -> readers = service);
     await(Future.all(session.open(), reading, duties.open()));
+    duties.remembers(session::memory);
   }
 
   @Override
@@ -113,13 +114,13 @@ public final class StrategyExchange implements ParameterExchange {
 
   @Override
   public boolean changed() {
-    return session.changed();
+    return session.changed() || !settled && session.current() && duties.reconsiders();
   }
 
   @Override
   public Ending fetch() {
     try {
-      Optional<Next> start = session.settle(duties.fresh(), duties::settle);
+      Optional<Next> start = session.settle(duties::fresh, duties::settle);
       settled = start.isPresent();
       start.ifPresent(this::goOn);
       return Ending.COMPLETE;
@@ -146,12 +147,15 @@ public final class StrategyExchange implements ParameterExchange {
       if (!next.applied()) {
         duties.leftOut(version() - 1, gradient.loss());
       }
+      duties.stepped(version());
       goOn(next);
       around.track().span(around.span(), begun, around.track().now(), step);
       return new Step(
           Ending.COMPLETE,
           next.applied(),
-          next.applied() ? Optional.empty() : Optional.of("it held NaN or infinity"),
+          next.applied()
+              ? Optional.empty()
+              : Optional.of("it held NaN, infinity or an element beyond exchange.maxMagnitude"),
           OptionalInt.empty());
     } catch (GroupChangedException changed) {
       return Step.without(Ending.ABANDONED);

@@ -5,8 +5,12 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.strategy.PeerStrategy;
 import io.vertigrad.strategy.Replica;
 import java.nio.FloatBuffer;
+import java.util.ArrayList;
+import java.util.List;
 
 /** A whole model and its vector; gradients are no longer than the job allows. */
 final class VectorModel implements ReplicaModel {
@@ -15,23 +19,76 @@ final class VectorModel implements ReplicaModel {
   private final Engine engine;
   private final double clipNorm;
   private final Replica vector;
+  private final float[] initial;
   private final float[] gradient;
+  private final List<Optimizer> optimizers = new ArrayList<>();
+  private int inUse;
+  private long run;
+  private long whole;
 
   /**
    * Takes the model's parameters for the first of the vector.
    *
    * @param clipNorm longest gradient (L2 norm over all trainable elements); 0 for any
    * @param trainingSamples size of the training set
+   * @param maxMagnitude largest element of a gradient that is applied
    */
-  VectorModel(Model model, Engine engine, double clipNorm, long trainingSamples) {
+  VectorModel(
+      Model model, Engine engine, double clipNorm, long trainingSamples, float maxMagnitude) {
     this.model = model;
     this.engine = engine;
     this.clipNorm = clipNorm;
     int length = model.layout().length();
     float[] parameters = new float[length];
     model.readParameters(0, FloatBuffer.wrap(parameters));
-    this.vector = new Replica(parameters, model.layout().trainable(), trainingSamples);
+    this.vector =
+        new Replica(parameters, model.layout().trainable(), trainingSamples, maxMagnitude);
+    this.initial = parameters.clone();
     this.gradient = new float[length];
+  }
+
+  /** Another incarnation begins, whose strategy takes the optimizers over as they are. */
+  VectorModel begun() {
+    inUse = 0;
+    return this;
+  }
+
+  /** What this worker holds in memory. */
+  RunVersion point() {
+    return new RunVersion(vector.updates(), run);
+  }
+
+  /** Says which training the state belongs to. */
+  void belongsTo(long someRun) {
+    run = someRun;
+  }
+
+  /** A version was reached and nothing of it is missing. */
+  void reached(long version) {
+    whole = version;
+  }
+
+  /** False while a step that was given up has left its trace. */
+  boolean isWhole() {
+    return whole == vector.updates();
+  }
+
+  /** Copies everything that is needed to go on from here. */
+  PartitionSnapshot snapshot(float[] memory) {
+    return ReplicaState.copy(vector, optimizers.subList(0, inUse), memory);
+  }
+
+  /** Goes back, or on, to a state that was kept. */
+  void restore(PartitionSnapshot from, PeerStrategy rule) {
+    rule.restore(ReplicaState.restore("worker", from, vector, optimizers.subList(0, inUse)));
+  }
+
+  /** Goes back to the initial parameters. */
+  void restart(PeerStrategy rule) {
+    vector.become(initial.clone());
+    vector.resume(0, 0);
+    optimizers.forEach(each -> each.writeState(FloatBuffer.wrap(new float[each.stateLength()])));
+    rule.restore(new float[0]);
   }
 
   @Override
@@ -44,9 +101,16 @@ final class VectorModel implements ReplicaModel {
     return model.layout().hash();
   }
 
+  /**
+   * The same ones in the same order for as long as this worker lives, so that their state outlives
+   * an incarnation.
+   */
   @Override
   public Optimizer optimizer(OptimizerConfig config) {
-    return Optimizer.of(engine, config, vector.trainable());
+    if (inUse == optimizers.size()) {
+      optimizers.add(Optimizer.of(engine, config, vector.trainable()));
+    }
+    return optimizers.get(inUse++);
   }
 
   @Override

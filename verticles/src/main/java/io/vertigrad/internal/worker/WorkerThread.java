@@ -13,6 +13,7 @@ import io.vertigrad.compute.data.DistributedSampler;
 import io.vertigrad.compute.data.PrefetchingBatchSource;
 import io.vertigrad.compute.data.Sampler;
 import io.vertigrad.compute.data.ShuffledSampler;
+import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.WindowedExchange;
@@ -22,7 +23,6 @@ import io.vertigrad.internal.worker.BatchGradients.BatchNumber;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
-import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
@@ -101,41 +101,72 @@ public class WorkerThread {
     StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     try (Model model = Engine.named(job.engine()).model(job.modelOn(data))) {
-      PartitionPlan partitions = PartitionPlan.of(job, model.layout());
-      TrainingPlan plan = TrainingPlan.of(job, strategy, partitions, data.size());
-      ModelParts parts =
-          new ModelParts(
-              model,
-              (rank, first) -> batches(data, rank, first),
-              strategy instanceof PeerStrategyFactory ? BatchNumber.VERSION : BatchNumber.STEP,
-              exchanges(strategy, plan, model, data),
-              member,
-              System::nanoTime);
-      return work(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
+      if (strategy instanceof PeerStrategyFactory peers) {
+        try (ReplicaCheckpoints checkpoints = checkpoints(peers, model)) {
+          WorkerDuties.Setting duties = WorkerDuties.Setting.of(job, peers, checkpoints);
+          TrainingPlan plan = plan(strategy, model, data);
+          return train(
+              plan, model, data, BatchNumber.VERSION, besideWorker(duties, plan, model, data));
+        }
+      }
+      TrainingPlan plan = plan(strategy, model, data);
+      return train(plan, model, data, BatchNumber.STEP, withServers(plan, model));
     }
   }
 
-  /** The one place that asks where a strategy stands. */
-  private Function<Incarnation, ParameterExchange> exchanges(
-      StrategyFactory strategy, TrainingPlan plan, Model model, Dataset data) {
-    if (strategy instanceof PeerStrategyFactory) {
-      VectorModel vector =
-          new VectorModel(model, Engine.named(job.engine()), plan.clipNorm(), data.size());
-      EvaluationPlan evaluations = EvaluationPlan.of(job, strategy);
-      return self ->
-          new StrategyExchange(
-              surroundings(plan, "exchange"),
-              self,
-              vector,
-              new SnapshotDuties(
-                  new SnapshotServer(
-                      plan.partitions(),
-                      self.identity().incarnation(),
-                      plan.type(),
-                      job.exchange().deadlineMillis(),
-                      member.clock()),
-                  evaluations));
-    }
+  private TrainingPlan plan(StrategyFactory strategy, Model model, Dataset data) {
+    return TrainingPlan.of(job, strategy, PartitionPlan.of(job, model.layout()), data.size());
+  }
+
+  private boolean train(
+      TrainingPlan plan,
+      Model model,
+      Dataset data,
+      BatchNumber number,
+      Function<Incarnation, ParameterExchange> exchanges) {
+    ModelParts parts =
+        new ModelParts(
+            model,
+            (rank, first) -> batches(data, rank, first),
+            number,
+            exchanges,
+            member,
+            System::nanoTime);
+    return work(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
+  }
+
+  private ReplicaCheckpoints checkpoints(PeerStrategyFactory strategy, Model model) {
+    return new ReplicaCheckpoints(
+        job,
+        model.layout().hash(),
+        WorkerDuties.checkpointEvery(job, strategy),
+        WorkerDuties.checkpointKeep(job, strategy),
+        new EventPublisher(vertx, job.addresses())::publish);
+  }
+
+  private Function<Incarnation, ParameterExchange> besideWorker(
+      WorkerDuties.Setting duties, TrainingPlan plan, Model model, Dataset data) {
+    VectorModel vector =
+        new VectorModel(
+            model, Engine.named(job.engine()), plan.clipNorm(), data.size(), plan.maxMagnitude());
+    return self ->
+        new StrategyExchange(
+            surroundings(plan, "exchange"),
+            self,
+            vector.begun(),
+            new WorkerDuties(
+                duties,
+                self,
+                vector,
+                new SnapshotServer(
+                    plan.partitions(),
+                    self.identity().incarnation(),
+                    plan.type(),
+                    job.exchange().deadlineMillis(),
+                    member.clock())));
+  }
+
+  private Function<Incarnation, ParameterExchange> withServers(TrainingPlan plan, Model model) {
     WindowedExchange exchange =
         WindowedExchange.of(vertx, job.addresses(), limits(plan), member.clock());
     return self -> new ServerExchange(model, plan, exchange, self, member.track());

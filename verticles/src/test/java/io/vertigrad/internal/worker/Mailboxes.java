@@ -1,4 +1,4 @@
-package io.vertigrad.internal.pipeline;
+package io.vertigrad.internal.worker;
 
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
@@ -12,13 +12,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /** Lines between members of one group in one JVM, a thread each. */
-final class Mailboxes {
+public final class Mailboxes {
 
   private final Map<Key, CompletableFuture<Tensor>> messages = new ConcurrentHashMap<>();
 
   private record Key(int from, int to, Tag tag) {}
 
-  Peers of(PeerGroup group) {
+  public Peers of(PeerGroup group) {
     return new Peers() {
       @Override
       public PeerGroup adopt() {

@@ -1,0 +1,183 @@
+package io.vertigrad.internal.worker;
+
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.CheckpointFailed;
+import io.vertigrad.events.TrainingEvent.CheckpointWritten;
+import io.vertigrad.internal.checkpoint.CheckpointFolder;
+import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One worker's checkpoints: its replica, or its stage, at every so many steps, the same steps in
+ * all workers.
+ *
+ * <p>A file says which training it is of in its layout's hash, so that an earlier one's in the same
+ * folder is never mixed in. Files are written in order on a thread of their own; a copy waits while
+ * the one before it is written, and whoever brings a third waits with it. Belongs to the thread
+ * that trains.
+ */
+public final class ReplicaCheckpoints implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ReplicaCheckpoints.class);
+  private static final long IDLE_SECONDS = 5;
+  private static final long CLOSE_SECONDS = 2;
+
+  private final JobConfig job;
+  private final long plan;
+  private final long every;
+  private final CheckpointFolder folder;
+  private final Consumer<TrainingEvent> events;
+  private final ThreadPoolExecutor writer;
+
+  /**
+   * A worker's checkpoints.
+   *
+   * @param plan hash of what the vector means
+   * @param every versions between two of them; 0 for none
+   * @param keep how many stay of each rank
+   */
+  public ReplicaCheckpoints(
+      JobConfig job, long plan, long every, int keep, Consumer<TrainingEvent> events) {
+    this.job = job;
+    this.plan = plan;
+    this.every = every;
+    this.events = events;
+    Path directory =
+        job.checkpoint().directory().orElse(Path.of("checkpoints", job.addresses().job()));
+    folder = new CheckpointFolder(directory, keep);
+    writer =
+        new ThreadPoolExecutor(
+            1,
+            1,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new ArrayBlockingQueue<>(1),
+            work -> {
+              Thread thread = new Thread(work, "checkpoints of " + job.addresses().job());
+              thread.setDaemon(true);
+              return thread;
+            },
+            ReplicaCheckpoints::await);
+    writer.allowCoreThreadTimeOut(true);
+  }
+
+  /** True at the versions of which a checkpoint is written. */
+  public boolean due(long version) {
+    return every > 0 && version % every == 0;
+  }
+
+  /**
+   * Writes one beside training; when that fails it says so, and training goes on.
+   *
+   * @param state a copy that nobody changes
+   * @return completes on the writing thread with the file
+   */
+  public Future<Path> write(int rank, int incarnation, long run, PartitionSnapshot state) {
+    ShardSnapshot snapshot =
+        new ShardSnapshot(job.addresses().jobHash(), rank, incarnation, plan ^ run, List.of(state));
+    Promise<Path> written = Promise.promise();
+    writer.execute(() -> write(snapshot, written));
+    return written.future();
+  }
+
+  private void write(ShardSnapshot snapshot, Promise<Path> written) {
+    int rank = snapshot.shard();
+    long version = snapshot.version();
+    long begun = System.nanoTime();
+    try {
+      Path file = folder.write(snapshot);
+      long millis = (System.nanoTime() - begun) / 1_000_000;
+      events.accept(
+          new CheckpointWritten(
+              System.currentTimeMillis(), rank, version, file.toString(), millis));
+      written.complete(file);
+    } catch (IOException | RuntimeException e) {
+      LOG.warn("{} has no checkpoint of step {}: {}", name(rank), version, e.toString());
+      events.accept(new CheckpointFailed(System.currentTimeMillis(), rank, version, e.toString()));
+      written.fail(e);
+    }
+  }
+
+  /** States that whole files of this rank hold, once all that was begun is written. */
+  public List<RunVersion> points(int rank) {
+    settle();
+    return read(rank).stream()
+        .map(file -> new RunVersion(file.version(), file.layout() ^ plan))
+        .distinct()
+        .toList();
+  }
+
+  /** The state of a point that {@link #points} named. */
+  public PartitionSnapshot restore(int rank, RunVersion point) {
+    return read(rank).stream()
+        .filter(file -> file.version() == point.version() && (file.layout() ^ plan) == point.run())
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new ExchangeException(
+                    "%s: the checkpoint of step %d has gone"
+                        .formatted(name(rank), point.version())))
+        .partitions()
+        .get(0);
+  }
+
+  /** Waits a little for what is being written. */
+  @Override
+  public void close() {
+    writer.shutdown();
+    try {
+      writer.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private List<ShardSnapshot> read(int rank) {
+    try {
+      return folder.allValid(rank, torn -> LOG.warn("checkpoint skipped: {}", torn)).stream()
+          .filter(file -> file.job() == job.addresses().jobHash())
+          .filter(file -> file.partitions().size() == 1)
+          .toList();
+    } catch (IOException e) {
+      LOG.warn("{} cannot read its checkpoints: {}", name(rank), e.toString());
+      return List.of();
+    }
+  }
+
+  private void settle() {
+    Promise<Void> settled = Promise.promise();
+    writer.execute(settled::complete);
+    settled.future().toCompletionStage().toCompletableFuture().join();
+  }
+
+  /** The queue is full: its owner waits until there is room. */
+  private static void await(Runnable work, ThreadPoolExecutor full) {
+    if (full.isShutdown()) {
+      throw new IllegalStateException("checkpoints are closed");
+    }
+    try {
+      full.getQueue().put(work);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new ExchangeException("interrupted while a checkpoint was being written");
+    }
+  }
+
+  private String name(int rank) {
+    return job.nameOf(Role.WORKER.lower(), rank);
+  }
+}

@@ -1,0 +1,286 @@
+package io.vertigrad.internal.worker;
+
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.peer.SnapshotServer;
+import io.vertigrad.internal.transport.FrameEndpoint;
+import io.vertigrad.internal.worker.CheckpointAgreement.Agreed;
+import io.vertigrad.internal.worker.CheckpointAgreement.Rule;
+import io.vertigrad.internal.worker.CheckpointAgreement.Statement;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.EvaluationPlan;
+import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.PeerStrategy;
+import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.Peers;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What one incarnation of a worker with a whole model owes others besides its gradients: it waits
+ * until every rank of the job is there, agrees with them on a version to go on from, keeps
+ * checkpoints, and shows readers the versions that the evaluator may ask for, and the last.
+ */
+final class WorkerDuties implements ReplicaDuties {
+
+  private static final Logger LOG = LoggerFactory.getLogger(WorkerDuties.class);
+  private static final int SAVES = 4;
+
+  private final Setting setting;
+  private final Incarnation self;
+  private final VectorModel model;
+  private final SnapshotServer snapshots;
+  private final BlockingQueue<Promise<Path>> saves = new ArrayBlockingQueue<>(SAVES);
+  private Supplier<float[]> memory = () -> new float[0];
+  private boolean fresh = true;
+  private boolean exact = true;
+  private boolean settled;
+  private boolean waits;
+
+  /**
+   * What the duties of every incarnation have in common.
+   *
+   * @param compresses true where the strategy remembers what compression has left out
+   * @param evaluations when the evaluator may ask for a version
+   */
+  record Setting(
+      JobConfig job,
+      PeerStrategyFactory strategy,
+      boolean compresses,
+      EvaluationPlan evaluations,
+      ReplicaCheckpoints checkpoints) {
+
+    /** The duties' part of a job. */
+    static Setting of(JobConfig job, PeerStrategyFactory strategy, ReplicaCheckpoints checkpoints) {
+      return new Setting(
+          job,
+          strategy,
+          job.exchange().compression().isOn(),
+          EvaluationPlan.of(job, strategy),
+          checkpoints);
+    }
+
+    /** Where replicas agree after each step, and remember no more, one gives to the others. */
+    Rule rule() {
+      return strategy.agreesEvery() == 1 && !compresses ? Rule.ANY_MEMORY : Rule.COMMON_STATE;
+    }
+  }
+
+  WorkerDuties(Setting setting, Incarnation self, VectorModel model, SnapshotServer snapshots) {
+    this.setting = setting;
+    this.self = self;
+    this.model = model;
+    this.snapshots = snapshots;
+  }
+
+  /**
+   * Versions between two checkpoints, a multiple of those after which all replicas agree: between
+   * two averages one worker may be far ahead of another.
+   */
+  static long checkpointEvery(JobConfig job, PeerStrategyFactory strategy) {
+    long every = strategy.needsEveryRank() ? job.checkpoint().every() : 0;
+    long agree = Math.max(1, strategy.agreesEvery());
+    return (every + agree - 1) / agree * agree;
+  }
+
+  /**
+   * How many checkpoints of a rank stay. In a graph one worker may be as many steps ahead of
+   * another as there are workers between them, so that the last few are not enough.
+   */
+  static int checkpointKeep(JobConfig job, PeerStrategyFactory strategy) {
+    long every = Math.max(1, checkpointEvery(job, strategy));
+    int count = job.workers().count();
+    return Math.max(job.checkpoint().keep(), 3 + (int) ((count + every - 1) / every));
+  }
+
+  @Override
+  public FrameEndpoint endpoint() {
+    return snapshots;
+  }
+
+  @Override
+  public void remembers(Supplier<float[]> strategyMemory) {
+    memory = strategyMemory;
+  }
+
+  /** Once the job is about to end early, nobody is admitted any more: those left finish it. */
+  @Override
+  public boolean reconsiders() {
+    return waits && ending();
+  }
+
+  @Override
+  public Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule) {
+    if (!setting.strategy().needsEveryRank()) {
+      return Optional.of(all);
+    }
+    String missing = missing(all);
+    if (missing.isEmpty()) {
+      goOn(peers, all, rule);
+    } else if (!ending()) {
+      waits = true;
+      LOG.warn(
+          "{}: version {} cannot go on without {}; the job waits for a replacement, at most {} s",
+          name(),
+          model.vector().updates(),
+          missing,
+          setting.job().workers().waitSeconds());
+      return Optional.empty();
+    }
+    waits = false;
+    return Optional.of(all);
+  }
+
+  @Override
+  public boolean fresh() {
+    return fresh;
+  }
+
+  @Override
+  public void stepped(long version) {
+    if (!extra() && setting.checkpoints().due(version)) {
+      write();
+    }
+  }
+
+  @Override
+  public void reached(long version, float[] parameters, boolean last) {
+    fresh = false;
+    model.reached(version);
+    if (last || version == 0 || setting.evaluations().isDue(version)) {
+      snapshots.publish(version, parameters);
+    }
+  }
+
+  @Override
+  public void hold(long version, float[] parameters) {
+    snapshots.publish(version, parameters);
+  }
+
+  @Override
+  public void end(long version, float[] parameters) {
+    snapshots.publish(version, parameters);
+  }
+
+  @Override
+  public void idle() {
+    Promise<Path> asked = saves.poll();
+    if (asked != null && settled) {
+      write().onComplete(asked);
+    } else if (asked != null) {
+      asked.fail("%s has not begun".formatted(name()));
+    }
+  }
+
+  @Override
+  public Future<Path> checkpoint() {
+    if (!setting.strategy().needsEveryRank()) {
+      return ReplicaDuties.super.checkpoint();
+    }
+    Promise<Path> asked = Promise.promise();
+    return saves.offer(asked)
+        ? asked.future()
+        : Future.failedFuture("%d checkpoints are being waited for already".formatted(SAVES));
+  }
+
+  @Override
+  public Future<?> close() {
+    for (Promise<Path> late = saves.poll(); late != null; late = saves.poll()) {
+      late.fail("this worker is stopping");
+    }
+    return Future.succeededFuture();
+  }
+
+  /** Every rank is there: all of them go on from one version. */
+  private void goOn(Peers peers, PeerGroup all, PeerStrategy rule) {
+    exact &= all.size() == setting.job().workers().count();
+    Optional<RunVersion> held = held(rule);
+    Statement mine = new Statement(held, kept(), extra(), exact);
+    long anyRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
+    Agreed agreed =
+        CheckpointAgreement.hold(peers, all, mine, setting.rule(), anyRun)
+            .orElseThrow(
+                () -> new ExchangeException(name() + ": no version that every worker can restore"));
+    agreed.from().ifPresent(from -> become(from, held, rule));
+    model.belongsTo(agreed.run());
+    settled = true;
+  }
+
+  private void become(RunVersion from, Optional<RunVersion> held, PeerStrategy rule) {
+    long before = model.vector().updates();
+    if (extra()) {
+      model.vector().resume(from.version(), model.vector().samples());
+    } else if (from.version() == 0) {
+      model.restart(rule);
+      fresh = true;
+    } else if (!held.equals(Optional.of(from))) {
+      model.restore(setting.checkpoints().restore(rank(), from), rule);
+      fresh = false;
+    }
+    if (model.vector().updates() != before) {
+      LOG.info("{}: was at version {}, goes on at {}", name(), before, from.version());
+    }
+  }
+
+  /** What this worker holds, if all of it is here: a step that was given up may have left half. */
+  private Optional<RunVersion> held(PeerStrategy rule) {
+    RunVersion point = model.point();
+    boolean whole = setting.rule() == Rule.ANY_MEMORY || model.isWhole();
+    boolean remembered = settled || rule.memory().length == 0;
+    return point.version() > 0 && whole && remembered ? Optional.of(point) : Optional.empty();
+  }
+
+  /** Any of them can restore the first parameters, which all make from the same seed. */
+  private List<RunVersion> kept() {
+    List<RunVersion> kept = new ArrayList<>(List.of(RunVersion.BEGINNING));
+    if (!extra() && (self.identity().incarnation() > 0 || model.point().run() != 0)) {
+      kept.addAll(setting.checkpoints().points(rank()));
+    }
+    return kept;
+  }
+
+  private Future<Path> write() {
+    return setting
+        .checkpoints()
+        .write(
+            rank(),
+            self.identity().incarnation(),
+            model.point().run(),
+            model.snapshot(memory.get()));
+  }
+
+  private String missing(PeerGroup all) {
+    return IntStream.range(0, setting.job().workers().count())
+        .filter(rank -> !all.ranks().contains(rank))
+        .mapToObj(rank -> setting.job().nameOf(Role.WORKER.lower(), rank))
+        .collect(Collectors.joining(", "));
+  }
+
+  private boolean ending() {
+    return self.gate().ended(Long.MAX_VALUE);
+  }
+
+  private boolean extra() {
+    return rank() >= setting.job().workers().count();
+  }
+
+  private int rank() {
+    return self.identity().rank();
+  }
+
+  private String name() {
+    return setting.job().nameOf(Role.WORKER.lower(), rank());
+  }
+}
