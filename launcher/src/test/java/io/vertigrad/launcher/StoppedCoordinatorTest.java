@@ -69,8 +69,10 @@ class StoppedCoordinatorTest {
     run = start("digits-ring", "allreduce", 17_781);
     await(() -> events("workerProgress").anyMatch(event -> event.getLong("version") > 20));
     ProcessHandle hung =
-        run.descendants()
-            .filter(child -> child.info().commandLine().orElse("").contains("worker"))
+        events("memberJoined")
+            .filter(event -> event.getString("role").equals("worker"))
+            .map(event -> event.getString("node").replaceAll(".* pid ", ""))
+            .flatMap(pid -> ProcessHandle.of(Long.parseLong(pid)).stream())
             .findFirst()
             .orElseThrow();
 
