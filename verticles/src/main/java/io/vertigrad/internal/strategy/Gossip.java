@@ -217,6 +217,12 @@ final class Gossip implements PeerStrategy {
       }
 
       /** A worker that takes no step still answers. */
+      /** Whoever is there meets whoever is there. */
+      @Override
+      public boolean needsEveryRank() {
+        return false;
+      }
+
       @Override
       public boolean stepsTogether() {
         return false;
