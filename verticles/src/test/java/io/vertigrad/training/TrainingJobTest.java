@@ -262,8 +262,18 @@ class TrainingJobTest {
   }
 
   @Test
-  void shouldUndeployAllWhenAMemberCannotStart() throws Exception {
+  void shouldDeployNothingWhenTheModelIsNotKnown() {
     TrainingJob job = TrainingJob.of(dl4j(STEPS).put("model", JsonObject.of("name", "nowhere")));
+
+    Exception failure = assertThrows(Exception.class, () -> get(job.deploy(vertx)));
+
+    assertTrue(failure.getMessage().contains("job: model.name is wrong: "), failure::getMessage);
+    assertEquals(Set.of(), vertx.deploymentIDs());
+  }
+
+  @Test
+  void shouldUndeployAllWhenAMemberCannotStart() throws Exception {
+    TrainingJob job = TrainingJob.of(dl4j(STEPS).put("model", JsonObject.of("name", "./pom.xml")));
 
     Exception failure = assertThrows(Exception.class, () -> get(job.deploy(vertx)));
 

@@ -89,6 +89,12 @@ public record CoordinatorConfig(
         MemberNames.of(job));
   }
 
+  /** Why fewer than {@link #minimumWorkers} cannot go on, for people. */
+  String whyMinimum() {
+    boolean all = lockstep && minimumWorkers == workers && (ranks > 0 || servers == 0);
+    return all ? "a step needs every rank" : "workers.minimum";
+  }
+
   /** How many of a role may be present at once. */
   int capacity(Role role) {
     return switch (role) {

@@ -163,11 +163,12 @@ final class JobTimeouts {
   }
 
   private String workersMissing() {
-    return "%d of at least %d workers for %s (workers.minimum): %s"
+    return "%d of at least %d workers for %s (%s): %s"
         .formatted(
             registry.readyWorkers(),
             config.minimumWorkers(),
             workers.seconds(),
+            config.whyMinimum(),
             registry.departures());
   }
 }

@@ -3,8 +3,8 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.job.Role;
 
 /**
- * Holds a job back while fewer workers than {@code workers.minimum} take part, so that nobody goes
- * on with an average over too few.
+ * Holds a job back while fewer workers take part than {@code workers.minimum}, or than a step needs,
+ * so that nobody goes on with an average over too few.
  *
  * <p>With none left there is nobody to hold back. Stages of a pipeline wait for each other anyway.
  */
@@ -53,8 +53,8 @@ final class MinimumWorkersGuard {
           progress.version(),
           0,
           registry.missing(Role.WORKER, config.workers()),
-          "%d of at least %d workers (workers.minimum), none begins another step until more are there"
-              .formatted(present, config.minimumWorkers()),
+          "%d of at least %d workers (%s), none begins another step until more are there"
+              .formatted(present, config.minimumWorkers(), config.whyMinimum()),
           registry.departures().toString());
     }
     if (few != lasts) {
