@@ -3,8 +3,8 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.job.Role;
 
 /**
- * Holds a job back while fewer workers take part than {@code workers.minimum}, or than a step needs,
- * so that nobody goes on with an average over too few.
+ * Holds a job back while fewer workers take part than {@code workers.minimum}, or than a step
+ * needs, so that nobody goes on with an average over too few.
  *
  * <p>With none left there is nobody to hold back. Stages of a pipeline wait for each other anyway.
  */

@@ -216,13 +216,13 @@ final class Gossip implements PeerStrategy {
         return new Gossip(config, context);
       }
 
-      /** A worker that takes no step still answers. */
       /** Whoever is there meets whoever is there. */
       @Override
       public boolean needsEveryRank() {
         return false;
       }
 
+      /** A worker that takes no step still answers. */
       @Override
       public boolean stepsTogether() {
         return false;
