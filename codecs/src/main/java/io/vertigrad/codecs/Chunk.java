@@ -99,11 +99,16 @@ final class Chunk {
     System.arraycopy(sums, 0, accumulator, at, count);
   }
 
-  /** True when no 32-bit word of a payload from {@code from} up to {@code to} is not finite. */
-  static boolean areFinite(DataType type, ByteBuffer payload, int from, int to) {
+  /**
+   * True when no element in the 32-bit words of a payload from {@code from} up to {@code to} is NaN
+   * or larger in magnitude than a bound.
+   */
+  static boolean areWithin(DataType type, float bound, ByteBuffer payload, int from, int to) {
     Chunk chunk = ofThread();
+    int limit = type.magnitudeLimit(bound) | type.signs();
     for (int first = from; first < to; first += ELEMENTS) {
-      if (!chunk.isFinite(type, payload, first, Math.min(ELEMENTS, to - first))) {
+      int count = Math.min(ELEMENTS, to - first);
+      if (!chunk.isWithin(limit, type.signs(), payload, first, count)) {
         return false;
       }
     }
@@ -111,18 +116,17 @@ final class Chunk {
   }
 
   /**
-   * True when none of {@code count} 32-bit words from word {@code first} on holds an element whose
-   * exponent is all ones; adding the lowest exponent bit then carries into the sign bit.
+   * True when no element of {@code count} 32-bit words from word {@code first} on has a magnitude
+   * whose bits are above those of the limit. A sign bit that was set beside the limit is borrowed
+   * from exactly then; it also keeps the borrow from the other element in the word.
    */
-  private boolean isFinite(DataType type, ByteBuffer payload, int first, int count) {
+  private boolean isWithin(int limit, int signs, ByteBuffer payload, int first, int count) {
     payload.asIntBuffer().get(first, words, 0, count);
-    int mask = type.exponentMask();
-    int unit = type.exponentUnit();
-    int carries = 0;
+    int magnitudes = ~signs;
+    int kept = signs;
     for (int i = 0; i < count; i++) {
-      carries |= (words[i] & mask) + unit;
+      kept &= limit - (words[i] & magnitudes);
     }
-    int signs = type.bytes() == Integer.BYTES ? 0x80000000 : 0x80008000;
-    return (carries & signs) == 0;
+    return kept == signs;
   }
 }

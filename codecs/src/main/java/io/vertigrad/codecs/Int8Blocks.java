@@ -60,6 +60,15 @@ final class Int8Blocks {
     }
   }
 
+  /** The largest scale with which no element is beyond a bound. */
+  static float largestScale(float bound) {
+    float scale = bound / LARGEST;
+    while (scale > 0 && scale * LARGEST > bound) {
+      scale = Math.nextDown(scale);
+    }
+    return scale;
+  }
+
   /** The first block whose scale no writer gives: negative, or finite but beyond all floats. */
   static int firstWrongScale(ByteBuffer payload, int length) {
     for (int block = 0; block < blocks(length); block++) {

@@ -177,19 +177,33 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
    * @return true for a tensor of finite elements
    */
   public final boolean isFinite() {
+    return isWithin(Float.MAX_VALUE);
+  }
+
+  /**
+   * True when no element is NaN, infinite, or larger in magnitude than a bound. It costs what
+   * {@link #isFinite} costs: without their sign, numbers order like their bits. Of blocks that
+   * share a scale, the scale decides.
+   *
+   * @param bound finite and at least 0
+   * @return true for a tensor whose elements are all from -bound to bound
+   */
+  public final boolean isWithin(float bound) {
     int words = payloadBytes() / Integer.BYTES;
     return switch (encoding) {
       case DENSE ->
-          Chunk.areFinite(type, bytes, 0, words)
-              && (payloadBytes() % Integer.BYTES == 0 || isLastFinite());
-      case INT8 -> Chunk.areFinite(type, bytes, 0, (int) Int8Blocks.blocks(length));
-      case TOP_K -> Chunk.areFinite(type, bytes, words / 2, words);
+          Chunk.areWithin(type, bound, bytes, 0, words)
+              && (payloadBytes() % Integer.BYTES == 0 || isLastWithin(bound));
+      case INT8 ->
+          Chunk.areWithin(
+              type, Int8Blocks.largestScale(bound), bytes, 0, (int) Int8Blocks.blocks(length));
+      case TOP_K -> Chunk.areWithin(type, bound, bytes, words / 2, words);
     };
   }
 
-  private boolean isLastFinite() {
+  private boolean isLastWithin(float bound) {
     read(Chunk.ofThread(), length - 1, 1);
-    return Float.isFinite(Chunk.ofThread().elements()[0]);
+    return Math.abs(Chunk.ofThread().elements()[0]) <= bound;
   }
 
   /** True for the same type, encoding and bits: NaN may equal NaN, 0 is not -0. */

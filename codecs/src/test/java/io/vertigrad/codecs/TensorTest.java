@@ -12,6 +12,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.nio.ReadOnlyBufferException;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -152,6 +153,42 @@ class TensorTest {
         TensorView tensor = Tensor.wrap(type, pair.putShort(half % 2 * 2, (short) half));
         float value = elements(tensor)[half % 2];
         assertEquals(Float.isFinite(value), tensor.isFinite(), type + " pattern " + half);
+      }
+    }
+  }
+
+  @Test
+  void shouldCallEveryPatternWithinABoundExactlyWhenItsValueIs() {
+    float[] bounds = {0, 1e-7f, 0.1f, 1, 3.14159f, 65_504, 65_505, 1e9f, Float.MAX_VALUE};
+    for (DataType type : new DataType[] {DataType.FLOAT16, DataType.BFLOAT16}) {
+      for (int half = 0; half < 1 << 16; half++) {
+        ByteBuffer pair = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN);
+        TensorView tensor = Tensor.wrap(type, pair.putShort(half % 2 * 2, (short) half));
+        float value = elements(tensor)[half % 2];
+        for (float bound : bounds) {
+          assertEquals(
+              Math.abs(value) <= bound, tensor.isWithin(bound), value + " within " + bound);
+        }
+      }
+    }
+  }
+
+  @Test
+  void shouldBeBeyondTheBoundWhenOneElementIsWhateverTheEncoding() {
+    for (int at : new int[] {0, 1, LENGTH / 2, LENGTH - 1}) {
+      for (float sign : new float[] {1, -1}) {
+        float[] values = wave(LENGTH);
+        values[at] = sign * 1e9f;
+        float[] beyond = values.clone();
+        beyond[at] = sign * Math.nextUp(1e9f);
+        assertTrue(Tensor.ofFloats(values).isWithin(1e9f));
+        assertFalse(Tensor.ofFloats(beyond).isWithin(1e9f), "element " + at);
+        beyond[at] = sign * 2e9f;
+        for (Compression.Kind kind : List.of(Compression.Kind.INT8, Compression.Kind.TOPK)) {
+          Compression compression = new Compression(kind, 0.01);
+          assertTrue(compression.of(FloatBuffer.wrap(values)).isWithin(1.01e9f));
+          assertFalse(compression.of(FloatBuffer.wrap(beyond)).isWithin(1e9f), kind + "");
+        }
       }
     }
   }

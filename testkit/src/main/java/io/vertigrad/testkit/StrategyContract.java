@@ -90,6 +90,23 @@ public abstract class StrategyContract extends LivenessContract {
   }
 
   @Test
+  void shouldKeepTheParametersWhenAGradientIsBeyondTheBound() {
+    TestJob job = job(1);
+    TestShard shard = started(job, 1);
+
+    Refusal refusal = refusal(shard, job.gradient(0, 0, 0, 0, 1, 1, -1e30f, 1));
+
+    assertEquals(Reason.NOT_FINITE, refusal.reason());
+    assertEquals(
+        "partition 0: the gradient of worker 0, step 0 holds an element beyond 1.0E9"
+            + " (exchange.maxMagnitude); not applied",
+        refusal.message());
+    assertArrayEquals(new float[] {0, 0.125f, 0.25f, 0.375f}, job.parameters(shard, 0));
+    assertEquals(
+        Outcome.APPLIED, parameters(shard, job.gradient(0, 0, 0, 0, 1, 1, 1, 1)).outcome());
+  }
+
+  @Test
   void shouldNotApplyWhenTheLastVersionWasReached() {
     TestJob job = job(1);
     TestShard shard = started(job, 1);

@@ -13,6 +13,7 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.exchange.PartitionPlan;
+import io.vertigrad.internal.server.MagnitudeBound;
 import io.vertigrad.internal.server.ParameterSource;
 import io.vertigrad.internal.server.ParameterStore;
 import io.vertigrad.internal.server.Shard;
@@ -140,7 +141,13 @@ public final class TestJob {
         new StoreConfig(plan, index, optimizer(), new QuadraticEngine(), 100, DataType.FLOAT32);
     return new TestShard(
         new Shard(
-            new ShardConfig(JOB, incarnation, ranks, lastVersion(), PULL_DEADLINE_MILLIS),
+            new ShardConfig(
+                JOB,
+                incarnation,
+                ranks,
+                lastVersion(),
+                PULL_DEADLINE_MILLIS,
+                new MagnitudeBound(1e9f)),
             new ParameterStore(store, ParameterSource.of(FloatBuffer.wrap(initial))),
             strategy,
             clock,

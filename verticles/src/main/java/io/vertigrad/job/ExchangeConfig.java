@@ -19,6 +19,9 @@ import java.util.Locale;
  * @param stallMillis without a step of some worker for this long the job says who is missing
  * @param compression how gradients are made smaller than their type
  * @param transport what carries frames between processes
+ * @param maxMagnitude largest element of a gradient that is applied; all finite ones where it is
+ *     {@code Float.MAX_VALUE}
+ * @param maxConnections streams that one listener of a process serves at once
  */
 public record ExchangeConfig(
     DataType type,
@@ -30,7 +33,9 @@ public record ExchangeConfig(
     long evictMillis,
     long stallMillis,
     Compression compression,
-    TransportKind transport) {
+    TransportKind transport,
+    float maxMagnitude,
+    int maxConnections) {
 
   private static final int MOST_ELEMENTS = 130_816;
 
@@ -41,6 +46,15 @@ public record ExchangeConfig(
   private static final int DEFAULT_ELEMENTS = 114_432;
 
   private static final int DEFAULT_STALL_MILLIS = 15_000;
+
+  /**
+   * Far above gradients that train, and above the variance of a batch-norm layer behind bytes that
+   * were not normalised; far below what a flipped exponent bit makes of a number.
+   */
+  private static final float DEFAULT_MAGNITUDE = 1e9f;
+
+  /** The most workers that a job may have, one process each, and as many that have just gone. */
+  private static final int DEFAULT_CONNECTIONS = 8_192;
 
   /**
    * Creates settings without compression, over streams, with the usual limit for stalls.
@@ -71,7 +85,9 @@ public record ExchangeConfig(
         evictMillis,
         DEFAULT_STALL_MILLIS,
         Compression.NONE,
-        TransportKind.STREAM);
+        TransportKind.STREAM,
+        DEFAULT_MAGNITUDE,
+        DEFAULT_CONNECTIONS);
   }
 
   /**
@@ -90,7 +106,9 @@ public record ExchangeConfig(
         evictMillis,
         stallMillis,
         compression,
-        transport);
+        transport,
+        maxMagnitude,
+        maxConnections);
   }
 
   /**
@@ -115,7 +133,9 @@ public record ExchangeConfig(
             section.integer("evictMillis", 10_000, 200, 3_600_000),
             section.integer("stallMillis", DEFAULT_STALL_MILLIS, 100, 86_400_000),
             compression(section),
-            transport(section));
+            transport(section),
+            magnitude(section),
+            section.integer("maxConnections", DEFAULT_CONNECTIONS, 1, 1 << 20));
     if (config.evictMillis <= config.suspectMillis) {
       throw section.refuse(
           "evictMillis",
@@ -124,6 +144,12 @@ public record ExchangeConfig(
     }
     section.refuseUnknown();
     return config;
+  }
+
+  /** 0 stands for no bound but that of a float. */
+  private static float magnitude(Settings section) {
+    double bound = section.number("maxMagnitude", DEFAULT_MAGNITUDE, 0, Float.MAX_VALUE);
+    return bound == 0 ? Float.MAX_VALUE : Math.max((float) bound, Float.MIN_VALUE);
   }
 
   private static TransportKind transport(Settings section) {

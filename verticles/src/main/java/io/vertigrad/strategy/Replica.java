@@ -14,6 +14,7 @@ public final class Replica {
 
   private final int trainable;
   private final long trainingSamples;
+  private final float maxMagnitude;
   private float[] parameters;
   private long updates;
   private double samples;
@@ -26,10 +27,23 @@ public final class Replica {
    * @param trainingSamples size of the training set, of which an epoch consists
    */
   public Replica(float[] parameters, int trainable, long trainingSamples) {
+    this(parameters, trainable, trainingSamples, Float.MAX_VALUE);
+  }
+
+  /**
+   * Creates a replica that takes no step on a gradient beyond a bound.
+   *
+   * @param parameters its vector, which it takes over
+   * @param trainable how many of them an optimizer steps
+   * @param trainingSamples size of the training set, of which an epoch consists
+   * @param maxMagnitude largest element of a gradient that is applied, finite
+   */
+  public Replica(float[] parameters, int trainable, long trainingSamples, float maxMagnitude) {
     Objects.checkIndex(trainable, parameters.length + 1);
     this.parameters = parameters;
     this.trainable = trainable;
     this.trainingSamples = trainingSamples;
+    this.maxMagnitude = maxMagnitude;
   }
 
   /**
@@ -87,9 +101,9 @@ public final class Replica {
   }
 
   /**
-   * Takes one optimizer step on a vector that becomes the parameters. Where the gradient holds NaN
-   * or infinity it is left out: the vector becomes the parameters as it is, after one more update
-   * of no samples.
+   * Takes one optimizer step on a vector that becomes the parameters. Where the gradient holds NaN,
+   * infinity or an element beyond the bound it is left out: the vector becomes the parameters as it
+   * is, after one more update of no samples.
    *
    * @param optimizer takes the step
    * @param from the vector, stepped in place
@@ -98,7 +112,7 @@ public final class Replica {
    * @return true when the step was taken
    */
   public boolean step(Optimizer optimizer, float[] from, float[] gradient, double count) {
-    boolean finite = new LocalGradient(gradient, 1).isFinite();
+    boolean finite = new LocalGradient(gradient, 1).isWithin(maxMagnitude);
     if (finite) {
       optimizer.step(from, gradient, updates, epochs());
     }

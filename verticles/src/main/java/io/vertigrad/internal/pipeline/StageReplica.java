@@ -40,7 +40,9 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     this.stage = model.spec().index();
     float[] parameters = new float[model.layout().length()];
     model.readParameters(0, FloatBuffer.wrap(parameters));
-    vector = new Replica(parameters, model.layout().trainable(), trainingSamples);
+    vector =
+        new Replica(
+            parameters, model.layout().trainable(), trainingSamples, job.exchange().maxMagnitude());
     gradient = new float[parameters.length];
   }
 

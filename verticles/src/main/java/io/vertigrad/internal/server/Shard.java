@@ -78,7 +78,8 @@ public final class Shard {
       ServerStrategyContext context = context(stored, nanoClock);
       DuplicateWindow window = windows.get();
       UpdateFilter updateFilter =
-          new UpdateFilter(strategy.create(context), context, config.job(), window, outcomes);
+          new UpdateFilter(
+              strategy.create(context), context, config.job(), window, config.bound(), outcomes);
       partitions.put(
           stored.partition().index(),
           new ServedPartition(

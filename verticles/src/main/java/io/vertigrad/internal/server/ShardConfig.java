@@ -8,13 +8,25 @@ package io.vertigrad.internal.server;
  * @param ranks workers that the job is shared out to; see {@code ServerStrategyContext}
  * @param lastVersion version at which the job ends, see {@code StrategyFactory.lastVersion}
  * @param pullDeadlineMillis longest a pull waits for its minimum version
+ * @param bound of what workers send
  */
 public record ShardConfig(
-    long job, int incarnation, int ranks, long lastVersion, long pullDeadlineMillis) {
+    long job,
+    int incarnation,
+    int ranks,
+    long lastVersion,
+    long pullDeadlineMillis,
+    MagnitudeBound bound) {
 
   /** The configuration of a shard that waits for nobody but members. */
   public ShardConfig(long job, int incarnation, long lastVersion, long pullDeadlineMillis) {
     this(job, incarnation, 0, lastVersion, pullDeadlineMillis);
+  }
+
+  /** The configuration of a shard that applies all that is finite. */
+  public ShardConfig(
+      long job, int incarnation, int ranks, long lastVersion, long pullDeadlineMillis) {
+    this(job, incarnation, ranks, lastVersion, pullDeadlineMillis, MagnitudeBound.NONE);
   }
 
   public ShardConfig {

@@ -42,6 +42,7 @@ final class UpdateFilter implements ServerStrategy {
   private final ServerStrategyContext context;
   private final AdmissionCheck check;
   private final DuplicateWindow window;
+  private final MagnitudeBound bound;
   private final StrategyObserver observer;
   private final Deque<Held> held = new ArrayDeque<>();
   private Membership membership;
@@ -54,6 +55,7 @@ final class UpdateFilter implements ServerStrategy {
    *
    * @param job hash of the job's name
    * @param window what is remembered of earlier updates
+   * @param bound turns away what is not finite or too large
    * @param observer is told what becomes of every update
    */
   public UpdateFilter(
@@ -61,11 +63,13 @@ final class UpdateFilter implements ServerStrategy {
       ServerStrategyContext context,
       long job,
       DuplicateWindow window,
+      MagnitudeBound bound,
       StrategyObserver observer) {
     this.strategy = strategy;
     this.context = context;
     this.check = new AdmissionCheck(job, context.answers().layout(), context.partition());
     this.window = window;
+    this.bound = bound;
     this.observer = observer;
     this.membership = context.membership();
   }
@@ -150,8 +154,8 @@ final class UpdateFilter implements ServerStrategy {
     if (context.store().version() >= context.lastVersion()) {
       return answered(id, Outcome.FINISHED);
     }
-    if (!update.gradient().isFinite()) {
-      return refused(notFinite(id));
+    if (!bound.admits(update.gradient())) {
+      return refused(bound.refusal(id, update.gradient()));
     }
     return holdsBack() ? hold(update) : handOn(update);
   }
@@ -243,13 +247,5 @@ final class UpdateFilter implements ServerStrategy {
                 update.id().worker(),
                 update.version(),
                 context.store().version()));
-  }
-
-  private static Refusal notFinite(ExchangeId id) {
-    return new Refusal(
-        id,
-        Reason.NOT_FINITE,
-        "partition %d: the gradient of worker %d, step %d holds NaN or infinity; not applied"
-            .formatted(id.partition(), id.worker(), id.step()));
   }
 }

@@ -38,6 +38,7 @@ final class OutgoingGradient {
   private final List<Partition> plan;
   private final DataType type;
   private final double clipNorm;
+  private final float maxMagnitude;
   private final float[] trainable;
   private final float[] scratch;
   private final ByteBuffer words;
@@ -58,6 +59,7 @@ final class OutgoingGradient {
     this.plan = plan.partitions().partitions();
     this.type = plan.type();
     this.clipNorm = plan.clipNorm();
+    this.maxMagnitude = plan.maxMagnitude();
     this.feedback =
         plan.compression().isOn()
             ? Optional.of(new ErrorFeedback(plan.compression(), model.layout().trainable()))
@@ -70,7 +72,8 @@ final class OutgoingGradient {
   /**
    * Looks at a new gradient; call before its first partition is taken.
    *
-   * @return the first partition of which some element would travel as NaN or infinity
+   * @return the first partition of which some element would travel as NaN, as infinity or beyond
+   *     the job's bound
    */
   Optional<Partition> computed() {
     if (clipNorm > 0) {
@@ -135,7 +138,7 @@ final class OutgoingGradient {
       return isFinite(partition);
     }
     float largest = largestMagnitude(values(partition));
-    return Tensor.copyOf(travelsAs, FloatBuffer.wrap(new float[] {largest})).isFinite();
+    return Tensor.copyOf(travelsAs, FloatBuffer.wrap(new float[] {largest})).isWithin(maxMagnitude);
   }
 
   /** Over the bits as they would travel, which is several times as fast as over floats. */
@@ -144,7 +147,7 @@ final class OutgoingGradient {
     for (int first = partition.first(); first < end; first += LOOK_ELEMENTS) {
       ByteBuffer bits = words.clear().limit(Math.min(LOOK_ELEMENTS, end - first) * Float.BYTES);
       model.readGradient(first, bits.order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer());
-      if (!Tensor.wrap(DataType.FLOAT32, bits).isFinite()) {
+      if (!Tensor.wrap(DataType.FLOAT32, bits).isWithin(maxMagnitude)) {
         return false;
       }
     }

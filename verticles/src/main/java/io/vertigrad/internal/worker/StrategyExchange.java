@@ -153,7 +153,9 @@ public final class StrategyExchange implements ParameterExchange {
       return new Step(
           Ending.COMPLETE,
           next.applied(),
-          next.applied() ? Optional.empty() : Optional.of("it held NaN or infinity"),
+          next.applied()
+              ? Optional.empty()
+              : Optional.of("it held NaN, infinity or an element beyond exchange.maxMagnitude"),
           OptionalInt.empty());
     } catch (GroupChangedException changed) {
       return Step.without(Ending.ABANDONED);

@@ -18,6 +18,7 @@ import io.vertigrad.strategy.StrategyFactory;
  * @param lastVersion the loop ends when every partition has reached it
  * @param lockstep true when workers move in rounds
  * @param epochs when passes over the training set end
+ * @param maxMagnitude largest element of a gradient that is sent
  */
 public record TrainingPlan(
     long job,
@@ -27,7 +28,8 @@ public record TrainingPlan(
     double clipNorm,
     long lastVersion,
     boolean lockstep,
-    Epochs epochs) {
+    Epochs epochs,
+    float maxMagnitude) {
 
   public TrainingPlan {
     if (!(clipNorm >= 0)) {
@@ -49,7 +51,16 @@ public record TrainingPlan(
       double clipNorm,
       long lastVersion,
       boolean lockstep) {
-    this(job, partitions, type, compression, clipNorm, lastVersion, lockstep, Epochs.NONE);
+    this(
+        job,
+        partitions,
+        type,
+        compression,
+        clipNorm,
+        lastVersion,
+        lockstep,
+        Epochs.NONE,
+        Float.MAX_VALUE);
   }
 
   /**
@@ -67,6 +78,7 @@ public record TrainingPlan(
         job.optimizer().clipNorm(),
         strategy.lastVersion(job.steps(), job.workers().count()),
         strategy.lockstep(),
-        Epochs.of(job, strategy, trainingSamples));
+        Epochs.of(job, strategy, trainingSamples),
+        job.exchange().maxMagnitude());
   }
 }

@@ -31,15 +31,18 @@ final class VectorModel implements ReplicaModel {
    *
    * @param clipNorm longest gradient (L2 norm over all trainable elements); 0 for any
    * @param trainingSamples size of the training set
+   * @param maxMagnitude largest element of a gradient that is applied
    */
-  VectorModel(Model model, Engine engine, double clipNorm, long trainingSamples) {
+  VectorModel(
+      Model model, Engine engine, double clipNorm, long trainingSamples, float maxMagnitude) {
     this.model = model;
     this.engine = engine;
     this.clipNorm = clipNorm;
     int length = model.layout().length();
     float[] parameters = new float[length];
     model.readParameters(0, FloatBuffer.wrap(parameters));
-    this.vector = new Replica(parameters, model.layout().trainable(), trainingSamples);
+    this.vector =
+        new Replica(parameters, model.layout().trainable(), trainingSamples, maxMagnitude);
     this.initial = parameters.clone();
     this.gradient = new float[length];
   }

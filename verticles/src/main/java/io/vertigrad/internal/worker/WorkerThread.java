@@ -147,7 +147,8 @@ public class WorkerThread {
   private Function<Incarnation, ParameterExchange> besideWorker(
       WorkerDuties.Setting duties, TrainingPlan plan, Model model, Dataset data) {
     VectorModel vector =
-        new VectorModel(model, Engine.named(job.engine()), plan.clipNorm(), data.size());
+        new VectorModel(
+            model, Engine.named(job.engine()), plan.clipNorm(), data.size(), plan.maxMagnitude());
     return self ->
         new StrategyExchange(
             surroundings(plan, "exchange"),

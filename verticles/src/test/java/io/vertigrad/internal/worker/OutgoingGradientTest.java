@@ -14,6 +14,7 @@ import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionPlan;
+import io.vertigrad.internal.job.Epochs;
 import io.vertigrad.job.Partition;
 import io.vertigrad.testkit.QuadraticModel;
 import java.util.List;
@@ -94,6 +95,27 @@ class OutgoingGradientTest {
     assertArrayEquals(new float[] {1, 0, 0, 0}, elements(sent));
     assertArrayEquals(new float[] {1, 0, 0, 0}, elements(instead));
     assertArrayEquals(new float[] {0, 2, 0, 0}, elements(next));
+  }
+
+  @Test
+  void shouldFindTheLastElementOfManyWhenItIsBeyondTheBound() {
+    float[] features = new float[20_000];
+    features[features.length - 1] = -1e30f;
+    QuadraticModel large = new QuadraticModel(features.length, 0);
+    large.gradient(new Batch(features, new int[1], List.of(features.length), 0));
+    PartitionPlan one = PartitionPlan.of(large.layout(), features.length, 1);
+    for (DataType type : List.of(DataType.FLOAT32, DataType.BFLOAT16)) {
+      for (float bound : new float[] {1e9f, Float.MAX_VALUE}) {
+        TrainingPlan training =
+            new TrainingPlan(1, one, type, compression, 0, 1, false, Epochs.NONE, bound);
+
+        assertEquals(
+            bound == 1e9f,
+            new OutgoingGradient(large, new ModelPartitions(large, type), training)
+                .computed()
+                .isPresent());
+      }
+    }
   }
 
   @Test
