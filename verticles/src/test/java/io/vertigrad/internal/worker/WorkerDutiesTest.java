@@ -38,7 +38,7 @@ class WorkerDutiesTest {
 
   private final StepGate gate = new StepGate();
   private final VectorModel model =
-      new VectorModel(new QuadraticModel(LENGTH, 0), new QuadraticEngine(), 0, 64);
+      new VectorModel(new QuadraticModel(LENGTH, 0), new QuadraticEngine(), 0, 64, Float.MAX_VALUE);
   private final Forgetful rule = new Forgetful();
   private ReplicaCheckpoints checkpoints;
 
