@@ -54,7 +54,7 @@ public record ExchangeConfig(
   private static final float DEFAULT_MAGNITUDE = 1e9f;
 
   /** The most workers that a job may have, one process each, and as many that have just gone. */
-  private static final int DEFAULT_CONNECTIONS = 8_192;
+  public static final int DEFAULT_CONNECTIONS = 8_192;
 
   /**
    * Creates settings without compression, over streams, with the usual limit for stalls.

@@ -24,4 +24,15 @@ public final class ClusterStreams {
   public static void open(Vertx vertx, EventBusOptions bus) {
     Streams.open(vertx, bus);
   }
+
+  /**
+   * Likewise, for a process in which a listener serves a number of streams at most.
+   *
+   * @param vertx a clustered Vert.x
+   * @param bus the options that its event bus was made with
+   * @param maxConnections streams that each listener serves at once; others are closed
+   */
+  public static void open(Vertx vertx, EventBusOptions bus, int maxConnections) {
+    Streams.open(vertx, bus, maxConnections);
+  }
 }

@@ -3,6 +3,7 @@ package io.vertigrad.launcher.cluster;
 import com.hazelcast.core.HazelcastInstance;
 import io.vertigrad.dashboard.BusTraffic;
 import io.vertigrad.job.ClusterConfig;
+import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.launcher.job.InputException;
@@ -24,6 +25,7 @@ public final class ClusterStart {
   private final ClusterConfig config;
   private final String name;
   private final JobClusterManager manager;
+  private int maxConnections = ExchangeConfig.DEFAULT_CONNECTIONS;
 
   /**
    * Checks the settings; nothing is opened yet.
@@ -47,6 +49,7 @@ public final class ClusterStart {
   public static ClusterStart ofJob(JobConfig job, boolean coordinates) {
     ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
     start.manager.takePart(coordinates);
+    start.maxConnections = job.exchange().maxConnections();
     return start;
   }
 
@@ -90,7 +93,8 @@ public final class ClusterStart {
         .buildClustered()
         .recover(error -> Future.failedFuture(refused(error)))
         .compose(this::withOthers)
-        .onSuccess(vertx -> ClusterStreams.open(vertx, options.getEventBusOptions()));
+        .onSuccess(
+            vertx -> ClusterStreams.open(vertx, options.getEventBusOptions(), maxConnections));
   }
 
   /** Sets the event bus's address and its TLS, for whoever builds Vert.x himself. */

@@ -26,11 +26,12 @@ final class FrameChannel {
   }
 
   /**
-   * Hands on every message; {@code fault} is told once what cannot be read, and nothing follows.
+   * Hands on every message, and returns what puts them together; {@code fault} is told once what
+   * cannot be read, and nothing follows.
    *
    * @param lends see {@link StreamMessageReader}
    */
-  void listen(
+  StreamMessageReader listen(
       Consumer<StreamMessage> messages, Consumer<String> fault, Runnable heard, boolean lends) {
     StreamMessageReader reader = new StreamMessageReader(messages, fault, lends);
     if (lends && !socket.isSsl()) {
@@ -45,6 +46,7 @@ final class FrameChannel {
             ReferenceCountUtil.release(piece);
           }
         });
+    return reader;
   }
 
   void write(Kind kind) {

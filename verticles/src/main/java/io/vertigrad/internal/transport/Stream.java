@@ -27,6 +27,10 @@ final class Stream implements Transport {
   private static final long PING_NANOS = 5 * SECOND;
   private static final long SILENT_NANOS = 10 * SECOND;
   private static final long IDLE_NANOS = 300 * SECOND;
+
+  /** Of this process, because a peer that is gone breaks the streams to all of its addresses. */
+  private static final PeerWarnings BROKEN = new PeerWarnings(LOG::info);
+
   private static final long MILLI = 1_000_000;
 
   private record Due(Completable<Frame> answered, long deadlineNanos) {}
@@ -49,7 +53,12 @@ final class Stream implements Transport {
     this.socket = socket;
     line = new FrameChannel(socket);
     line.listen(this::hear, this::refuse, () -> heardNanos = System.nanoTime(), true);
-    socket.exceptionHandler(broken -> LOG.debug("stream to {}: {}", address, broken.toString()));
+    socket.exceptionHandler(
+        broken ->
+            BROKEN.warn(
+                String.valueOf(socket.remoteAddress().hostAddress()),
+                "stream to %s at %s broke: %s".formatted(address, socket.remoteAddress(), broken),
+                System.nanoTime()));
     socket.closeHandler(
         end -> {
           closed = true;

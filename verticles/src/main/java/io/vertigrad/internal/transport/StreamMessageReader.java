@@ -27,6 +27,7 @@ final class StreamMessageReader {
   private ByteBuf inPlace;
   private ByteBuffer body;
   private boolean broken;
+  private long delivered;
 
   /**
    * Reads one stream.
@@ -68,6 +69,16 @@ final class StreamMessageReader {
     return inPlace;
   }
 
+  /** True when a message has begun and is not complete. */
+  boolean isInside() {
+    return body != null || fields.position() > 0;
+  }
+
+  /** Messages that were complete. */
+  long delivered() {
+    return delivered;
+  }
+
   private void dealWith() {
     if (body != null && !body.hasRemaining()) {
       deliver();
@@ -104,6 +115,7 @@ final class StreamMessageReader {
     StreamMessage whole = new StreamMessage(kind, fields.getLong(Long.BYTES), body.flip(), lends);
     fields.clear();
     body = null;
+    delivered++;
     messages.accept(whole);
   }
 

@@ -5,6 +5,9 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.net.NetServer;
 import io.vertx.core.net.NetSocket;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,6 +17,10 @@ final class StreamServer {
 
   private static final Logger LOG = LoggerFactory.getLogger(StreamServer.class);
   private static final long OPENING_MILLIS = 10_000;
+  private static final long SWEEP_MILLIS = 1_000;
+
+  /** 30 s for the largest frame are 18 KB/s. */
+  private static final int MESSAGE_SECONDS = 30;
 
   private final Vertx vertx;
   private final Streams streams;
@@ -21,6 +28,9 @@ final class StreamServer {
   private final Function<Frame, Future<Frame>> answers;
   private final boolean lends;
   private final NetServer server;
+  private final PeerWarnings warnings = new PeerWarnings(LOG::warn);
+  private final Set<StreamSession> sessions = ConcurrentHashMap.newKeySet();
+  private long sweeping;
 
   private StreamServer(
       Streams streams, String address, Function<Frame, Future<Frame>> answers, boolean lends) {
@@ -33,7 +43,7 @@ final class StreamServer {
         vertx
             .createNetServer(streams.listening())
             .connectHandler(this::accept)
-            .exceptionHandler(bad -> LOG.debug("stream to {}: {}", address, bad.toString()));
+            .exceptionHandler(bad -> broken(bad));
   }
 
   /** Opens a port; fails when there is none. */
@@ -46,6 +56,7 @@ final class StreamServer {
         .map(
             bound -> {
               streams.listens(address, true);
+              opening.sweeping = streams.vertx().setPeriodic(SWEEP_MILLIS, tick -> opening.sweep());
               return opening;
             });
   }
@@ -57,11 +68,34 @@ final class StreamServer {
   /** Ends the port and every stream to it; whoever still sends looks for the address anew. */
   Future<Void> close() {
     streams.listens(address, false);
+    vertx.cancelTimer(sweeping);
     return server.close();
   }
 
   private void accept(NetSocket socket) {
-    StreamSession session = StreamSession.serve(socket, address, answers, lends);
+    if (sessions.size() >= streams.maxConnections()) {
+      socket.exceptionHandler(broken -> {});
+      warnings.warn(
+          String.valueOf(socket.remoteAddress().hostAddress()),
+          "a stream to %s from %s is closed: %d are open, as many as exchange.maxConnections allows"
+              .formatted(address, socket.remoteAddress(), sessions.size()),
+          System.nanoTime());
+      socket.close();
+      return;
+    }
+    StreamSession session = StreamSession.serve(socket, address, answers, lends, warnings);
+    sessions.add(session);
+    socket.closeHandler(closed -> sessions.remove(session));
     vertx.setTimer(OPENING_MILLIS, late -> session.expectOpened());
+  }
+
+  /** A connection that was never made, such as one whose TLS failed: whose it was is not known. */
+  private void broken(Throwable bad) {
+    warnings.warn("unknown peers", "stream to %s: %s".formatted(address, bad), System.nanoTime());
+  }
+
+  /** Closing one ends its session here and now, so it goes over a copy. */
+  void sweep() {
+    List.copyOf(sessions).forEach(session -> session.expectMessage(MESSAGE_SECONDS));
   }
 }

@@ -5,8 +5,6 @@ import io.vertigrad.internal.transport.StreamMessage.Kind;
 import io.vertx.core.Future;
 import io.vertx.core.net.NetSocket;
 import java.util.function.Function;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The listener's end of a stream: frames to the listener, its answers back in whatever order they
@@ -14,29 +12,42 @@ import org.slf4j.LoggerFactory;
  */
 final class StreamSession {
 
-  private static final Logger LOG = LoggerFactory.getLogger(StreamSession.class);
   private static final int MOST_QUEUED_BYTES = 16 << 20;
 
   private final NetSocket socket;
   private final FrameChannel line;
   private final String address;
   private final Function<Frame, Future<Frame>> answers;
+  private final PeerWarnings warnings;
+  private StreamMessageReader reader;
   private boolean opened;
+  private boolean paused;
+  private long delivered;
+  private int unfinished;
 
-  private StreamSession(NetSocket socket, String address, Function<Frame, Future<Frame>> answers) {
+  private StreamSession(
+      NetSocket socket,
+      String address,
+      Function<Frame, Future<Frame>> answers,
+      PeerWarnings warnings) {
     this.socket = socket;
     this.line = new FrameChannel(socket);
     this.address = address;
     this.answers = answers;
+    this.warnings = warnings;
   }
 
   /** Serves a new connection until it closes. */
   static StreamSession serve(
-      NetSocket socket, String address, Function<Frame, Future<Frame>> answers, boolean lends) {
-    StreamSession session = new StreamSession(socket, address, answers);
+      NetSocket socket,
+      String address,
+      Function<Frame, Future<Frame>> answers,
+      boolean lends,
+      PeerWarnings warnings) {
+    StreamSession session = new StreamSession(socket, address, answers, warnings);
     socket.setWriteQueueMaxSize(MOST_QUEUED_BYTES);
-    socket.exceptionHandler(broken -> LOG.debug("stream {}: {}", session, broken.toString()));
-    session.line.listen(session::hear, session::refuse, () -> {}, lends);
+    socket.exceptionHandler(broken -> session.warn("broke: " + broken));
+    session.reader = session.line.listen(session::hear, session::refuse, () -> {}, lends);
     return session;
   }
 
@@ -44,6 +55,21 @@ final class StreamSession {
   void expectOpened() {
     if (!opened) {
       socket.close();
+    }
+  }
+
+  /**
+   * Looks whether a message that has begun arrives in time; called once a second. It is counted in
+   * calls and not by the clock, so that a process that was stopped for a while blames nobody.
+   *
+   * @param most calls during which one message may arrive
+   */
+  void expectMessage(int most) {
+    boolean waits = reader.isInside() && !paused && reader.delivered() == delivered;
+    delivered = reader.delivered();
+    unfinished = waits ? unfinished + 1 : 0;
+    if (unfinished > most) {
+      refuse("a message that was begun and not complete after %d s".formatted(most));
     }
   }
 
@@ -87,14 +113,26 @@ final class StreamSession {
       line.write(Kind.FAILURE, number, String.valueOf(defect.getMessage()));
     }
     if (socket.writeQueueFull()) {
+      paused = true;
       socket.pause();
-      socket.drainHandler(drained -> socket.resume());
+      socket.drainHandler(
+          drained -> {
+            paused = false;
+            socket.resume();
+          });
     }
   }
 
   private void refuse(String what) {
-    LOG.warn("stream {} closed: found {}", this, what);
+    warn("closed: found " + what);
     socket.close();
+  }
+
+  private void warn(String what) {
+    warnings.warn(
+        String.valueOf(socket.remoteAddress().hostAddress()),
+        "stream %s %s".formatted(this, what),
+        System.nanoTime());
   }
 
   @Override

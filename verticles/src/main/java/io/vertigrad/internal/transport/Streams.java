@@ -1,5 +1,6 @@
 package io.vertigrad.internal.transport;
 
+import io.vertigrad.job.ExchangeConfig;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.net.NetClientOptions;
@@ -23,16 +24,18 @@ public final class Streams implements Shareable {
 
   private final Vertx vertx;
   private final EventBusOptions bus;
+  private final int maxConnections;
   private final ConnectionPool ways;
   private final Set<String> listeners = ConcurrentHashMap.newKeySet();
 
-  private Streams(Vertx vertx, EventBusOptions bus) {
+  private Streams(Vertx vertx, EventBusOptions bus, int maxConnections) {
     NetClientOptions connecting =
         new NetClientOptions(bus.toJson())
             .setConnectTimeout(CONNECT_MILLIS)
             .setHostnameVerificationAlgorithm("");
     this.vertx = vertx;
     this.bus = bus;
+    this.maxConnections = maxConnections;
     this.ways = new ConnectionPool(vertx, vertx.createNetClient(connecting));
   }
 
@@ -41,11 +44,17 @@ public final class Streams implements Shareable {
    * without it frames travel as messages of the bus.
    *
    * @param bus the options of this Vert.x's event bus
+   * @param maxConnections streams that each listener serves at once
    */
-  public static void open(Vertx vertx, EventBusOptions bus) {
-    Streams streams = new Streams(vertx, bus);
+  public static void open(Vertx vertx, EventBusOptions bus, int maxConnections) {
+    Streams streams = new Streams(vertx, bus, maxConnections);
     vertx.sharedData().<String, Streams>getLocalMap(KEY).put(KEY, streams);
     vertx.setPeriodic(SWEEP_MILLIS, tick -> streams.ways.sweep(System.nanoTime()));
+  }
+
+  /** Likewise, with as many streams as the largest job needs. */
+  public static void open(Vertx vertx, EventBusOptions bus) {
+    open(vertx, bus, ExchangeConfig.DEFAULT_CONNECTIONS);
   }
 
   /** What was opened on this Vert.x. */
@@ -55,6 +64,11 @@ public final class Streams implements Shareable {
 
   Vertx vertx() {
     return vertx;
+  }
+
+  /** Streams that each listener serves at once. */
+  int maxConnections() {
+    return maxConnections;
   }
 
   /** Where other processes reach this one. */

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.transport;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -14,6 +15,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -24,6 +26,15 @@ import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.eventbus.ReplyFailure;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.NetSocket;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -221,6 +232,130 @@ class StreamsTest {
     stranger.write(Buffer.buffer("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
 
     await(closed.future());
+  }
+
+  @Test
+  void shouldCloseWhoeverComesWhenAsManyAreConnectedAsAllowed() throws Exception {
+    Vertx limited = Vertx.vertx();
+    FrameCodecs.register(limited.eventBus());
+    Streams.open(limited, new EventBusOptions().setHost("127.0.0.1"), 2);
+    StreamServer server = served(limited).server;
+    Socket second = connected(server);
+    try (Socket first = connected(server);
+        Socket third = connected(server)) {
+      assertEquals(-1, third.getInputStream().read(), "the third should be closed");
+      assertTrue(isOpen(first));
+      assertTrue(isOpen(second));
+      second.close();
+      Socket fourth = connected(server);
+      while (!isOpen(fourth)) {
+        fourth.close();
+        fourth = connected(server);
+      }
+      fourth.close();
+    } finally {
+      await(limited.close());
+    }
+  }
+
+  @Test
+  void shouldCloseAConnectionWhenAMessageIsBegunAndNotFinished() throws Exception {
+    Served served = served(vertx);
+    try (Socket half = connected(served.server);
+        Socket idle = connected(served.server)) {
+      half.getOutputStream().write(opening());
+      idle.getOutputStream().write(opening());
+      half.getOutputStream().write(new byte[] {0, 4, 0, 0, 1});
+      assertTrue(isOpen(half));
+
+      for (int second = 0; second < 32; second++) {
+        // A byte now and then does not help: what counts is whole messages.
+        half.getOutputStream().write(0);
+        await(served.run(served.server::sweep));
+      }
+
+      assertFalse(isOpen(half));
+      assertTrue(isOpen(idle));
+    } finally {
+      await(served.server.close());
+    }
+  }
+
+  @Test
+  void shouldTellOfOnePeerOnceAMinuteHowOftenItWentWrong() {
+    List<String> told = new ArrayList<>();
+    PeerWarnings warnings = new PeerWarnings(told::add);
+
+    for (int i = 0; i < 442; i++) {
+      warnings.warn("10.0.0.1", "broke " + i, i * SECOND / 10);
+    }
+    warnings.warn("10.0.0.2", "another", SECOND);
+    warnings.warn("10.0.0.1", "again", 61 * SECOND);
+    warnings.warn("10.0.0.1", "later", 200 * SECOND);
+
+    assertEquals(
+        List.of(
+            "broke 0",
+            "another",
+            "again (and 441 more about 10.0.0.1 since the last line)",
+            "later"),
+        told);
+  }
+
+  /** A port and the event loop that serves it. */
+  private record Served(StreamServer server, Context context) {
+
+    Future<Void> run(Runnable task) {
+      Promise<Void> done = Promise.promise();
+      context.runOnContext(
+          turn -> {
+            task.run();
+            done.complete();
+          });
+      return done.future();
+    }
+  }
+
+  private static Served served(Vertx vertx) {
+    Promise<Served> open = Promise.promise();
+    Context context = vertx.getOrCreateContext();
+    context.runOnContext(
+        turn ->
+            StreamServer.open(
+                    Streams.of(vertx).orElseThrow(), ADDRESS, Future::succeededFuture, true)
+                .map(server -> new Served(server, context))
+                .onComplete(open));
+    return await(open.future());
+  }
+
+  private static Socket connected(StreamServer server) throws IOException {
+    StreamAddress at = server.endpoint();
+    Socket socket = new Socket(at.host(), at.port());
+    socket.setSoTimeout(5_000);
+    return socket;
+  }
+
+  /** Nothing is said on a stream that is served and idle. */
+  private static boolean isOpen(Socket socket) throws IOException {
+    socket.setSoTimeout(300);
+    try {
+      return socket.getInputStream().read() >= 0;
+    } catch (SocketTimeoutException silent) {
+      return true;
+    } catch (SocketException reset) {
+      return false;
+    }
+  }
+
+  private static byte[] opening() {
+    byte[] address = ADDRESS.getBytes(StandardCharsets.UTF_8);
+    return ByteBuffer.allocate(StreamMessage.HEADER_BYTES + address.length)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .putInt(address.length)
+        .putInt(StreamMessage.Kind.OPEN.ordinal())
+        .putLong(StreamMessage.FORMAT)
+        .put(address)
+        .array();
   }
 
   @Test
