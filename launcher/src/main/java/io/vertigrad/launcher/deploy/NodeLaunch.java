@@ -5,6 +5,8 @@ import io.vertigrad.job.Role;
 import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.strategy.ServerStrategyFactory;
+import io.vertigrad.strategy.StrategyProviders;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,6 +40,9 @@ public record NodeLaunch(
   }
 
   private boolean keepsCheckpoints(Role role) {
-    return role == Role.SERVER || role == Role.WORKER && job.pipeline().isPresent();
+    boolean besideServers =
+        StrategyProviders.configure(job.strategy(), NodeLaunch.class.getClassLoader())
+            instanceof ServerStrategyFactory;
+    return role == Role.SERVER || role == Role.WORKER && !besideServers;
   }
 }

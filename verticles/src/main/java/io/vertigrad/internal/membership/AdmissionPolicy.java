@@ -67,7 +67,8 @@ final class AdmissionPolicy {
     if (role == Role.WORKER && lifecycle.ending()) {
       throw JoinException.late("the job is about to end early");
     }
-    if (role == Role.WORKER && progress.ended(config.lastVersion())) {
+    boolean needed = progress.waitsForRanks(config, registry);
+    if (role == Role.WORKER && progress.ended(config.lastVersion()) && !needed) {
       throw JoinException.late("the job has reached its last version, " + config.lastVersion());
     }
   }

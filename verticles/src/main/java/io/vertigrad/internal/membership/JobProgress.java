@@ -44,12 +44,23 @@ final class JobProgress {
     return anyFinished || version >= lastVersion;
   }
 
+  /**
+   * True while a rank is missing whose replica the end needs, because the last version is the mean
+   * of all; an early end is that of those who are left.
+   */
+  boolean waitsForRanks(CoordinatorConfig config, MemberRegistry registry) {
+    return config.servers() == 0
+        && registry.of(Role.WORKER).stream().noneMatch(MemberRecord::ended)
+        && registry.readyWorkers() < config.minimumWorkers();
+  }
+
   /** True when all steps are made; without servers the workers hold the model, so they stay. */
   boolean complete(CoordinatorConfig config, MemberRegistry registry) {
     Collection<MemberRecord> workers = registry.of(Role.WORKER);
     return config.servers() > 0
         ? anyFinished && workers.isEmpty()
         : !workers.isEmpty()
+            && !waitsForRanks(config, registry)
             && workers.stream()
                 .allMatch(w -> w.ended() || w.version().orElse(0) >= config.lastVersion());
   }

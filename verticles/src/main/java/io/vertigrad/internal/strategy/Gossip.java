@@ -216,6 +216,12 @@ final class Gossip implements PeerStrategy {
         return new Gossip(config, context);
       }
 
+      /** Whoever is there meets whoever is there. */
+      @Override
+      public boolean needsEveryRank() {
+        return false;
+      }
+
       /** A worker that takes no step still answers. */
       @Override
       public boolean stepsTogether() {

@@ -59,6 +59,29 @@ final class CoordinatorStateEndTest {
             .encode());
   }
 
+  /** The model of a job without servers is the mean of all replicas. */
+  @Test
+  void shouldAdmitAReplacementWhenAWorkerIsLostWhileAnotherIsAtTheLastVersion() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(0, 2, true));
+    stage.join(Role.WORKER);
+    stage.join(Role.WORKER);
+    MemberStatus atTheEnd = ControlCodec.status(new JsonObject().put("version", 1_000));
+    stage.repeats(FIRST, atTheEnd);
+    stage.pass(200);
+
+    stage.coordinator.leave(SECOND, LeaveReason.lost("killed"), MemberStatus.NONE);
+    stage.silence(SECOND);
+    stage.pass(1_000);
+    assertTrue(stage.all(Conclude.class).isEmpty(), "one of two replicas is not the model");
+    Admission replacement = stage.join(Role.WORKER);
+    assertEquals(new Admission(Role.WORKER, 1, 1), replacement);
+    stage.repeats(replacement, atTheEnd);
+    stage.pass(200);
+
+    assertEquals(1_000, stage.last(Conclude.class).version());
+  }
+
   @Test
   void shouldEndAtOnceWhereNobodyWaitsForOthers() {
     CoordinatorStateFixture stage = stage(1, false, 1);

@@ -1,0 +1,208 @@
+package io.vertigrad.internal.worker;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.internal.exchange.PartitionPlan;
+import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.membership.Pause;
+import io.vertigrad.internal.peer.SnapshotServer;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.ExchangeTiming;
+import io.vertigrad.strategy.LocalGradient;
+import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.PeerStrategy;
+import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.testkit.QuadraticEngine;
+import io.vertigrad.testkit.QuadraticModel;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class WorkerDutiesTest {
+
+  private static final int LENGTH = 5;
+  private static final PeerGroup WITHOUT_ONE = new PeerGroup(2, List.of(0, 2), 0);
+
+  private final StepGate gate = new StepGate();
+  private final VectorModel model =
+      new VectorModel(new QuadraticModel(LENGTH, 0), new QuadraticEngine(), 0, 64, Float.MAX_VALUE);
+  private final Forgetful rule = new Forgetful();
+  private ReplicaCheckpoints checkpoints;
+
+  @TempDir Path folder;
+
+  @AfterEach
+  void close() {
+    if (checkpoints != null) {
+      checkpoints.close();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"allreduce", "dpsgd", "local"})
+  void shouldTakeNoStepWithAGroupInWhichARankIsMissing(String strategy) {
+    WorkerDuties duties = duties(strategy, 0, 0);
+
+    assertEquals(Optional.empty(), settle(duties, WITHOUT_ONE));
+    assertFalse(duties.reconsiders());
+  }
+
+  @Test
+  void shouldGoOnWithFewerInGossip() {
+    assertEquals(Optional.of(WITHOUT_ONE), settle(duties("gossip", 0, 0), WITHOUT_ONE));
+  }
+
+  @Test
+  void shouldFinishWithFewerWhenTheJobEndsEarlyAndNobodyIsAdmitted() {
+    WorkerDuties duties = duties("dpsgd", 0, 0);
+    settle(duties, WITHOUT_ONE);
+
+    gate.obey(new Pause(1, 7, Long.MAX_VALUE, false, true));
+
+    assertTrue(duties.reconsiders());
+    assertEquals(Optional.of(WITHOUT_ONE), settle(duties, WITHOUT_ONE));
+    assertFalse(duties.reconsiders());
+  }
+
+  /** Between two averages one worker may be far ahead of another. */
+  @ParameterizedTest
+  @CsvSource({
+    "dpsgd, 0, 0, 3, 6",
+    "dpsgd, 1, 1, 3, 6",
+    "dpsgd, 100, 100, 3, 4",
+    "allreduce, 7, 7, 9, 9",
+    "local, 1, 10, 3, 4",
+    "local, 25, 30, 3, 4",
+    "gossip, 25, 0, 3, 6"
+  })
+  void shouldKeepCheckpointsAtVersionsThatAllWorkersReach(
+      String strategy, long asked, long every, int keep, int kept) {
+    JobConfig job = job(strategy, asked, keep);
+    PeerStrategyFactory factory = factory(job);
+
+    assertEquals(every, WorkerDuties.checkpointEvery(job, factory));
+    assertEquals(kept, WorkerDuties.checkpointKeep(job, factory));
+  }
+
+  @Test
+  void shouldRestoreEveryBitOfWhatAnEarlierIncarnationKept() {
+    model.optimizer(OptimizerConfig.sgd(0.1));
+    PeerGroup alone = new PeerGroup(1, List.of(0), 0);
+    WorkerDuties first = duties("dpsgd", 4, 0, 1);
+    first.remembers(() -> new float[] {0.25f, -7});
+    settle(first, alone);
+    float[] third = {1, 2, 1 / 3f, Float.MIN_VALUE, -0f};
+    model.vector().become(third.clone());
+    model.vector().resume(4, 1 / 3.0);
+    first.stepped(4);
+    first.reached(4, third, false);
+    model.vector().become(new float[LENGTH]);
+    model.vector().resume(5, 99);
+
+    // Version 5 was left half done: nobody said that it was reached.
+    WorkerDuties second = duties("dpsgd", 4, 1, 1);
+    settle(second, new PeerGroup(2, List.of(0), 0));
+
+    assertEquals(4, model.vector().updates());
+    assertEquals(1 / 3.0, model.vector().samples());
+    assertArrayEquals(third, model.vector().parameters());
+    assertArrayEquals(new float[] {0.25f, -7}, rule.memory);
+    assertFalse(second.fresh());
+  }
+
+  private Optional<PeerGroup> settle(WorkerDuties duties, PeerGroup group) {
+    return duties.settle(new Mailboxes().of(group), group, rule);
+  }
+
+  private WorkerDuties duties(String strategy, long every, int incarnation) {
+    return duties(strategy, every, incarnation, 3);
+  }
+
+  private WorkerDuties duties(String strategy, long every, int incarnation, int count) {
+    JobConfig job = job(strategy, every, 3, count);
+    PeerStrategyFactory factory = factory(job);
+    if (checkpoints == null) {
+      checkpoints = new ReplicaCheckpoints(job, model.layout(), every, 3, event -> {});
+    }
+    SenderIdentity self = new SenderIdentity(job.addresses().jobHash(), 0, incarnation);
+    return new WorkerDuties(
+        WorkerDuties.Setting.of(job, factory, checkpoints),
+        new Incarnation(self, 0, gate, () -> false),
+        model,
+        new SnapshotServer(
+            PartitionPlan.of(job, QuadraticModel.layout(LENGTH, 0)),
+            incarnation,
+            DataType.FLOAT32,
+            1_000,
+            System::nanoTime));
+  }
+
+  private JobConfig job(String strategy, long every, int keep) {
+    return job(strategy, every, keep, 3);
+  }
+
+  private JobConfig job(String strategy, long every, int keep, int count) {
+    return JobConfig.read(
+        "test",
+        new JsonObject()
+            .put("job", "duties")
+            .put("engine", "quadratic")
+            .put("data", new JsonObject().put("name", "points"))
+            .put("strategy", new JsonObject().put("name", strategy))
+            .put("workers", new JsonObject().put("count", count))
+            .put(
+                "checkpoint",
+                new JsonObject()
+                    .put("every", every)
+                    .put("keep", keep)
+                    .put("directory", folder.toString())));
+  }
+
+  private static PeerStrategyFactory factory(JobConfig job) {
+    return (PeerStrategyFactory)
+        StrategyProviders.configure(job.strategy(), WorkerDutiesTest.class.getClassLoader());
+  }
+
+  /** A rule of which only what it is given is looked at. */
+  private static final class Forgetful implements PeerStrategy {
+
+    private float[] memory = new float[0];
+
+    @Override
+    public void open(PeerGroup group, boolean fresh) {}
+
+    @Override
+    public void begin() {}
+
+    @Override
+    public void complete(LocalGradient gradient) {}
+
+    @Override
+    public void restore(float[] given) {
+      memory = given;
+    }
+
+    @Override
+    public ExchangeTiming timing() {
+      return ExchangeTiming.NONE;
+    }
+
+    @Override
+    public double spectralGap() {
+      return 1;
+    }
+  }
+}
