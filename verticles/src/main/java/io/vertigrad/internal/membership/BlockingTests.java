@@ -26,7 +26,10 @@ final class BlockingTests {
   private final JobProgress progress;
   private final Pauses pauses;
   private final CoordinatorEvents news;
+  private final boolean needsResult;
   private long at;
+  private long reported;
+  private long result;
   private long tested;
   private boolean testing;
   private boolean over;
@@ -41,6 +44,7 @@ final class BlockingTests {
       CoordinatorEvents news) {
     plan = config.evaluations();
     limitMillis = config.deadlineMillis();
+    needsResult = config.stop().looksAtTests();
     this.registry = registry;
     this.progress = progress;
     this.pauses = pauses;
@@ -56,16 +60,32 @@ final class BlockingTests {
     if (!plan.blocking() || over) {
       return;
     }
-    long done = status.evaluated().orElse(0);
+    reported = Math.max(reported, status.evaluated().orElse(0));
+    goOn();
+    if (!testing && at != EvaluationPlan.NONE && status.testing().orElse(0) >= at) {
+      testing = true;
+      pauses.test(at, true);
+    }
+  }
+
+  /**
+   * The result of a test came, which travels by itself. Where it may end the job, nobody goes on
+   * before it has.
+   */
+  void result(long version) {
+    result = Math.max(result, version);
+    if (plan.blocking() && !over) {
+      goOn();
+    }
+  }
+
+  private void goOn() {
+    long done = needsResult ? Math.min(reported, result) : reported;
     if (done > tested) {
       tested = done;
       testing = false;
       at = plan.next(done);
       pauses.test(at, false);
-    }
-    if (!testing && at != EvaluationPlan.NONE && status.testing().orElse(0) >= at) {
-      testing = true;
-      pauses.test(at, true);
     }
   }
 

@@ -248,6 +248,7 @@ public final class CoordinatorState {
     if (test.version() > 0 && test.version() < config.lastVersion()) {
       earlyStop.tested(test).ifPresent(this::endEarly);
     }
+    tests.result(test.version());
   }
 
   /** Ends the job from outside, or lets the members of an ended one go. */

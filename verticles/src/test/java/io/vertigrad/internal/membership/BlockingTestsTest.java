@@ -4,12 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.internal.membership.Decision.Hold;
 import io.vertigrad.job.Role;
+import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.json.JsonObject;
+import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
 /** A job of one server and two workers that waits for tests of versions 1, 11, 21 and so on. */
@@ -34,6 +37,26 @@ final class BlockingTestsTest {
     assertEquals(new Pause(2, Long.MAX_VALUE, 11, false, false), word());
     stage.says(EVALUATOR, tests(1, 1, 500));
     assertEquals(2, stage.all(Hold.class).size(), "a status that is repeated says nothing new");
+  }
+
+  /** The status of an evaluator may be quicker than the event with what it found. */
+  @Test
+  void shouldHoldUntilTheResultIsThereWhereItMayEndTheJob() {
+    StopConfig stop =
+        new StopConfig(OptionalDouble.of(99), OptionalDouble.empty(), OptionalDouble.empty());
+    CoordinatorStateFixture ends =
+        new CoordinatorStateFixture(
+            CoordinatorStateFixture.waitingForTests(
+                CoordinatorStateFixture.config(1, 2, 4096, true, 1, stop)));
+    ends.join(Role.EVALUATOR);
+    ends.started(1, 2);
+    ends.says(EVALUATOR, tests(1, 0, 0));
+
+    ends.says(EVALUATOR, tests(1, 1, 500));
+    assertEquals(1, ends.last(Hold.class).pause().testAt());
+    ends.coordinator.tested(new Evaluated(0, 1, 500, 0.3, 50, false, ""));
+
+    assertEquals(11, ends.last(Hold.class).pause().testAt());
   }
 
   @Test
