@@ -138,7 +138,12 @@ class VertigradCommandTest {
     CommandRun run = train("--set", "model.name=covnet");
 
     assertEquals(2, run.exit());
-    assertTrue(run.err().startsWith("vertigrad: model 'covnet' is not known"), run.err());
+    assertTrue(
+        run.err()
+            .startsWith(
+                "vertigrad: conf/digits-sync.json with --set model.name=covnet: model.name is wrong:"
+                    + " model 'covnet' is not known, expected one of convnet, mlp, resnet20"),
+        run.err());
     assertEquals(1, run.err().lines().count(), run.err());
   }
 
