@@ -82,23 +82,26 @@ final class DashboardTest {
   }
 
   @Test
-  void shouldShowCurvesThatMoveAndTurnAKilledWorkerRed() throws Exception {
+  void shouldShowCurvesThatMoveAKilledWorkersRankAndAKilledEvaluatorRed() throws Exception {
     train("--processes", "--set", "cluster.restarts=0");
     browser.await("both workers", () -> points() > 10 && has("worker 0", "up"));
     int before = points();
     browser.await("curves that move", () -> points() > before + 5);
 
-    worker().destroyForcibly();
+    process("worker").destroyForcibly();
+    browser.await("its end", () -> browser.text("#events").contains("left: its process"));
+    browser.await("its rank elsewhere", () -> has("worker 0", "up") && has("worker 1", "up"));
 
-    browser.await("a lost worker", () -> browser.has(".node[data-condition=lost]"));
+    process("evaluator").destroyForcibly();
+
+    browser.await("a lost evaluator", () -> browser.has(".node[data-condition=lost]"));
     assertEquals(
         "rgb(200, 64, 26)",
         browser.run(
             "return getComputedStyle("
                 + "document.querySelector('.node[data-condition=lost] .body')).fill"));
-    browser.await("its end", () -> browser.text("#events").contains("left: its process"));
-    browser.await("words about it", () -> browser.text("#verdict").contains("Lost: worker"));
-    browser.screenshot("killed-worker", 1280);
+    browser.await("words about it", () -> browser.text("#verdict").contains("Lost: evaluator"));
+    browser.screenshot("killed-evaluator", 1280);
     assertEquals(List.of(), browser.complaints());
   }
 
@@ -407,11 +410,12 @@ final class DashboardTest {
   }
 
   /** The process of a worker, as the page names it. */
-  private ProcessHandle worker() {
+  private ProcessHandle process(String role) {
     Matcher joined =
-        Pattern.compile("worker \\d joined from \\S+ pid (\\d+)").matcher(browser.text("#events"));
+        Pattern.compile(role + "( \\d)? joined from \\S+ pid (\\d+)")
+            .matcher(browser.text("#events"));
     assertTrue(joined.find(), browser.text("#events"));
-    return ProcessHandle.of(Long.parseLong(joined.group(1))).orElseThrow();
+    return ProcessHandle.of(Long.parseLong(joined.group(2))).orElseThrow();
   }
 
   private int points() {
