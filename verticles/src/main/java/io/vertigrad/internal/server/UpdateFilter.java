@@ -38,6 +38,12 @@ import java.util.Optional;
  */
 final class UpdateFilter implements ServerStrategy {
 
+  /**
+   * Steps that a worker may pass over, whose gradients were refused: it gives up after fewer in a
+   * row. A later one would have its real steps taken for repeated.
+   */
+  private static final long STEP_WINDOW = 64;
+
   private final ServerStrategy strategy;
   private final ServerStrategyContext context;
   private final AdmissionCheck check;
@@ -144,6 +150,9 @@ final class UpdateFilter implements ServerStrategy {
 
   private Future<Frame> unseen(GradientPartition update) {
     ExchangeId id = update.id();
+    if (id.worker() < context.ranks() && id.step() - window.nextStep(id.worker()) > STEP_WINDOW) {
+      return refused(tooFarAhead(id));
+    }
     Optional<Long> before = window.waitingStep(id.worker());
     if (before.isPresent()) {
       return before.get() > id.step() ? answered(id, Outcome.DUPLICATE) : hasty(id, before.get());
@@ -234,6 +243,15 @@ final class UpdateFilter implements ServerStrategy {
             Reason.PROTOCOL,
             "partition %d: found step %d of worker %d while its step %d still waits; repeat that"
                 .formatted(id.partition(), id.step(), id.worker(), before)));
+  }
+
+  private Refusal tooFarAhead(ExchangeId id) {
+    long next = window.nextStep(id.worker());
+    return new Refusal(
+        id,
+        Reason.PROTOCOL,
+        "partition %d: found step %d of worker %d, expected %d, or at most %d after refused ones"
+            .formatted(id.partition(), id.step(), id.worker(), next, next + STEP_WINDOW));
   }
 
   private Refusal fromTheFuture(GradientPartition update) {

@@ -177,6 +177,22 @@ class ShardTest {
   }
 
   @Test
+  void shouldRefuseAStepFarAheadSoThatRealOnesAreStillApplied() {
+    TestJob known = new TestJob("{\"name\": \"async\"}", 4, 0, 9, 1).withRanks(1);
+    TestShard guarded = known.shard();
+    guarded.membershipChanged(TestJob.workers(1));
+
+    Refusal forged = refusal(guarded.handle(known.gradient(0, 1_000_000_000, 0, 0, 1, 1, 1, 1)));
+    Frame real = guarded.handle(known.gradient(0, 0, 0, 0, 1, 1, 1, 1)).result();
+
+    assertEquals(
+        "partition 0: found step 1000000000 of worker 0, expected 0, or at most 64 after refused"
+            + " ones",
+        forged.message());
+    assertEquals(Outcome.APPLIED, assertInstanceOf(ParameterPartition.class, real).outcome());
+  }
+
+  @Test
   void shouldTakeAnyProposalWhenRestored() {
     ShardSnapshot snapshot = trained(job, job.shard(), 0, 3).internal().snapshot();
     TestShard restored = job.shard(0, 1);
