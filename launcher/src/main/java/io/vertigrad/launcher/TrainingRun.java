@@ -6,9 +6,11 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.deploy.Deployment;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.NodeLaunch;
+import io.vertigrad.launcher.deploy.PresentMembers;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
 import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ExitStatus;
@@ -32,6 +34,8 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,6 +48,9 @@ final class TrainingRun {
   private static final long END_SECONDS = 300;
   private static final long HEAR_SECONDS = 5;
   private static final long STOP_SECONDS = 15;
+  private static final long QUIET_MILLIS = 1_500;
+  private static final long LIVING_SECONDS = 15;
+  private static final long LOOK_MILLIS = 50;
   private static final long REST_SECONDS = 45;
   private static final long TEST_SECONDS = 10;
   private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
@@ -55,6 +62,8 @@ final class TrainingRun {
   private final NextCommand next;
   private final RunMonitor monitor;
   private final TimelineRecorder timeline;
+  private List<JoinAddress> living = List.of();
+  private boolean resumed;
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
   private Vertx vertx;
   private Optional<ClusterStart> cluster = Optional.empty();
@@ -83,7 +92,18 @@ final class TrainingRun {
     this.directory = directory;
     this.display = display;
     this.monitor = new RunMonitor(job, directory, display);
-    this.timeline = new TimelineRecorder(job, directory.timeline(), display::say);
+    this.timeline = new TimelineRecorder(job, directory.timeline(job.run().resumes()), display::say);
+  }
+
+  /**
+   * Says that this run was started before.
+   *
+   * @param nodes of its cluster that still live, which this coordinator joins
+   */
+  TrainingRun resuming(List<JoinAddress> nodes) {
+    resumed = true;
+    living = nodes;
+    return this;
   }
 
   /**
@@ -133,7 +153,7 @@ final class TrainingRun {
   }
 
   private void start(LocalMembers roles, boolean processes, boolean listen) {
-    open(processes || listen);
+    open(processes || listen || !living.isEmpty());
     FrameCodecs.register(vertx.eventBus());
     if (job.dashboard().enabled()) {
       showDashboard();
@@ -152,11 +172,34 @@ final class TrainingRun {
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
     await(vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
     coordinating = true;
-    deployment = processes ? processes(roles) : new EmbeddedDeployment(vertx, job, roles);
+    PresentMembers present = resumed ? awaitLiving() : PresentMembers.NOBODY;
+    deployment =
+        processes
+            ? processes(roles, present)
+            : new EmbeddedDeployment(vertx, job, present.missing(roles));
     await(deployment.start(), START_SECONDS, "starting the members");
     if (processes) {
       monitor.started().onSuccess(started -> FinalModel.prepare(vertx, job));
     }
+  }
+
+  /** Members that live hear of this coordinator with their next heartbeat and join again. */
+  private PresentMembers awaitLiving() {
+    if (living.isEmpty()) {
+      return PresentMembers.NOBODY;
+    }
+    long begun = System.nanoTime();
+    PresentMembers present = monitor.present();
+    long changedNanos = begun;
+    while (System.nanoTime() - changedNanos < TimeUnit.MILLISECONDS.toNanos(QUIET_MILLIS)
+        && System.nanoTime() - begun < TimeUnit.SECONDS.toNanos(LIVING_SECONDS)) {
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS));
+      PresentMembers now = monitor.present();
+      changedNanos = now.equals(present) ? changedNanos : System.nanoTime();
+      present = now;
+    }
+    monitor.say(present.describe());
+    return present;
   }
 
   private void offerJoining(LocalMembers roles) {
@@ -182,8 +225,9 @@ final class TrainingRun {
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
 
-  private Deployment processes(LocalMembers roles) {
-    return new ProcessDeployment(vertx, roles, launch(), coordinator, monitor::say, monitor::offer);
+  private Deployment processes(LocalMembers roles, PresentMembers present) {
+    return new ProcessDeployment(
+        vertx, roles, present, launch(), coordinator, monitor::say, monitor::offer);
   }
 
   private void open(boolean clustered) {
@@ -191,11 +235,26 @@ final class TrainingRun {
       vertx = ClusterStart.alone();
       return;
     }
-    ClusterStart start = ClusterStart.ofJob(job, true);
+    ClusterStart start = ClusterStart.ofJob(joining(), true);
     vertx = await(start.start(), START_SECONDS, "starting the cluster");
     cluster = Optional.of(start);
     joinAddress = start.joinAddress();
     start.otherPort().ifPresent(monitor::say);
+    start.tellNodes(
+        nodes ->
+            directory.write(
+                directory.nodes(), new JsonObject().put("nodes", new JsonArray(nodes))));
+  }
+
+  /** The job, with the nodes that live as those to join. */
+  private JobConfig joining() {
+    if (living.isEmpty()) {
+      return job;
+    }
+    JsonObject json = job.json();
+    json.getJsonObject("cluster")
+        .put("members", new JsonArray(living.stream().map(JoinAddress::toString).toList()));
+    return JobConfig.read(job.origin(), json);
   }
 
   private Future<JsonObject> ended() {

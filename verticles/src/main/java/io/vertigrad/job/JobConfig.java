@@ -25,6 +25,7 @@ import java.util.TreeMap;
  *
  * @param origin the file it came from, for errors
  * @param addresses the job's name and its event-bus addresses
+ * @param run which run of the job this is
  * @param seed seed of initial parameters, sample order and generated data
  * @param length how long it trains, as it was asked for; {@link #steps()} is what that comes to
  * @param trainingSamples size of the training set, where it was {@linkplain #counted counted}
@@ -48,6 +49,7 @@ import java.util.TreeMap;
 public record JobConfig(
     String origin,
     Addresses addresses,
+    RunConfig run,
     long seed,
     TrainingLength length,
     OptionalLong trainingSamples,
@@ -93,6 +95,7 @@ public record JobConfig(
         new JobConfig(
             origin,
             addresses(root),
+            RunConfig.read(root.section("run")),
             root.longInteger("seed", 0, 0, Long.MAX_VALUE),
             TrainingLength.read(root),
             counted(root.section(RESOLVED)),

@@ -13,7 +13,9 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.spi.cluster.ClusterManager;
+import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * Starts a node of the cluster: loopback unless told otherwise, explicit members, no multicast.
@@ -120,6 +122,16 @@ public final class ClusterStart {
    */
   public void jobOver() {
     manager.jobOver();
+  }
+
+  /**
+   * Tells where all nodes of the cluster are, {@code HOST:PORT}, now and whenever one comes or goes;
+   * only after {@link #start()}.
+   *
+   * @param listener called on any thread
+   */
+  public void tellNodes(Consumer<List<String>> listener) {
+    manager.tellNodes(listener);
   }
 
   /** Completes when the node of the job's coordinator has left the cluster. */

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.internal.membership.ControlAnswer.Admitted;
 import io.vertigrad.internal.membership.ControlAnswer.Granted;
 import io.vertigrad.internal.membership.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlAnswer.Released;
@@ -20,6 +21,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -53,6 +55,8 @@ public final class CoordinatorClient {
   private String over = "";
   private int attempt;
   private volatile boolean adopts;
+  private volatile String run = "";
+  private volatile OptionalLong from = OptionalLong.empty();
   private volatile Membership membership = Membership.NONE;
   private volatile MemberStatus status = MemberStatus.NONE;
 
@@ -85,7 +89,7 @@ public final class CoordinatorClient {
           }
           return listen()
               .compose(listening -> joinAttempt(layout, mine))
-              .compose(admission -> admitted(admission, mine));
+              .compose(answer -> admitted(answer, mine));
         });
   }
 
@@ -94,6 +98,16 @@ public final class CoordinatorClient {
    */
   public void adopts() {
     adopts = true;
+  }
+
+  /** Name of the run that this member was admitted to; empty before. */
+  public String run() {
+    return run;
+  }
+
+  /** The version that a server goes back to after its last admission; empty for its newest. */
+  public OptionalLong goesBackTo() {
+    return from;
   }
 
   /** By which this member limits how long it waits for others. */
@@ -161,7 +175,7 @@ public final class CoordinatorClient {
     return control.completion();
   }
 
-  private Future<Admission> joinAttempt(ParameterLayout layout, int mine) {
+  private Future<Admitted> joinAttempt(ParameterLayout layout, int mine) {
     JoinRequest request =
         new JoinRequest(
             role,
@@ -175,7 +189,8 @@ public final class CoordinatorClient {
     return new JoinAttempt(vertx, line, job, request, () -> mine == attempt ? null : over).answer();
   }
 
-  private Future<Admission> admitted(Admission admitted, int mine) {
+  private Future<Admission> admitted(Admitted answer, int mine) {
+    Admission admitted = answer.admission();
     if (mine != attempt) {
       line.leave(admitted, LeaveReason.lost("left while it joined"), status);
       return Future.failedFuture(new JoinException("left while it joined: " + over));
@@ -185,6 +200,8 @@ public final class CoordinatorClient {
         .map(
             listening -> {
               admission = admitted;
+              run = answer.run();
+              from = answer.from();
               heartbeats =
                   new HeartbeatSender(
                       vertx, admitted.toString(), job.exchange(), this::beat, this::lost);

@@ -21,9 +21,20 @@ final class MemberRegistry {
   private final Map<Admission, Integer> incarnations = new HashMap<>();
   private final DepartedMembers departures = new DepartedMembers();
   private final MemberNames names;
+  private final int firstIncarnation;
 
   MemberRegistry(MemberNames names) {
+    this(names, 0);
+  }
+
+  /**
+   * Nobody is here.
+   *
+   * @param firstIncarnation of the first member of each rank
+   */
+  MemberRegistry(MemberNames names, int firstIncarnation) {
     this.names = names;
+    this.firstIncarnation = firstIncarnation;
     for (Role role : Role.values()) {
       present.put(role, new TreeMap<>());
     }
@@ -41,7 +52,9 @@ final class MemberRegistry {
             .map(Admission::rank)
             .filter(held -> !members.containsKey(held))
             .orElseGet(() -> lowestFree(members));
-    int incarnation = incarnations.merge(key(request.role(), rank), 1, Integer::sum) - 1;
+    int before = incarnations.getOrDefault(key(request.role(), rank), firstIncarnation);
+    incarnations.put(key(request.role(), rank), before + 1);
+    int incarnation = before;
     Admission admission = new Admission(request.role(), rank, incarnation);
     MemberRecord record = new MemberRecord(admission, names.of(admission), request, nowMillis);
     members.put(rank, record);
@@ -108,7 +121,8 @@ final class MemberRegistry {
    */
   List<MemberRecord> returnedServers() {
     return readyServers().stream()
-        .filter(server -> !server.published() && server.admission().incarnation() > 0)
+        .filter(server -> !server.published())
+        .filter(server -> server.admission().incarnation() > firstIncarnation)
         .toList();
   }
 

@@ -87,10 +87,8 @@ final class ServedPartition {
     return store.snapshot(window.entries());
   }
 
-  void restore(PartitionSnapshot snapshot, boolean sameRun) {
+  void restore(PartitionSnapshot snapshot) {
     store.restore(snapshot);
-    if (sameRun) {
-      window.restore(snapshot.window());
-    }
+    window.restore(snapshot.window());
   }
 }

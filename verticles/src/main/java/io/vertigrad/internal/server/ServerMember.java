@@ -19,6 +19,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -150,13 +151,16 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> takeOver(InitialModel model, Admission admission) {
     timeline.belongsTo("server " + admission.rank());
+    OptionalLong from = coordinator.goesBackTo();
     Future<Optional<ShardSnapshot>> inherited =
         service
+            .filter(old -> from.isEmpty())
             .map(old -> old.inheritance(admission))
             .orElseGet(() -> Future.succeededFuture(Optional.empty()));
     service = Optional.empty();
     return inherited
-        .compose(kept -> assembly.assemble(model, admission, kept))
+        .compose(
+            kept -> assembly.assemble(model, admission, kept, coordinator.run(), from))
         .compose(ShardService::open)
         .compose(opened -> serve(opened, admission));
   }
@@ -182,6 +186,7 @@ public final class ServerMember implements MemberHandler {
     if (waitsForTests && word.number() > 0) {
       serving.testAt(word.testAt());
     }
+    serving.saveAt(word.saveAt());
   }
 
   private Future<Void> close(String why) {

@@ -17,6 +17,7 @@ import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -67,20 +68,28 @@ final class ShardAssembly {
   }
 
   /**
-   * A shard that does not take frames yet. A replacement goes back to what was {@code kept} in
-   * memory, or else to the newest whole checkpoint, or else to the first parameters.
+   * A shard that does not take frames yet. It goes back to what was {@code kept} in memory, or else
+   * to a whole checkpoint of this run, or else to the first parameters.
+   *
+   * @param run name of the run that checkpoints belong to
+   * @param from version of the checkpoint that all servers go back to; empty for the newest
    */
   Future<ShardService> assemble(
-      InitialModel model, Admission admission, Optional<ShardSnapshot> kept) {
-    CheckpointSchedule checkpoints = new CheckpointSchedule(vertx, job, strategy.lockstep());
-    Future<Optional<ShardSnapshot>> past =
-        kept.isPresent() || admission.incarnation() == 0
-            ? Future.succeededFuture(kept)
-            : checkpoints.newest(admission.rank());
-    return past.compose(
+      InitialModel model,
+      Admission admission,
+      Optional<ShardSnapshot> kept,
+      String run,
+      OptionalLong from) {
+    CheckpointSchedule checkpoints =
+        new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
+    return checkpoints
+        .open()
+        .compose(
+            known -> kept.isPresent() ? Future.succeededFuture(kept) : checkpoints.read(from))
+        .compose(
         snapshot ->
             vertx
-                .executeBlocking(() -> shard(model, admission, snapshot))
+                .executeBlocking(() -> shard(model, admission, snapshot, checkpoints.isKnown()))
                 .compose(
                     shard ->
                         finder
@@ -88,7 +97,8 @@ final class ShardAssembly {
                             .map(host -> service(model, admission, shard, checkpoints, host))));
   }
 
-  private Shard shard(InitialModel model, Admission admission, Optional<ShardSnapshot> snapshot) {
+  private Shard shard(
+      InitialModel model, Admission admission, Optional<ShardSnapshot> snapshot, boolean known) {
     ParameterStore store = model.store(job, admission.rank());
     store.partitions().forEach(partition -> partition.noteOn(track));
     Shard shard =
@@ -106,6 +116,9 @@ final class ShardAssembly {
             new RefusalEvents(admission.rank(), System::nanoTime, events::publish));
     shard.testAt(firstTest());
     snapshot.ifPresent(shard::restore);
+    if (known) {
+      shard.restoredToBeginning();
+    }
     snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
     return shard;
   }
@@ -139,7 +152,8 @@ final class ShardAssembly {
             patience,
             counters -> {
               if (owns) {
-                report.accept(ShardEndpoint.status(shard));
+                report.accept(
+                    ShardEndpoint.status(shard).withSaveMillis(checkpoints.lastMillis()));
                 events.publish(
                     ShardEndpoint.event(admission.rank(), admission.incarnation(), counters));
               }
