@@ -31,7 +31,7 @@ public record RankUpdates(
   }
 
   /** Updates that were dealt with in one way or another. */
-  long dealtWith() {
+  public long dealtWith() {
     return applied + late + tooStale + refused;
   }
 
@@ -41,7 +41,7 @@ public record RankUpdates(
    *
    * @param completed steps that the rank is known to have completed
    */
-  long lost(long completed) {
+  public long lost(long completed) {
     return skipped
         + open.entrySet().stream()
             .mapToLong(part -> Math.max(0, completed - part.getKey()) * part.getValue())
