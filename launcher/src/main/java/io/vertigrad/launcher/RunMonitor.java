@@ -50,6 +50,9 @@ final class RunMonitor implements AutoCloseable {
 
   RunMonitor(JobConfig job, RunDirectory directory, Display display) {
     this.recorder = new RunRecorder(directory.events(), display::say);
+    if (job.run().resumes() > 0) {
+      progress.startedBefore();
+    }
     this.epochs = new EpochLog(directory.epochs(), job, display::say);
     this.display = display;
   }

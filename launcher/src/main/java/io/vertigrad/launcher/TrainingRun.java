@@ -12,6 +12,7 @@ import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.PresentMembers;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
+import io.vertigrad.launcher.deploy.StandbyProcess;
 import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.LocalSettings;
@@ -64,10 +65,12 @@ final class TrainingRun {
   private final TimelineRecorder timeline;
   private List<JoinAddress> living = List.of();
   private boolean resumed;
+  private Optional<StandbyProcess> standby = Optional.empty();
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
   private Vertx vertx;
   private Optional<ClusterStart> cluster = Optional.empty();
   private boolean coordinating;
+  private boolean finished;
   private volatile boolean concluding;
   private TerminationSignals signals;
   private String joinAddress;
@@ -119,6 +122,14 @@ final class TrainingRun {
       return run(roles, processes, listen);
     } finally {
       stop("the run is over");
+      discardCheckpoints();
+    }
+  }
+
+  /** Nobody goes back to them after the end; whoever asked for certain versions keeps them. */
+  private void discardCheckpoints() {
+    if (finished && job.checkpoint().isTimed()) {
+      directory.discardCheckpoints();
     }
   }
 
@@ -172,6 +183,12 @@ final class TrainingRun {
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
     await(vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
     coordinating = true;
+    if (job.coordinator().standby()) {
+      standby =
+          Optional.of(
+              StandbyProcess.start(
+                  directory, VertigradApplication.class.getName(), job.run().resumes()));
+    }
     PresentMembers present = resumed ? awaitLiving() : PresentMembers.NOBODY;
     deployment =
         processes
@@ -294,6 +311,7 @@ final class TrainingRun {
     JsonObject summary =
         RunSummary.of(job, monitor.progress(), "finished", Optional.of(last), Versions.all());
     directory.write(directory.summary(), summary);
+    finished = true;
     Await.result(tellDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
     monitor.close();
     display.conclude(ResultText.closing(job, directory, summary), summary);
@@ -338,11 +356,7 @@ final class TrainingRun {
     Await.farewell(tellDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
     stop("interrupted");
     display.conclude(ResultText.closing(job, directory, summary), summary);
-    if (directory.hasModel()) {
-      display.offer(
-          "to train on from this model, with steps, schedule and optimizer anew",
-          next.goingOnFrom(directory.model()).toString());
-    }
+    display.offer("to go on with it", next.goingOn().toString());
   }
 
   /** Workers finish the step they are in, and checkpoints are written; the files. */
@@ -380,6 +394,7 @@ final class TrainingRun {
     }
     Vertx closing = vertx;
     vertx = null;
+    standby.ifPresent(StandbyProcess::stop);
     Future<Void> left = coordinating ? coordinator.stop(why) : Future.succeededFuture();
     Future<?> stopped =
         left.eventually(() -> tellDashboard(Optional.empty())).eventually(() -> end(closing));

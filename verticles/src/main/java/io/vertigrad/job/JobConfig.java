@@ -38,6 +38,7 @@ import java.util.TreeMap;
  * @param pipeline the stages of a model spread over members; empty where each has all of it
  * @param servers how many
  * @param checkpoint when its state is written, and where
+ * @param coordinator what happens when its process ends before the job
  * @param evaluator how often the newest parameters are tested
  * @param stop what ends it before its last step
  * @param exchange how partitions travel
@@ -62,6 +63,7 @@ public record JobConfig(
     Optional<PipelineConfig> pipeline,
     ServersConfig servers,
     CheckpointConfig checkpoint,
+    StandbyConfig coordinator,
     EvaluatorConfig evaluator,
     StopConfig stop,
     ExchangeConfig exchange,
@@ -108,6 +110,7 @@ public record JobConfig(
             pipeline,
             ServersConfig.read(root.section("servers")),
             CheckpointConfig.read(root.section("checkpoint")),
+            StandbyConfig.read(root.section("coordinator")),
             evaluator,
             StopConfig.read(root.section("stop"), evaluator),
             ExchangeConfig.read(root.section("exchange")),

@@ -22,7 +22,7 @@ final class Restarts {
   /** What is lost for good with a member of this role; empty when a replacement can go on. */
   String lostWith(Role role) {
     return holdsModel(role) && !job.checkpoint().isOn()
-        ? "its parameters are lost, because checkpoint.every is 0; with checkpoints it would"
+        ? "its parameters are lost, because checkpoint.seconds is 0; with checkpoints it would"
             + " have been started again"
         : "";
   }

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
@@ -15,6 +16,8 @@ import java.util.Comparator;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The folder of one run.
@@ -23,6 +26,7 @@ import java.util.stream.Stream;
  */
 public record RunDirectory(Path path) {
 
+  private static final Logger LOG = LoggerFactory.getLogger(RunDirectory.class);
   private static final int ID_DIGITS = 8;
   private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
 
@@ -209,10 +213,30 @@ public record RunDirectory(Path path) {
     }
   }
 
-  /** Writes a JSON file of this folder. */
+  /** Deletes the checkpoints in this folder, if there are any. */
+  public void discardCheckpoints() {
+    if (!Files.isDirectory(checkpoints())) {
+      return;
+    }
+    try (Stream<Path> files = Files.list(checkpoints())) {
+      for (Path file : files.toList()) {
+        Files.deleteIfExists(file);
+      }
+      Files.deleteIfExists(checkpoints());
+    } catch (IOException e) {
+      LOG.warn("{}: checkpoints stay: {}", checkpoints(), e.toString());
+    }
+  }
+
+  /**
+   * Writes a JSON file of this folder. Whoever reads it at the same time, or after a crash, finds
+   * the old one or the new one.
+   */
   public void write(Path file, JsonObject json) {
     try {
-      Files.writeString(file, json.encodePrettily() + System.lineSeparator());
+      Path unfinished = file.resolveSibling(file.getFileName() + ".unfinished");
+      Files.writeString(unfinished, json.encodePrettily() + System.lineSeparator());
+      Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException e) {
       throw new UncheckedIOException(file + ": could not be written: " + e.getMessage(), e);
     }

@@ -12,6 +12,7 @@ import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.UpdateLedger;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.Map;
@@ -36,6 +37,7 @@ public final class RunProgress {
   private final Set<String> gone = new HashSet<>();
   private final Map<String, ServerProgress> servers = new TreeMap<>();
   private final ReplicasProgress replicas = new ReplicasProgress();
+  private final UpdateLedger updates = new UpdateLedger();
   private final Pace pace = new Pace();
   private JobStarted started;
   private JobEnding ending;
@@ -46,6 +48,8 @@ public final class RunProgress {
   private long endedNanos;
   private boolean stopped;
   private long progressNanos;
+  private boolean startedBefore;
+  private long firstVersion;
   private boolean paused;
   private long pausedAtNanos;
   private long pausedNanos;
@@ -58,13 +62,16 @@ public final class RunProgress {
   /** Takes in the next event. */
   public void apply(TrainingEvent event) {
     replicas.apply(event);
+    updates.apply(event);
     if (event instanceof WorkerProgress worker) {
       workers.put(worker.rank() + "." + worker.incarnation(), worker);
       progressNanos = now();
+      reached(worker.version());
       pace.reached(worker.version(), progressNanos);
       noteEnd(worker);
     } else if (event instanceof ServerProgress server) {
       servers.put(server.shard() + "." + server.incarnation(), server);
+      reached(server.version());
     } else if (event instanceof Evaluated tested) {
       evaluated = tested;
       wholeTestSet = tested.wholeTestSet() ? tested : wholeTestSet;
@@ -90,9 +97,23 @@ public final class RunProgress {
     }
   }
 
+  /** The run goes on: what was trained before is not counted as done in this one's time. */
+  public void startedBefore() {
+    startedBefore = true;
+  }
+
+  private void reached(long version) {
+    firstVersion = firstVersion == 0 ? version : firstVersion;
+  }
+
   /** What is known of workers that exchange without a server. */
   public ReplicasProgress replicas() {
     return replicas;
+  }
+
+  /** What became of every update, as soon as the servers have said so. */
+  public UpdateLedger updates() {
+    return updates;
   }
 
   public Optional<JobStarted> started() {
@@ -184,8 +205,16 @@ public final class RunProgress {
         : pace.secondsTo(started.lastVersion(), now());
   }
 
+  /** Samples applied per second since this coordinator has started the job. */
   public double samplesPerSecond() {
-    return seconds() == 0 ? 0 : samples() / seconds();
+    boolean earlier = startedBefore && finished != null && version() > 0;
+    double share = earlier ? 1 - (double) firstVersion / version() : 1;
+    return seconds() == 0 ? 0 : share * samples() / seconds();
+  }
+
+  /** How far the run was when this coordinator took it over; 0 of one that it has begun. */
+  public long resumedAt() {
+    return startedBefore ? firstVersion : 0;
   }
 
   /** Mean of the latest training losses of the workers that are there; NaN before the first. */

@@ -52,7 +52,7 @@ public final class OrderlyStop {
   /**
    * An interruption that has not begun.
    *
-   * @param workersHoldModel true where each worker has a part of the model to itself
+   * @param workersHoldModel true where the workers keep checkpoints
    * @param saves true to have checkpoints written
    */
   public OrderlyStop(
@@ -146,6 +146,10 @@ public final class OrderlyStop {
             .map(server -> executor.counters(server, new ArrayList<>()))
             .map(status -> status.onSuccess(coordinator::counted).<Void>mapEmpty())
             .toList();
-    return Future.join(counted).mapEmpty();
+    List<Future<Void>> updates =
+        coordinator.members(Role.SERVER).stream().map(executor::updates).toList();
+    return Future.join(Future.join(counted), Future.join(updates))
+        .onSuccess(done -> coordinator.countReplicas())
+        .mapEmpty();
   }
 }

@@ -12,6 +12,7 @@ import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.membership.ProposalAnswer;
+import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.strategy.Answers;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -208,6 +209,13 @@ public final class Shard {
   public void close(String why) {
     closed = why;
     partitions.values().forEach(partition -> partition.close(why));
+  }
+
+  /** What became of every update, by the rank that sent it. */
+  List<RankUpdates> updates() {
+    ShardUpdates updates = new ShardUpdates(config.ranks(), config.lastVersion(), lockstep);
+    partitions.values().forEach(part -> updates.add(part.version(), part.updates()));
+    return updates.byRank();
   }
 
   /** Copies parameters, optimizer state and duplicate windows; to be written on another thread. */
