@@ -19,6 +19,8 @@ import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.FloatBuffer;
@@ -195,7 +197,21 @@ public final class FinalModel {
         AssembledStages.reader(
             vertx.eventBus(), job, strategy, config, model, event -> {}, () -> Score.NONE);
     reader.membership().accept(membership);
-    return reader.source().pull();
+    // A server that is lost now comes back under another incarnation, with what it has saved.
+    MessageConsumer<JsonObject> control =
+        vertx.eventBus().consumer(job.addresses().control(), word -> follow(word.body(), reader));
+    try {
+      return reader.source().pull();
+    } finally {
+      control.unregister();
+    }
+  }
+
+  private static void follow(JsonObject word, ModelReader reader) {
+    JsonObject now = word.getJsonObject("membership");
+    if (now != null) {
+      reader.membership().accept(Membership.fromJson(now));
+    }
   }
 
   private static Evaluated test(
