@@ -49,6 +49,7 @@ class KilledProcessTest {
     assertTrue(log.matches("(?s).*server 0 .incarnation 1. goes on at version [1-9].*"), log);
     assertEquals(last, run.summary().getLong("version"));
     assertTrue(run.summary().getDouble("accuracy") > 60, run.summary().encode());
+    assertBalanced(200, run);
   }
 
   @Test
@@ -69,6 +70,31 @@ class KilledProcessTest {
     assertEquals(
         undisturbed.summary().getString("parametersHash"),
         run.summary().getString("parametersHash"));
+    assertBalanced(800, run);
+    JsonObject updates = run.summary().getJsonObject("updates");
+    assertTrue(updates.getLong("rolledBack") > 0, "the server went back: " + updates);
+    JsonObject ordinary = undisturbed.summary().getJsonObject("updates");
+    assertEquals(updates.getLong("applied"), ordinary.getLong("applied"));
+    assertEquals(0, ordinary.getLong("rolledBack"));
+  }
+
+  /** The test set takes a while to make: the model is read after that. */
+  @Test
+  void shouldSaveTheModelOfAServerThatIsKilledAfterTheLastStep() throws Exception {
+    String[] settings = {
+      "checkpoint.every=20", "steps=50", "evaluator.count=0", "data.test=200000"
+    };
+    ProcessRun run = start("digits-sync", settings);
+    run.await(() -> run.count("jobFinished") > 0);
+
+    run.process("server", 0).destroyForcibly();
+    CommandRun ended = run.ended();
+
+    assertEquals(0, ended.exit(), ended.err());
+    assertEquals(1, run.count("processRestarted"), ended.out());
+    assertEquals(50, run.summary().getLong("version"));
+    assertTrue(run.summary().getDouble("accuracy") > 60, run.summary().encode());
+    assertBalanced(100, run);
   }
 
   @Test
@@ -109,6 +135,14 @@ class KilledProcessTest {
     assertEquals(0, replicas.getDouble("consensusDistance"), replicas.encode());
     assertTrue(replacement.waitFor(20, TimeUnit.SECONDS), "the replacement did not end");
     assertEquals(0, replacement.exitValue(), replacementSaid());
+  }
+
+  /** Every update is in the model once, and none is missing. */
+  private static void assertBalanced(long applied, ProcessRun run) throws IOException {
+    JsonObject updates = run.summary().getJsonObject("updates");
+    assertEquals(applied, updates.getLong("applied"), updates.encode());
+    assertEquals(0, updates.getLong("lost"), updates.encode());
+    assertTrue(updates.getBoolean("balanced"), updates.encode());
   }
 
   /** Nobody is evicted only because the machine is busy. */

@@ -7,7 +7,9 @@ import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -131,7 +133,7 @@ public final class CoordinatorState {
     }
     boolean wasReady = record.get().ready();
     record.get().heard(status, clockMillis.getAsLong());
-    progress.heard(status);
+    progress.heard(from, status);
     if (from.role() == Role.EVALUATOR) {
       tests.heard(status);
     }
@@ -154,7 +156,7 @@ public final class CoordinatorState {
 
   /** Lets a member go in good order. */
   void leave(Admission from, LeaveReason reason, MemberStatus status) {
-    progress.heard(status);
+    progress.heard(from, status);
     registry.find(from).ifPresent(record -> remove(record, reason));
     settle();
   }
@@ -211,7 +213,29 @@ public final class CoordinatorState {
     if (state() == JobPhase.FINISHING) {
       statuses.forEach(progress::heard);
       statuses.forEach(news::counted);
+      countReplicas();
       lifecycle.finished(evaluation, silent.stream().map(config.names()::of).toList());
+    }
+  }
+
+  /** What a server says became of every update; before {@link #concluded}. */
+  void updates(int server, List<RankUpdates> ranks) {
+    ranks.forEach(
+        of -> news.updates(server, of, of.rank() < config.ranks() ? progress.steps(of.rank()) : 0));
+  }
+
+  /** Without servers each rank's steps are in its own replica, or in nobody's. */
+  void countReplicas() {
+    if (config.servers() == 0) {
+      Map<Integer, Long> held = new HashMap<>();
+      registry
+          .of(Role.WORKER)
+          .forEach(worker -> held.put(worker.rank(), worker.version().orElse(0)));
+      progress.versions().entrySet().stream()
+          .filter(rank -> rank.getKey() < config.workers() || held.containsKey(rank.getKey()))
+          .forEach(
+              rank ->
+                  news.steps(rank.getKey(), rank.getValue(), held.getOrDefault(rank.getKey(), 0L)));
     }
   }
 
@@ -227,6 +251,16 @@ public final class CoordinatorState {
       pauses.halt();
     }
     return lifecycle.running();
+  }
+
+  /** True while this member is one of the job's. */
+  boolean isHere(Admission member) {
+    return registry.find(member).isPresent();
+  }
+
+  /** True while a server that was lost after the last step may still be replaced. */
+  boolean awaitsServers() {
+    return servesModel();
   }
 
   /** Who takes part in this role. */
@@ -344,8 +378,11 @@ public final class CoordinatorState {
     if (lifecycle.running() && progress.complete(config, registry)) {
       lifecycle.conclude(registry);
     }
-    if (lifecycle.running() && changes.due()) {
-      timeouts.hopeless(progress.version()).ifPresentOrElse(lifecycle::failed, this::propose);
+    if ((lifecycle.running() || servesModel()) && changes.due()) {
+      timeouts
+          .hopeless(progress.version())
+          .or(this::endLost)
+          .ifPresentOrElse(lifecycle::failed, this::propose);
     }
     minimumWorkers.look();
   }
@@ -371,9 +408,29 @@ public final class CoordinatorState {
     changes.due();
   }
 
+  /** After the last step servers still hold the model: one that is lost may come back with it. */
+  private boolean servesModel() {
+    return config.servers() > 0 && lifecycle.holdsResult();
+  }
+
+  /** Names a server that came back after the last step without it. */
+  private Optional<String> endLost() {
+    return registry.returnedServers().stream()
+        .filter(server -> servesModel() && config.lockstep())
+        .filter(server -> server.version().orElse(0) < progress.version())
+        .findFirst()
+        .map(
+            server ->
+                ("%s was lost after the last step, before version %d was on its disk, and its"
+                        + " replacement is at version %d; the workers that could repeat the rest"
+                        + " have left")
+                    .formatted(server.describe(), progress.version(), server.version().orElse(0)));
+  }
+
   private void publishWhenAgreed() {
     boolean first = membership().epoch() == 0;
-    Optional<Membership> agreed = lifecycle.running() ? changes.agreed() : Optional.empty();
+    Optional<Membership> agreed =
+        lifecycle.running() || servesModel() ? changes.agreed() : Optional.empty();
     if (first) {
       agreed.ifPresent(membership -> news.started(config, membership, gate.parameters()));
     }

@@ -8,6 +8,7 @@ import io.vertigrad.internal.membership.MemberHandler;
 import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.membership.ProposalAnswer;
+import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -18,6 +19,7 @@ import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -111,6 +113,11 @@ public final class ServerMember implements MemberHandler {
   @Override
   public Future<MemberStatus> counters() {
     return serving(ShardService::statusAndCounters);
+  }
+
+  @Override
+  public Future<List<RankUpdates>> updates() {
+    return serving(ShardService::updates);
   }
 
   @Override

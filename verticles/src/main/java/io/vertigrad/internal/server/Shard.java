@@ -12,6 +12,7 @@ import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.membership.ProposalAnswer;
+import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.strategy.Answers;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -179,6 +180,11 @@ public final class Shard {
     return versions().stream().min(Long::compare).orElse(config.lastVersion());
   }
 
+  /** True when every partition is at the last version; a shard without partitions always is. */
+  boolean isFinished() {
+    return version() >= config.lastVersion();
+  }
+
   /** True when it went back to a snapshot, of version 0 or later. */
   public boolean restored() {
     return restored;
@@ -193,6 +199,13 @@ public final class Shard {
   public void close(String why) {
     closed = why;
     partitions.values().forEach(partition -> partition.close(why));
+  }
+
+  /** What became of every update, by the rank that sent it. */
+  List<RankUpdates> updates() {
+    ShardUpdates updates = new ShardUpdates(config.ranks(), config.lastVersion(), lockstep);
+    partitions.values().forEach(part -> updates.add(part.version(), part.updates()));
+    return updates.byRank();
   }
 
   /** Copies parameters, optimizer state and duplicate windows; to be written on another thread. */

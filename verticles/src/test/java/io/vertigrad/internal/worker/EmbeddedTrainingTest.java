@@ -10,10 +10,15 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.UpdateLedger;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.ControlCodec;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.training.FinalModel;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.EvaluatorVerticle;
 import io.vertigrad.verticles.ParameterServerVerticle;
@@ -23,12 +28,15 @@ import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -37,6 +45,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every role in one JVM, with the real engine, on generated digits. */
 @Tag("slow")
@@ -227,6 +237,58 @@ class EmbeddedTrainingTest {
     assertEquals(undisturbed, hash(result));
     assertEquals(400, result.getLong("version"));
     assertTrue(result.getJsonObject("evaluation").getDouble("accuracy") > 80, result.encode());
+    UpdateLedger ledger = balanced();
+    assertEquals(2 * 400, ledger.sum(UpdatesCounted::applied), ledger.toJson().encode());
+  }
+
+  @Test
+  void shouldSaveTheModelFromTheReplacementOfAServerThatIsLostAfterTheLastStep(@TempDir Path folder)
+      throws Exception {
+    job.put("steps", 40);
+    job.put("checkpoint", new JsonObject().put("every", 30).put("directory", folder.toString()));
+    AtomicReference<Membership> membership = new AtomicReference<>();
+    vertx
+        .eventBus()
+        .<JsonObject>consumer(
+            "vertigrad.embedded.control",
+            word ->
+                Optional.ofNullable(word.body().getJsonObject("membership"))
+                    .ifPresent(now -> membership.set(Membership.fromJson(now))));
+    String server = start().get(0);
+    String trained = hash(get(coordinator.result()));
+    Membership before = membership.get();
+
+    get(vertx.undeploy(server));
+    JobConfig config = JobConfig.read("job", job);
+    Future<Evaluated> saved =
+        new FinalModel(vertx, config, before).save(folder.resolve("m.zip"), Optional.empty());
+    get(deploy(new ParameterServerVerticle()));
+
+    assertEquals(trained, get(saved).parametersHash());
+    assertEquals(40, get(saved).version());
+    assertTrue(Files.exists(folder.resolve("m.zip")));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"async", "ssp"})
+  void shouldAccountForEveryUpdateWhenServerAndWorkerAreReplacedWhereNobodyWaits(
+      String strategy, @TempDir Path checkpoints) throws Exception {
+    job.put("steps", 400).put("strategy", new JsonObject().put("name", strategy));
+    job.put(
+        "checkpoint", new JsonObject().put("every", 50).put("directory", checkpoints.toString()));
+    List<String> deployed = start();
+    awaitStep(100);
+
+    get(vertx.undeploy(deployed.get(1)));
+    get(deploy(new WorkerVerticle()));
+    awaitStep(150);
+    get(vertx.undeploy(deployed.get(0)));
+    get(deploy(new ParameterServerVerticle()));
+    JsonObject result = get(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    UpdateLedger ledger = balanced();
+    assertEquals(2 * 400, ledger.sum(UpdatesCounted::applied), ledger.toJson().encode());
   }
 
   @Test
@@ -248,6 +310,16 @@ class EmbeddedTrainingTest {
         assertThrows(ExecutionException.class, () -> get(deploy(new EvaluatorVerticle())));
 
     assertTrue(failure.getCause().getMessage().contains("lenet-99"), failure.toString());
+  }
+
+  /** The ledger of the run, in which nothing may be missing. */
+  private UpdateLedger balanced() {
+    UpdateLedger ledger = new UpdateLedger();
+    events.forEach(ledger::apply);
+    assertEquals(List.of(), ledger.problems());
+    assertTrue(ledger.isKnown());
+    assertEquals(0, ledger.sum(UpdatesCounted::lost));
+    return ledger;
   }
 
   private String hashOfAnUndisturbedRun() throws Exception {
