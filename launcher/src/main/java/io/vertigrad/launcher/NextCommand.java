@@ -2,7 +2,6 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 

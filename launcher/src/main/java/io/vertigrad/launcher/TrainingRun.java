@@ -4,6 +4,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.JoinAddress;
@@ -95,7 +96,8 @@ final class TrainingRun {
     this.directory = directory;
     this.display = display;
     this.monitor = new RunMonitor(job, directory, display);
-    this.timeline = new TimelineRecorder(job, directory.timeline(job.run().resumes()), display::say);
+    this.timeline =
+        new TimelineRecorder(job, directory.timeline(job.run().resumes()), display::say);
   }
 
   /**
@@ -252,7 +254,8 @@ final class TrainingRun {
       vertx = ClusterStart.alone();
       return;
     }
-    ClusterStart start = ClusterStart.ofJob(joining(), true);
+    JobSecret secret = JobSecret.createOrRead(directory.secret(job));
+    ClusterStart start = ClusterStart.ofMember(joining(), Optional.of(secret), true);
     vertx = await(start.start(), START_SECONDS, "starting the cluster");
     cluster = Optional.of(start);
     joinAddress = start.joinAddress();

@@ -41,8 +41,7 @@ final class NextCommandTest {
     List<String> typed = List.of("train", "--run-dir=runs/a run", "--processes");
 
     assertEquals(
-        "./vertigrad resume 'runs/a run'",
-        new NextCommand(typed, RUN, false).goingOn().toString());
+        "./vertigrad resume 'runs/a run'", new NextCommand(typed, RUN, false).goingOn().toString());
   }
 
   @Test

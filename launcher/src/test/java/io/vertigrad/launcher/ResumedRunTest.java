@@ -104,7 +104,9 @@ final class ResumedRunTest {
 
     assertEquals("finished", summary("run").getString("state"));
     assertEquals(1, summary("run").getInteger("resumes"));
-    Awaitility.await().atMost(LIMIT).until(() -> members.stream().noneMatch(ProcessHandle::isAlive));
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> members.stream().noneMatch(ProcessHandle::isAlive));
   }
 
   @Test

@@ -25,7 +25,9 @@ public record CheckpointConfig(long every, double seconds, int keep, Optional<Pa
     CheckpointConfig config =
         new CheckpointConfig(
             every,
-            section.has("seconds") ? section.number("seconds", otherwise, 0, MOST_SECONDS) : otherwise,
+            section.has("seconds")
+                ? section.number("seconds", otherwise, 0, MOST_SECONDS)
+                : otherwise,
             section.integer("keep", 3, 1, 1000),
             directory);
     section.refuseUnknown();

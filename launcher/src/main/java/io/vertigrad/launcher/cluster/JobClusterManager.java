@@ -9,9 +9,9 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.spi.cluster.RegistrationInfo;
+import io.vertx.spi.cluster.hazelcast.HazelcastClusterManager;
 import java.util.List;
 import java.util.function.Consumer;
-import io.vertx.spi.cluster.hazelcast.HazelcastClusterManager;
 
 /**
  * The cluster manager of a node of one job, which ends the cluster together with the job.

@@ -30,6 +30,7 @@ final class ChildProcess {
 
   private final String name;
   private final Path log;
+
   /** Of one that another process has started, of which nobody here hears how it ended. */
   private static final int UNKNOWN = -1;
 

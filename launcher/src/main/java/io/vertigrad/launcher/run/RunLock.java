@@ -46,8 +46,7 @@ public final class RunLock implements AutoCloseable {
           "%s: process %s runs it, expected a run that nobody runs; end that one first"
               .formatted(run.path(), holder));
     } catch (IOException e) {
-      throw new InputException(
-          "%s: cannot be locked: %s".formatted(run.lock(), e.getMessage()), e);
+      throw new InputException("%s: cannot be locked: %s".formatted(run.lock(), e.getMessage()), e);
     }
   }
 
@@ -58,8 +57,7 @@ public final class RunLock implements AutoCloseable {
       channel.lock(Long.MAX_VALUE - 1, 1, false);
       return held(channel);
     } catch (IOException e) {
-      throw new InputException(
-          "%s: cannot be locked: %s".formatted(run.lock(), e.getMessage()), e);
+      throw new InputException("%s: cannot be locked: %s".formatted(run.lock(), e.getMessage()), e);
     }
   }
 

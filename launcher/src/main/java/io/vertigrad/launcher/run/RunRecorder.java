@@ -42,8 +42,7 @@ public final class RunRecorder implements AutoCloseable {
     this.file = file;
     this.trouble = trouble;
     try {
-      writer =
-          Files.newBufferedWriter(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+      writer = Files.newBufferedWriter(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     } catch (IOException e) {
       throw new UncheckedIOException(file + ": could not be opened: " + e.getMessage(), e);
     }

@@ -147,9 +147,10 @@ public final class ControlCodec {
           : json;
     }
     if (answer instanceof Admitted admitted) {
-      JsonObject json = answer(admitted.state(), admitted.epoch())
-          .put("admitted", write(admitted.admission()))
-          .put("run", admitted.run());
+      JsonObject json =
+          answer(admitted.state(), admitted.epoch())
+              .put("admitted", write(admitted.admission()))
+              .put("run", admitted.run());
       admitted.from().ifPresent(version -> json.put("from", version));
       return json;
     }

@@ -81,7 +81,9 @@ public record CoordinatorConfig(
     return new CoordinatorConfig(
         job.run().id().orElseGet(() -> UUID.randomUUID().toString()),
         job.run().resumes(),
-        job.checkpoint().isTimed() ? Math.max(1, Math.round(1_000 * job.checkpoint().seconds())) : 0,
+        job.checkpoint().isTimed()
+            ? Math.max(1, Math.round(1_000 * job.checkpoint().seconds()))
+            : 0,
         JobTerms.of(job),
         job.strategy().name(),
         strategy.lockstep(),

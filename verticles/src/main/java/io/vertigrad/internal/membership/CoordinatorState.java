@@ -271,6 +271,16 @@ public final class CoordinatorState {
     return lifecycle.running();
   }
 
+  /** True while this member is one of the job's. */
+  boolean isHere(Admission member) {
+    return registry.find(member).isPresent();
+  }
+
+  /** True while a server that was lost after the last step may still be replaced. */
+  boolean awaitsServers() {
+    return servesModel();
+  }
+
   /** Who takes part in this role. */
   List<Admission> members(Role role) {
     return registry.of(role).stream()
@@ -387,8 +397,11 @@ public final class CoordinatorState {
     if (lifecycle.running() && progress.complete(config, registry)) {
       lifecycle.conclude(registry);
     }
-    if (lifecycle.running() && changes.due()) {
-      timeouts.hopeless(progress.version()).ifPresentOrElse(lifecycle::failed, this::propose);
+    if ((lifecycle.running() || servesModel()) && changes.due()) {
+      timeouts
+          .hopeless(progress.version())
+          .or(this::endLost)
+          .ifPresentOrElse(lifecycle::failed, this::propose);
     }
     minimumWorkers.look();
   }
@@ -420,9 +433,28 @@ public final class CoordinatorState {
    */
   private void goBack(long version) {
     goBack = OptionalLong.of(version);
-    String why = "all servers go back to version %d, which each of them has kept".formatted(version);
-    List.copyOf(registry.of(Role.SERVER))
-        .forEach(server -> remove(server, LeaveReason.lost(why)));
+    String why =
+        "all servers go back to version %d, which each of them has kept".formatted(version);
+    List.copyOf(registry.of(Role.SERVER)).forEach(server -> remove(server, LeaveReason.lost(why)));
+  }
+
+  /** After the last step servers still hold the model: one that is lost may come back with it. */
+  private boolean servesModel() {
+    return config.servers() > 0 && lifecycle.holdsResult();
+  }
+
+  /** Names a server that came back after the last step without it. */
+  private Optional<String> endLost() {
+    return registry.returnedServers().stream()
+        .filter(server -> servesModel() && config.lockstep())
+        .filter(server -> server.version().orElse(0) < progress.version())
+        .findFirst()
+        .map(
+            server ->
+                ("%s was lost after the last step, before version %d was on its disk, and its"
+                        + " replacement is at version %d; the workers that could repeat the rest"
+                        + " have left")
+                    .formatted(server.describe(), progress.version(), server.version().orElse(0)));
   }
 
   private void publishWhenAgreed() {
@@ -436,7 +468,8 @@ public final class CoordinatorState {
       goBack = all ? OptionalLong.empty() : goBack;
     }
     boolean first = membership().epoch() == 0;
-    Optional<Membership> agreed = lifecycle.running() ? changes.agreed() : Optional.empty();
+    Optional<Membership> agreed =
+        lifecycle.running() || servesModel() ? changes.agreed() : Optional.empty();
     if (first) {
       agreed.ifPresent(membership -> news.started(config, membership, gate.parameters()));
     }

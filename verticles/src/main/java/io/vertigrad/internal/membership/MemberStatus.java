@@ -155,19 +155,8 @@ public record MemberStatus(
   /** Returns the same status of a member whose last checkpoint took this long to write. */
   public MemberStatus withSaveMillis(long millis) {
     return new MemberStatus(
-        starting,
-        version,
-        samples,
-        step,
-        event,
-        tested,
-        ended,
-        restored,
-        waiting,
-        testing,
-        evaluated,
-        counters,
-        millis);
+        starting, version, samples, step, event, tested, ended, restored, waiting, testing,
+        evaluated, counters, millis);
   }
 
   /** Returns the status as people are told of it, in the words of the control protocol. */

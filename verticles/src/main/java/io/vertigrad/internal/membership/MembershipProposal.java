@@ -87,7 +87,9 @@ final class MembershipProposal {
     if (awaits(epoch, server)) {
       unanswered.remove(server);
       answer.held().ifPresent(has -> held.put(server, has));
-      answer.starts().forEach(start -> starts.merge(start.rank(), start, ProposalAnswer.Start::earlier));
+      answer
+          .starts()
+          .forEach(start -> starts.merge(start.rank(), start, ProposalAnswer.Start::earlier));
     }
   }
 

@@ -16,8 +16,7 @@ import java.util.OptionalLong;
 public record ProposalAnswer(OptionalLong reached, List<Start> starts, Optional<Held> held) {
 
   /** Took it over, and has nothing to say about anybody. */
-  public static final ProposalAnswer ACCEPTED = 
-      new ProposalAnswer(OptionalLong.empty(), List.of());
+  public static final ProposalAnswer ACCEPTED = new ProposalAnswer(OptionalLong.empty(), List.of());
 
   public ProposalAnswer {
     starts = List.copyOf(starts);

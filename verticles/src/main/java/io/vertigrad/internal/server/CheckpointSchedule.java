@@ -22,8 +22,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * When a shard's checkpoints are written, one at a time: copied on the shard's thread, written on a
- * worker thread. A failed one is announced and tried again an interval later.
+ * When a shard's checkpoints are written, one at a time, on a worker thread, which copies partition
+ * by partition; one that is to change before it was copied is copied on the shard's thread. A
+ * failed one is announced and tried again an interval later.
  *
  * <p>Where workers move in rounds all shards write the same versions: multiples of {@code
  * checkpoint.every}, or the one that the coordinator has named. Elsewhere each shard goes by its
@@ -95,7 +96,9 @@ final class CheckpointSchedule {
    * @return empty where there is none, which stands for the first parameters
    */
   Future<Optional<ShardSnapshot>> read(OptionalLong from) {
-    return known ? vertx.executeBlocking(() -> readNow(from)) : Future.succeededFuture(Optional.empty());
+    return known
+        ? vertx.executeBlocking(() -> readNow(from))
+        : Future.succeededFuture(Optional.empty());
   }
 
   private Optional<ShardSnapshot> readNow(OptionalLong from) throws IOException {
@@ -198,13 +201,14 @@ final class CheckpointSchedule {
   }
 
   /**
-   * Writes what is newer than the last checkpoint, where that is not left to time; completes when
-   * it is on the disk, or failed.
+   * Writes what is newer than the last checkpoint; where that is left to time, only the last
+   * version. Completes when it is on the disk, or failed.
    */
   Future<Void> finish(Shard shard) {
     return writing.compose(
         written -> {
-          if (config.every() > 0 && shard.version() > triedVersion) {
+          boolean due = config.every() > 0 || config.isTimed() && shard.isFinished();
+          if (due && shard.version() > triedVersion) {
             write(shard);
           }
           return writing;
@@ -212,21 +216,22 @@ final class CheckpointSchedule {
   }
 
   private Future<Path> write(Shard shard) {
-    ShardSnapshot snapshot = shard.snapshot();
-    triedVersion = snapshot.version();
+    ShardCopy copy = shard.beginCopy();
+    triedVersion = copy.version();
     triedNanos = System.nanoTime();
     queued++;
     Future<Path> file =
         writing
-            .compose(before -> vertx.executeBlocking(() -> writeNow(snapshot)))
-            .onFailure(failure -> failed(snapshot, failure))
+            .compose(before -> vertx.executeBlocking(() -> writeNow(copy)))
+            .onFailure(failure -> failed(copy, failure))
             .onComplete(ended -> queued--);
     writing = file.<Void>mapEmpty().otherwiseEmpty();
     return file;
   }
 
-  private Path writeNow(ShardSnapshot snapshot) throws IOException {
+  private Path writeNow(ShardCopy copy) throws IOException {
     long start = System.nanoTime();
+    ShardSnapshot snapshot = copy.take();
     folder.claim(run);
     Path file = folder.write(snapshot);
     torn.remove(snapshot.version());
@@ -238,7 +243,7 @@ final class CheckpointSchedule {
     return file;
   }
 
-  private void failed(ShardSnapshot snapshot, Throwable failure) {
+  private void failed(ShardCopy snapshot, Throwable failure) {
     LOG.warn("checkpoint of shard {} not written: {}", snapshot.shard(), failure.toString());
     events.publish(
         new CheckpointFailed(

@@ -93,6 +93,10 @@ final class ServedPartition {
     return store.snapshot(window.entries()).with(filter.ledger().snapshot());
   }
 
+  PartitionCopy beginCopy() {
+    return store.beginCopy(window.entries(), filter.ledger().snapshot());
+  }
+
   void restore(PartitionSnapshot snapshot) {
     store.restore(snapshot);
     window.restore(snapshot.window());

@@ -166,8 +166,7 @@ public final class ServerMember implements MemberHandler {
             .orElseGet(() -> Future.succeededFuture(Optional.empty()));
     service = Optional.empty();
     return inherited
-        .compose(
-            kept -> assembly.assemble(model, admission, kept, coordinator.run(), from))
+        .compose(kept -> assembly.assemble(model, admission, kept, coordinator.run(), from))
         .compose(ShardService::open)
         .compose(opened -> serve(opened, admission));
   }

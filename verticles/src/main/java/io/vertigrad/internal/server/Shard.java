@@ -195,6 +195,11 @@ public final class Shard {
     restored = true;
   }
 
+  /** True when every partition is at the last version; a shard without partitions always is. */
+  boolean isFinished() {
+    return version() >= config.lastVersion();
+  }
+
   /** True when it went back to a snapshot, or to the first parameters for want of any. */
   public boolean restored() {
     return restored;
@@ -226,6 +231,16 @@ public final class Shard {
         config.incarnation(),
         store.layout(),
         partitions.values().stream().map(ServedPartition::snapshot).toList());
+  }
+
+  /** Begins a copy as {@link #snapshot()}, which costs this thread nothing yet. */
+  ShardCopy beginCopy() {
+    return new ShardCopy(
+        config.job(),
+        store.shard(),
+        config.incarnation(),
+        store.layout(),
+        partitions.values().stream().map(ServedPartition::beginCopy).toList());
   }
 
   /**

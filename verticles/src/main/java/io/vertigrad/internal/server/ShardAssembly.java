@@ -84,17 +84,16 @@ final class ShardAssembly {
         new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
     return checkpoints
         .open()
+        .compose(known -> kept.isPresent() ? Future.succeededFuture(kept) : checkpoints.read(from))
         .compose(
-            known -> kept.isPresent() ? Future.succeededFuture(kept) : checkpoints.read(from))
-        .compose(
-        snapshot ->
-            vertx
-                .executeBlocking(() -> shard(model, admission, snapshot, checkpoints.isKnown()))
-                .compose(
-                    shard ->
-                        finder
-                            .beside(admission.rank(), admission.incarnation())
-                            .map(host -> service(model, admission, shard, checkpoints, host))));
+            snapshot ->
+                vertx
+                    .executeBlocking(() -> shard(model, admission, snapshot, checkpoints.isKnown()))
+                    .compose(
+                        shard ->
+                            finder
+                                .beside(admission.rank(), admission.incarnation())
+                                .map(host -> service(model, admission, shard, checkpoints, host))));
   }
 
   private Shard shard(
@@ -152,14 +151,14 @@ final class ShardAssembly {
             patience,
             counters -> {
               if (owns) {
-                report.accept(
-                    ShardEndpoint.status(shard).withSaveMillis(checkpoints.lastMillis()));
+                report.accept(ShardEndpoint.status(shard).withSaveMillis(checkpoints.lastMillis()));
                 events.publish(
                     ShardEndpoint.event(admission.rank(), admission.incarnation(), counters));
               }
             },
             () -> checkpoints.tick(shard),
-            () -> checkpoints.roundEnded(shard));
+            () -> checkpoints.roundEnded(shard),
+            () -> checkpoints.finish(shard));
     host.endsWith(() -> context.runOnContext(go -> ended.run()));
     return new ShardService(context, job, admission, shard, owns, endpoint, checkpoints, host);
   }

@@ -71,8 +71,7 @@ final class ControlCodecTest {
         new ControlAnswer.Refused("full", true, false),
         new ControlAnswer.Refused("over", false, true),
         new ControlAnswer.Refused("never", false, false),
-        new ControlAnswer.Admitted(
-            JobPhase.WAITING, 0, WORKER, "run 1", OptionalLong.of(40)),
+        new ControlAnswer.Admitted(JobPhase.WAITING, 0, WORKER, "run 1", OptionalLong.of(40)),
         new ControlAnswer.Granted(
             JobPhase.PAUSED,
             7,

@@ -80,8 +80,8 @@ final class CoordinationLossTest extends BusJobFixture {
     Admission admission = new Admission(Role.SERVER, 0, 0);
     MessageConsumer<JsonObject> fake =
         vertx.eventBus().consumer("vertigrad.coordination.coordinator");
-    ControlAnswer admitted = new ControlAnswer.Admitted(
-            JobPhase.WAITING, 0, admission, "run", OptionalLong.empty());
+    ControlAnswer admitted =
+        new ControlAnswer.Admitted(JobPhase.WAITING, 0, admission, "run", OptionalLong.empty());
     fake.handler(m -> m.reply(ControlCodec.write(admitted)));
     FakeMember server = member(Role.SERVER);
     await(server.join());
