@@ -146,6 +146,38 @@ class GoldenFramesTest {
         """);
   }
 
+  @Test
+  void shouldKeepItsBytesWhenAPieceForABackupIsWritten() {
+    assertGolden(
+        Frames.REPLICA,
+        """
+        56 47 52 44 01 08 00 00 88 77 66 55 44 33 22 11
+        08 07 06 05 04 03 02 01 03 00 00 00 02 00 00 00
+        05 00 00 00 04 00 00 00 07 ca 9a 3b 00 00 00 00
+        29 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00
+        02 00 00 00 01 00 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 02 00 00 00 08 00 00 00 33 02 99 7b
+        00 00 80 3f 00 00 00 c0
+        """);
+  }
+
+  @Test
+  void shouldKeepItsBytesWhenACommitForABackupIsWritten() {
+    assertGolden(
+        Frames.COMMIT,
+        """
+        56 47 52 44 01 09 00 00 88 77 66 55 44 33 22 11
+        08 07 06 05 04 03 02 01 03 00 00 00 02 00 00 00
+        05 00 00 00 04 00 00 00 07 ca 9a 3b 00 00 00 00
+        2a 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 2c 00 00 00 41 0a 7e bb
+        80 02 00 00 00 00 00 00 02 00 00 00 00 00 00 00
+        02 00 00 00 29 00 00 00 00 00 00 00 03 00 00 00
+        00 00 00 00 28 00 00 00 00 00 00 00
+        """);
+  }
+
   private static void assertGolden(Frame frame, String expected) {
     String golden = String.join(" ", expected.split("\\s+"));
     byte[] bytes = HexFormat.ofDelimiter(" ").parseHex(golden);
