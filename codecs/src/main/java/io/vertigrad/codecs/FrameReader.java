@@ -149,13 +149,12 @@ final class FrameReader {
     return found;
   }
 
-  /**
-   * The next 32-bit number of the payload: how many entries of this size follow; 0 after a fault.
-   */
-  int payloadCount(String name, int entryBytes) {
+  /** How many entries of this size follow, by the next 32-bit number; 0 after a fault. */
+  int payloadCount(String name, int entryBytes, int limit) {
     int count = payloadInt(name, 0);
-    if (fault == null && count > payload.remaining() / entryBytes) {
-      fail(name, Integer.toString(count), "at most %d".formatted(payload.remaining() / entryBytes));
+    int most = Math.min(limit, payload.remaining() / entryBytes);
+    if (fault == null && count > most) {
+      fail(name, Integer.toString(count), "at most %d".formatted(most));
     }
     return fault == null ? count : 0;
   }

@@ -65,7 +65,11 @@ final class Frames {
           LAYOUT,
           42,
           640,
-          List.of(new ReplicaCommit.Settled(0, 2, 41), new ReplicaCommit.Settled(3, 0, 40)));
+          7,
+          List.of(new ReplicaCommit.Settled(0, 2, 41), new ReplicaCommit.Settled(3, 0, 40)),
+          List.of(
+              new ReplicaCommit.Account(0, 2, 42, 30, 5, 4, 2, 1, List.of(43L, 45L)),
+              new ReplicaCommit.Account(3, 0, 41, 41, 0, 0, 0, 0, List.of())));
 
   /** One of each kind, in the order of their numbers. */
   static final List<Frame> ALL =

@@ -13,6 +13,7 @@ import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -146,7 +147,9 @@ final class RunMetrics {
       heard(health.role(), health.rank(), health.incarnation(), event, List.of());
     } else if (event instanceof Evaluated tested) {
       tests.add(tested);
-    } else if (!(event instanceof ReplicasAveraged || event instanceof EpochTrained)) {
+    } else if (!(event instanceof ReplicasAveraged
+        || event instanceof EpochTrained
+        || event instanceof UpdatesCounted)) {
       tell(event);
     }
   }

@@ -31,7 +31,8 @@ final class RunState {
           "topK",
           "topAccuracy",
           "testSamples",
-          "version");
+          "version",
+          "updates");
 
   private final JsonObject values = new JsonObject().put("phase", "waiting");
   private boolean summarized;

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -158,11 +159,17 @@ final class DashboardTest {
     browser.await("the end", () -> browser.text("#phase").equals("finished"));
     JsonObject summary = new JsonObject().put("samples", 15_552).put("seconds", 80.05);
     summary.put("samplesPerSecond", 194.5).put("accuracy", 79.485).put("loss", 1.00005);
+    JsonObject updates = new JsonObject().put("sent", 1_240).put("applied", 1_237).put("lost", 3);
+    updates.put("problems", new JsonArray().add("server 0: 3 of 1,240 are lost"));
+    summary.put("updates", updates);
     Await.result(source.conclude(Optional.of(summary.put("testSamples", 2_000))), 20, "the end");
     String result =
         "Finished: 15,552 samples in 80.1 s: 195 samples/s. Accuracy 79.49 % (2,000 test samples),"
             + " loss 1.0001.";
     browser.await("its result", () -> browser.text("#verdict").startsWith(result));
+    String ledger = browser.text("#updates");
+    assertTrue(ledger.matches("(?s).*sent\\s+1,240.*lost\\s+3.*3 of 1,240 are lost.*"), ledger);
+    assertFalse(ledger.contains("duplicate"), "what servers count is not shown besides: " + ledger);
 
     vertx.close().toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
 

@@ -49,6 +49,7 @@ class KilledProcessTest {
     assertTrue(log.matches("(?s).*server 0 .incarnation 1. goes on at version [1-9].*"), log);
     assertEquals(last, run.summary().getLong("version"));
     assertTrue(run.summary().getDouble("accuracy") > 60, run.summary().encode());
+    assertBalanced(200, run);
   }
 
   @Test
@@ -69,6 +70,12 @@ class KilledProcessTest {
     assertEquals(
         undisturbed.summary().getString("parametersHash"),
         run.summary().getString("parametersHash"));
+    assertBalanced(800, run);
+    JsonObject updates = run.summary().getJsonObject("updates");
+    assertTrue(updates.getLong("rolledBack") > 0, "the server went back: " + updates);
+    JsonObject ordinary = undisturbed.summary().getJsonObject("updates");
+    assertEquals(updates.getLong("applied"), ordinary.getLong("applied"));
+    assertEquals(0, ordinary.getLong("rolledBack"));
   }
 
   @Test
@@ -109,6 +116,14 @@ class KilledProcessTest {
     assertEquals(0, replicas.getDouble("consensusDistance"), replicas.encode());
     assertTrue(replacement.waitFor(20, TimeUnit.SECONDS), "the replacement did not end");
     assertEquals(0, replacement.exitValue(), replacementSaid());
+  }
+
+  /** Every update is in the model once, and none is missing. */
+  private static void assertBalanced(long applied, ProcessRun run) throws IOException {
+    JsonObject updates = run.summary().getJsonObject("updates");
+    assertEquals(applied, updates.getLong("applied"), updates.encode());
+    assertEquals(0, updates.getLong("lost"), updates.encode());
+    assertTrue(updates.getBoolean("balanced"), updates.encode());
   }
 
   /** Nobody is evicted only because the machine is busy. */

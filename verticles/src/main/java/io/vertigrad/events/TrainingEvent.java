@@ -344,6 +344,40 @@ public sealed interface TrainingEvent {
       double roundTripMillis99)
       implements TrainingEvent {}
 
+  /**
+   * What became of every update of one rank at one server, told once, at the end of a run, by each
+   * server for each rank. An update is a gradient of one partition; it is known by rank, step and
+   * partition, and counted once however often it was sent or undone. Without servers {@code shard}
+   * is {@link #NO_SERVER}, and what is counted are the rank's steps.
+   *
+   * @param shard the server's, or {@link #NO_SERVER}
+   * @param rank whose updates they are
+   * @param sent updates that were dealt with or are missing
+   * @param applied of these, that are in the parameters
+   * @param late that came after their round, or after the last version
+   * @param tooStale that were older than the strategy's bound
+   * @param refused that were turned away for good, because they were not finite or too large
+   * @param lost that nobody has dealt with although their step was completed
+   * @param unexplained steps of the server's optimizer beyond the updates applied, of all ranks;
+   *     told with its first rank
+   */
+  record UpdatesCounted(
+      long timeMillis,
+      int shard,
+      int rank,
+      long sent,
+      long applied,
+      long late,
+      long tooStale,
+      long refused,
+      long lost,
+      long unexplained)
+      implements TrainingEvent {
+
+    /** In place of a shard where workers hold the model. */
+    public static final int NO_SERVER = -1;
+  }
+
   /** A gradient was turned away. */
   record UpdateRefused(
       long timeMillis, int shard, int rank, long step, int partition, String reason)

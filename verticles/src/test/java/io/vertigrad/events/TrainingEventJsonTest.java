@@ -30,6 +30,7 @@ final class TrainingEventJsonTest {
         new TrainingEvent.EpochTrained(6, 1, 0, 2, 782, 50_000, 0.75, 80.5, 12.5),
         new TrainingEvent.EvaluationSkipped(7, 57, "no evaluator takes part"),
         new TrainingEvent.UpdateRefused(8, 0, 1, 56, 3, "holds NaN"),
+        new TrainingEvent.UpdatesCounted(8, 0, 1, 100, 90, 4, 3, 2, 1, 0),
         new TrainingEvent.CheckpointWritten(9, 0, 57, "runs/a \"quoted\" file", 12),
         new TrainingEvent.CheckpointFailed(10, 0, 57, "No space left on device"),
         new TrainingEvent.BackupChanged(10, 0, true, "server 1 has a copy"),

@@ -12,6 +12,7 @@ import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.UpdateLedger;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.Map;
@@ -36,6 +37,7 @@ public final class RunProgress {
   private final Set<String> gone = new HashSet<>();
   private final Map<String, ServerProgress> servers = new TreeMap<>();
   private final ReplicasProgress replicas = new ReplicasProgress();
+  private final UpdateLedger updates = new UpdateLedger();
   private final Pace pace = new Pace();
   private JobStarted started;
   private JobEnding ending;
@@ -58,6 +60,7 @@ public final class RunProgress {
   /** Takes in the next event. */
   public void apply(TrainingEvent event) {
     replicas.apply(event);
+    updates.apply(event);
     if (event instanceof WorkerProgress worker) {
       workers.put(worker.rank() + "." + worker.incarnation(), worker);
       progressNanos = now();
@@ -93,6 +96,11 @@ public final class RunProgress {
   /** What is known of workers that exchange without a server. */
   public ReplicasProgress replicas() {
     return replicas;
+  }
+
+  /** What became of every update, as soon as the servers have said so. */
+  public UpdateLedger updates() {
+    return updates;
   }
 
   public Optional<JobStarted> started() {

@@ -3,7 +3,6 @@ package io.vertigrad.launcher.run;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobStarted;
-import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength.Unit;
@@ -64,7 +63,7 @@ public final class RunSummary {
         .put("secondsWaitingForData", progress.ofWorkers(WorkerProgress::secondsWaitingForData))
         .put("staleness", staleness)
         .put("meanStaleness", progress.meanStaleness())
-        .put("updates", updates(progress))
+        .put("updates", progress.updates().toJson())
         .put("bytesSent", (long) progress.ofWorkers(WorkerProgress::bytesSent))
         .put("bytesSaved", (long) progress.ofWorkers(WorkerProgress::bytesSaved))
         .put("encoding", job.exchange().encoding())
@@ -97,15 +96,5 @@ public final class RunSummary {
     if (Double.isFinite(value)) {
       summary.put(key, value);
     }
-  }
-
-  /** Partition frames by outcome, over all servers. */
-  private static JsonObject updates(RunProgress progress) {
-    return new JsonObject()
-        .put("applied", progress.ofServers(ServerProgress::applied))
-        .put("late", progress.ofServers(ServerProgress::late))
-        .put("duplicate", progress.ofServers(ServerProgress::duplicate))
-        .put("tooStale", progress.ofServers(ServerProgress::tooStale))
-        .put("refused", progress.ofServers(ServerProgress::refused));
   }
 }

@@ -3,6 +3,7 @@ package io.vertigrad.launcher.terminal;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength.Unit;
 import io.vertigrad.launcher.run.RunDirectory;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,6 +14,8 @@ public final class ResultText {
 
   /** What the line begins with that says where the run is. */
   static final String SAVED = "saved ";
+
+  private static final int PROBLEMS = 4;
 
   private ResultText() {}
 
@@ -51,7 +54,22 @@ public final class ResultText {
     if (summary.containsKey("replicas")) {
       lines.add(replicas(summary.getJsonObject("replicas")));
     }
+    lines.addAll(imbalance(summary.getJsonObject("updates", new JsonObject())));
     lines.add(SAVED + directory.path() + ": " + String.join(", ", files(directory, summary)));
+    return lines;
+  }
+
+  /** At most a few of what does not balance; nothing when all is well. */
+  private static List<String> imbalance(JsonObject updates) {
+    List<String> problems =
+        updates.getJsonArray("problems", new JsonArray()).stream().map(String::valueOf).toList();
+    List<String> lines = new ArrayList<>();
+    problems.stream().limit(PROBLEMS).forEach(problem -> lines.add("WARNING: " + problem));
+    if (problems.size() > PROBLEMS) {
+      lines.add(
+          "WARNING: %d more such problems, see updates in summary.json"
+              .formatted(problems.size() - PROBLEMS));
+    }
     return lines;
   }
 

@@ -24,7 +24,8 @@ record Manifest(long job, int shard, int incarnation, long layout, List<Entry> e
       long samples,
       Block parameters,
       Block state,
-      List<DuplicateWindow.Entry> window) {
+      List<DuplicateWindow.Entry> window,
+      LedgerSnapshot ledger) {
 
     static Entry of(PartitionSnapshot part, Block parameters, Block state) {
       return new Entry(
@@ -34,11 +35,13 @@ record Manifest(long job, int shard, int incarnation, long layout, List<Entry> e
           part.samples(),
           parameters,
           state,
-          part.window());
+          part.window(),
+          part.ledger());
     }
 
     PartitionSnapshot with(float[] parameters, float[] state) {
-      return new PartitionSnapshot(index, first, version, samples, parameters, state, window);
+      return new PartitionSnapshot(
+          index, first, version, samples, parameters, state, window, ledger);
     }
   }
 
@@ -76,7 +79,8 @@ record Manifest(long job, int shard, int incarnation, long layout, List<Entry> e
         .put("samples", entry.samples())
         .put("parameters", entry.parameters().toJson())
         .put("state", entry.state().toJson())
-        .put("window", window);
+        .put("window", window)
+        .put("ledger", entry.ledger().toJson());
   }
 
   private static Entry entry(JsonObject json) {
@@ -92,6 +96,7 @@ record Manifest(long job, int shard, int incarnation, long layout, List<Entry> e
         json.getLong("samples"),
         Block.fromJson(json.getJsonObject("parameters")),
         Block.fromJson(json.getJsonObject("state")),
-        window);
+        window,
+        LedgerSnapshot.fromJson(json.getJsonObject("ledger")));
   }
 }

@@ -13,6 +13,7 @@ import java.util.List;
  * @param parameters its elements
  * @param state the optimizer's state, empty where there is none
  * @param window the last update of each worker that is in {@code parameters} or was turned away
+ * @param ledger what became of every update up to {@code version}
  */
 public record PartitionSnapshot(
     int index,
@@ -21,9 +22,28 @@ public record PartitionSnapshot(
     long samples,
     float[] parameters,
     float[] state,
-    List<DuplicateWindow.Entry> window) {
+    List<DuplicateWindow.Entry> window,
+    LedgerSnapshot ledger) {
 
   public PartitionSnapshot {
     window = List.copyOf(window);
+  }
+
+  /** A snapshot without a ledger, of whoever counts no updates. */
+  public PartitionSnapshot(
+      int index,
+      int first,
+      long version,
+      long samples,
+      float[] parameters,
+      float[] state,
+      List<DuplicateWindow.Entry> window) {
+    this(index, first, version, samples, parameters, state, window, LedgerSnapshot.EMPTY);
+  }
+
+  /** Returns the same with what became of every update. */
+  public PartitionSnapshot with(LedgerSnapshot updates) {
+    return new PartitionSnapshot(
+        index, first, version, samples, parameters, state, window, updates);
   }
 }

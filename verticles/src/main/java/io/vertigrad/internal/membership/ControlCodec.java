@@ -268,7 +268,7 @@ public final class ControlCodec {
             .orElseThrow(
                 () ->
                     fields.complaint(
-                        "command", "one of status, save, checkpoint, adopt, evaluate"));
+                        "command", "one of status, save, checkpoint, ledger, adopt, evaluate"));
   }
 
   static JsonObject write(ProposalAnswer answer) {
@@ -308,6 +308,57 @@ public final class ControlCodec {
 
   static Optional<Path> file(JsonObject json) {
     return new MessageFields("answer to save", json).optionalText("file").map(Path::of);
+  }
+
+  /** Writes a server's answer to {@code ledger}. */
+  static JsonObject writeUpdates(List<RankUpdates> ranks) {
+    JsonArray json = new JsonArray();
+    for (RankUpdates of : ranks) {
+      JsonArray open = new JsonArray();
+      new TreeMap<>(of.open()).forEach((steps, parts) -> open.add(JsonArray.of(steps, parts)));
+      json.add(
+          JsonArray.of(
+              of.rank(),
+              of.applied(),
+              of.late(),
+              of.tooStale(),
+              of.refused(),
+              of.skipped(),
+              of.unexplained(),
+              open));
+    }
+    return new JsonObject().put("updates", json);
+  }
+
+  static List<RankUpdates> updates(JsonObject json) {
+    MessageFields fields = new MessageFields("answer to ledger", json);
+    try {
+      return fields.array("updates").stream()
+          .map(JsonArray.class::cast)
+          .map(ControlCodec::rankUpdates)
+          .toList();
+    } catch (ClassCastException | IndexOutOfBoundsException | NullPointerException malformed) {
+      throw fields.complaint(
+          "updates",
+          "a list of [rank, applied, late, tooStale, refused, skipped, unexplained,"
+              + " [[steps, partitions], ...]]");
+    }
+  }
+
+  private static RankUpdates rankUpdates(JsonArray json) {
+    Map<Long, Integer> open = new TreeMap<>();
+    json.getJsonArray(7).stream()
+        .map(JsonArray.class::cast)
+        .forEach(part -> open.put(part.getLong(0), part.getInteger(1)));
+    return new RankUpdates(
+        json.getInteger(0),
+        json.getLong(1),
+        json.getLong(2),
+        json.getLong(3),
+        json.getLong(4),
+        json.getLong(5),
+        json.getLong(6),
+        open);
   }
 
   static JsonObject write(StepState state) {

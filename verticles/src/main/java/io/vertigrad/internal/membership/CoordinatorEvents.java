@@ -13,6 +13,7 @@ import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.StallFound;
+import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.internal.membership.Decision.Announce;
 import io.vertigrad.strategy.Membership;
 import java.util.function.Consumer;
@@ -99,6 +100,41 @@ final class CoordinatorEvents {
   /** A server's last counters, if its status has them; before the end is announced. */
   void counted(MemberStatus status) {
     status.counters().ifPresent(counters -> decisions.accept(new Announce(counters)));
+  }
+
+  /**
+   * What became of a rank's updates at a server.
+   *
+   * @param completed steps that the rank's workers have completed
+   */
+  void updates(int server, RankUpdates of, long completed) {
+    long lost = of.lost(completed);
+    decisions.accept(
+        new Announce(
+            new UpdatesCounted(
+                now(),
+                server,
+                of.rank(),
+                of.dealtWith() + lost,
+                of.applied(),
+                of.late(),
+                of.tooStale(),
+                of.refused(),
+                lost,
+                of.unexplained())));
+  }
+
+  /**
+   * What became of a rank's steps where workers hold the model.
+   *
+   * @param made the highest version that the rank told of
+   * @param held the version that its replica is at
+   */
+  void steps(int rank, long made, long held) {
+    decisions.accept(
+        new Announce(
+            new UpdatesCounted(
+                now(), UpdatesCounted.NO_SERVER, rank, made, held, 0, 0, 0, made - held, 0)));
   }
 
   void ending(EarlyEnd why) {

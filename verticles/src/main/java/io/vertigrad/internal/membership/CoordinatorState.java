@@ -8,7 +8,9 @@ import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -134,7 +136,7 @@ public final class CoordinatorState {
     }
     boolean wasReady = record.get().ready();
     record.get().heard(status, clockMillis.getAsLong());
-    progress.heard(status);
+    progress.heard(from, status);
     if (from.role() == Role.EVALUATOR) {
       tests.heard(status);
     }
@@ -184,7 +186,7 @@ public final class CoordinatorState {
 
   /** Lets a member go in good order. */
   void leave(Admission from, LeaveReason reason, MemberStatus status) {
-    progress.heard(status);
+    progress.heard(from, status);
     registry.find(from).ifPresent(record -> remove(record, reason));
     settle();
   }
@@ -266,7 +268,29 @@ public final class CoordinatorState {
     if (state() == JobPhase.FINISHING) {
       statuses.forEach(progress::heard);
       statuses.forEach(news::counted);
+      countReplicas();
       lifecycle.finished(evaluation, silent.stream().map(config.names()::of).toList());
+    }
+  }
+
+  /** What a server says became of every update; before {@link #concluded}. */
+  void updates(int server, List<RankUpdates> ranks) {
+    ranks.forEach(
+        of -> news.updates(server, of, of.rank() < config.ranks() ? progress.steps(of.rank()) : 0));
+  }
+
+  /** Without servers each rank's steps are in its own replica, or in nobody's. */
+  void countReplicas() {
+    if (config.servers() == 0) {
+      Map<Integer, Long> held = new HashMap<>();
+      registry
+          .of(Role.WORKER)
+          .forEach(worker -> held.put(worker.rank(), worker.version().orElse(0)));
+      progress.versions().entrySet().stream()
+          .filter(rank -> rank.getKey() < config.workers() || held.containsKey(rank.getKey()))
+          .forEach(
+              rank ->
+                  news.steps(rank.getKey(), rank.getValue(), held.getOrDefault(rank.getKey(), 0L)));
     }
   }
 

@@ -4,6 +4,7 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
 import io.vertigrad.internal.membership.ControlMessage.PausePublished;
 import io.vertigrad.internal.membership.ControlMessage.StopPublished;
@@ -102,7 +103,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   private void announce(TrainingEvent event) {
-    if (!(event instanceof MemberVitals)) {
+    if (!(event instanceof MemberVitals || event instanceof UpdatesCounted)) {
       LOG.info("{}", event);
     }
     events.publish(event);
@@ -181,11 +182,22 @@ public final class DecisionExecutor implements Consumer<Decision> {
             .evaluator()
             .map(evaluator -> evaluate(evaluator, conclude.version()))
             .orElseGet(() -> Future.succeededFuture(Optional.empty()));
-    Future.all(Future.all(statuses), evaluation)
+    List<Future<Void>> updates = conclude.servers().stream().map(this::updates).toList();
+    Future.all(Future.all(statuses), Future.all(updates), evaluation)
         .onSuccess(
             done ->
                 coordinator.concluded(
                     statuses.stream().map(Future::result).toList(), silent, evaluation.result()));
+  }
+
+  /** Asks a server what became of every update; one that does not tell is named by the ledger. */
+  Future<Void> updates(Admission server) {
+    return request(server, Command.LEDGER, COUNTERS_MILLIS)
+        .map(ControlCodec::updates)
+        .onSuccess(ranks -> coordinator.updates(server.rank(), ranks))
+        .onFailure(no -> LOG.warn("{} did not tell its updates: {}", server, no.getMessage()))
+        .<Void>mapEmpty()
+        .otherwiseEmpty();
   }
 
   /** A server's last status and counters; of one that does not tell them there is nothing. */

@@ -2,13 +2,38 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.job.Role;
 import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /** How far the job is, from what members said about themselves. */
 final class JobProgress {
 
+  private final Map<Integer, Long> steps = new HashMap<>();
+  private final Map<Integer, Long> versions = new HashMap<>();
   private long version;
   private long samples;
   private boolean anyFinished;
+
+  /** What a member says of itself; of a worker also how far its rank is. */
+  void heard(Admission from, MemberStatus status) {
+    heard(status);
+    if (from.role() == Role.WORKER) {
+      status.step().ifPresent(step -> steps.merge(from.rank(), step, Math::max));
+      status.version().ifPresent(reached -> versions.merge(from.rank(), reached, Math::max));
+    }
+  }
+
+  /** Steps that the workers of a rank have completed, as far as they have told. */
+  long steps(int rank) {
+    return steps.getOrDefault(rank, 0L);
+  }
+
+  /** The highest version that each rank's workers have told of. */
+  SortedMap<Integer, Long> versions() {
+    return new TreeMap<>(versions);
+  }
 
   /** Reads {@code version} and {@code samples}, where they are. */
   void heard(MemberStatus status) {

@@ -3,6 +3,7 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 
 /** What a member does when the coordinator speaks; called on the member's own context. */
@@ -34,6 +35,11 @@ public interface MemberHandler {
   /** Asks a server for its status with its counters. */
   default Future<MemberStatus> counters() {
     return Future.failedFuture("this member has no counters to tell");
+  }
+
+  /** Asks a server what became of every update, by the rank that sent it. */
+  default Future<List<RankUpdates>> updates() {
+    return Future.failedFuture("this member counts no updates");
   }
 
   /** Asks a worker whether it is in a step. */

@@ -26,6 +26,8 @@ sealed interface MemberRequest {
     SAVE,
     /** Asks for a checkpoint, answered when it was begun. */
     CHECKPOINT,
+    /** Asks a server what became of every update. */
+    LEDGER,
     /** Has a worker's process start another worker, for a rank that nobody plays. */
     ADOPT;
 

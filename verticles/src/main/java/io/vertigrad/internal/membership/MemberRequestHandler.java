@@ -67,6 +67,7 @@ final class MemberRequestHandler {
               ? handler.stepState().map(ControlCodec::write)
               : handler.counters().map(ControlCodec::write);
       case SAVE -> handler.save().map(ControlCodec::writeFile);
+      case LEDGER -> handler.updates().map(ControlCodec::writeUpdates);
       case ADOPT -> handler.adopt().map(started -> new JsonObject());
       case CHECKPOINT -> handler.checkpoint().map(ControlCodec::write);
     };

@@ -146,6 +146,10 @@ public final class OrderlyStop {
             .map(server -> executor.counters(server, new ArrayList<>()))
             .map(status -> status.onSuccess(coordinator::counted).<Void>mapEmpty())
             .toList();
-    return Future.join(counted).mapEmpty();
+    List<Future<Void>> updates =
+        coordinator.members(Role.SERVER).stream().map(executor::updates).toList();
+    return Future.join(Future.join(counted), Future.join(updates))
+        .onSuccess(done -> coordinator.countReplicas())
+        .mapEmpty();
   }
 }

@@ -3,6 +3,7 @@ package io.vertigrad.internal.server;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.membership.ProposalAnswer;
@@ -83,14 +84,27 @@ final class ServedPartition {
     pulls.close(why);
   }
 
+  /** What became of every update. */
+  LedgerSnapshot updates() {
+    return filter.ledger().snapshot();
+  }
+
+  /** Counts on from what another has counted. */
+  void countFrom(LedgerSnapshot updates) {
+    filter.ledger().restore(updates);
+  }
+
   PartitionSnapshot snapshot() {
-    return store.snapshot(window.entries());
+    return store.snapshot(window.entries()).with(filter.ledger().snapshot());
   }
 
   void restore(PartitionSnapshot snapshot, boolean sameRun) {
     store.restore(snapshot);
     if (sameRun) {
       window.restore(snapshot.window());
+      filter.ledger().restore(snapshot.ledger());
+    } else {
+      filter.ledger().startFrom(snapshot.version());
     }
   }
 }

@@ -8,6 +8,7 @@ import io.vertigrad.internal.membership.MemberHandler;
 import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.membership.ProposalAnswer;
+import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
@@ -19,6 +20,7 @@ import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -173,6 +175,11 @@ public final class ServerMember implements MemberHandler {
   @Override
   public Future<MemberStatus> counters() {
     return serving(ShardService::statusAndCounters);
+  }
+
+  @Override
+  public Future<List<RankUpdates>> updates() {
+    return serving(ShardService::updates);
   }
 
   @Override

@@ -12,6 +12,7 @@ import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.membership.ProposalAnswer;
+import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.strategy.Answers;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -82,10 +83,10 @@ public final class Shard {
     for (StoredPartition stored : store.partitions()) {
       ServerStrategyContext context = context(stored, nanoClock);
       DuplicateWindow window = windows.get();
-      replication.follow(stored, window);
       UpdateFilter updateFilter =
           new UpdateFilter(
               strategy.create(context), context, config.job(), window, config.bound(), outcomes);
+      replication.follow(stored, window, updateFilter.ledger());
       partitions.put(
           stored.partition().index(),
           new ServedPartition(
@@ -227,9 +228,10 @@ public final class Shard {
     replication.detach();
   }
 
-  /** What it serves was promoted: it goes on exactly where its primary had come. */
-  Shard promoted() {
+  /** Goes on exactly where a primary had come, whose backup's store and windows it was made of. */
+  Shard promoted(ShardBackup backup) {
     restored = true;
+    partitions.forEach((index, partition) -> partition.countFrom(backup.updates(index)));
     return this;
   }
 
@@ -240,6 +242,13 @@ public final class Shard {
       attaching = null;
       now.run();
     }
+  }
+
+  /** What became of every update, by the rank that sent it. */
+  List<RankUpdates> updates() {
+    ShardUpdates updates = new ShardUpdates(config.ranks(), config.lastVersion(), lockstep);
+    partitions.values().forEach(part -> updates.add(part.version(), part.updates()));
+    return updates.byRank();
   }
 
   /** Copies parameters, optimizer state and duplicate windows; to be written on another thread. */

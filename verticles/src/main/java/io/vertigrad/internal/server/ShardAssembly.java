@@ -113,7 +113,7 @@ final class ShardAssembly {
   /** A shard that does not take frames yet and goes on with what a backup has. */
   ShardService promote(BackupService.Promotion promotion, Admission admission) {
     ShardBackup backup = promotion.backup();
-    Shard shard = shard(admission, backup.store(), backup.windows()).promoted();
+    Shard shard = shard(admission, backup.store(), backup.windows()).promoted(backup);
     LOG.info("{} goes on at version {}", admission, shard.version());
     CheckpointSchedule checkpoints = new CheckpointSchedule(vertx, job, strategy.lockstep());
     return service(promotion.model(), admission, shard, checkpoints, promotion.host());

@@ -6,8 +6,11 @@ import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.ReplicaCommit;
+import io.vertigrad.codecs.ReplicaCommit.Account;
 import io.vertigrad.codecs.ReplicaCommit.Settled;
 import io.vertigrad.codecs.ReplicaTensor;
+import io.vertigrad.internal.checkpoint.LedgerEntry;
+import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.exchange.DuplicateWindow.Entry;
@@ -101,6 +104,11 @@ final class ShardBackup {
     return each::next;
   }
 
+  /** What became of every update of a partition. */
+  LedgerSnapshot updates(int partition) {
+    return partitions.get(partition).ledger.snapshot();
+  }
+
   private Refusal refusal(ExchangeId id, long layout) {
     if (closed != null) {
       return refused(id, Reason.STALE_INCARNATION, closed);
@@ -156,6 +164,7 @@ final class ShardBackup {
     private boolean stepped;
     private float[] parameters;
     private float[] state;
+    private PartitionLedger ledger = new PartitionLedger(ranks);
     private boolean complete;
 
     Copy(StoredPartition stored) {
@@ -164,6 +173,7 @@ final class ShardBackup {
 
     void reset() {
       window = new DuplicateWindow(ranks);
+      ledger = new PartitionLedger(ranks);
       stepped = false;
       complete = false;
       parameters = new float[stored.length()];
@@ -203,6 +213,7 @@ final class ShardBackup {
     Frame take(ReplicaCommit commit) {
       if (!complete) {
         stored.copy(snapshot(commit));
+        ledger.startFrom(commit.countedFrom());
         complete = true;
         parameters = null;
         state = null;
@@ -215,12 +226,26 @@ final class ShardBackup {
       for (Settled entry : commit.settled()) {
         window.settle(new ExchangeId(job, entry.worker(), entry.incarnation(), 0, entry.step(), 0));
       }
+      commit.accounts().forEach(account -> ledger.restore(entryOf(account)));
       return commit.version() == stored.version()
           ? null
           : refused(
               commit.id(),
               Reason.PROTOCOL,
               "found version %d, expected %d".formatted(commit.version(), stored.version()));
+    }
+
+    private static LedgerEntry entryOf(Account account) {
+      return new LedgerEntry(
+          account.worker(),
+          account.incarnation(),
+          account.next(),
+          account.applied(),
+          account.late(),
+          account.tooStale(),
+          account.refused(),
+          account.skipped(),
+          account.turnedAway());
     }
 
     private void step(long samples) {

@@ -8,10 +8,12 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.ReplicaCommit;
+import io.vertigrad.codecs.ReplicaCommit.Account;
 import io.vertigrad.codecs.ReplicaCommit.Settled;
 import io.vertigrad.codecs.ReplicaTensor;
 import io.vertigrad.codecs.ReplicaTensor.Part;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.internal.checkpoint.LedgerEntry;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertx.core.Completable;
@@ -19,11 +21,13 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.nio.FloatBuffer;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -44,6 +48,9 @@ final class ShardReplication {
 
   /** Bytes that may be on their way to the backup unanswered. */
   private static final long WINDOW_BYTES = 16 << 20;
+
+  /** What a commit counts for, whose size depends on how many workers it names. */
+  private static final long COMMIT_BYTES = 1_024;
 
   private final ShardConfig config;
   private final int shard;
@@ -82,11 +89,12 @@ final class ShardReplication {
   }
 
   /** Follows one of the shard's partitions; before the first update. */
-  void follow(StoredPartition stored, DuplicateWindow window) {
-    Replicated partition = new Replicated(stored, window);
+  void follow(StoredPartition stored, DuplicateWindow window, PartitionLedger ledger) {
+    Replicated partition = new Replicated(stored, window, ledger);
     partitions.put(stored.partition().index(), partition);
     stored.onChange(partition);
     window.onSettled(partition::settled);
+    ledger.onChange(partition::counted);
   }
 
   /**
@@ -207,14 +215,17 @@ final class ShardReplication {
     private final StoredPartition stored;
     private final DuplicateWindow window;
     private final int index;
-    private final List<Settled> settled = new ArrayList<>();
+    private final PartitionLedger ledger;
+    private final Map<Integer, Settled> settled = new TreeMap<>();
+    private final Set<Integer> counted = new TreeSet<>();
     private final Deque<Held> held = new ArrayDeque<>();
     private boolean changed;
     private boolean stepped;
     private long committed;
     private long acknowledged;
 
-    Replicated(StoredPartition stored, DuplicateWindow window) {
+    Replicated(StoredPartition stored, DuplicateWindow window, PartitionLedger ledger) {
+      this.ledger = ledger;
       this.stored = stored;
       this.window = window;
       this.index = stored.partition().index();
@@ -245,53 +256,97 @@ final class ShardReplication {
 
     void settled(DuplicateWindow.Entry entry) {
       if (link != null && !broken) {
-        if (settled.size() == ReplicaCommit.MOST_SETTLED) {
-          commit();
-        }
-        settled.add(settled(entry.worker(), entry.incarnation(), entry.step()));
+        settled.put(entry.worker(), settledOf(entry));
         changed = true;
       }
     }
 
-    private static Settled settled(int worker, int incarnation, long step) {
-      return new Settled(worker, incarnation, step);
+    void counted(int rank) {
+      if (link != null && !broken) {
+        counted.add(rank);
+        changed = true;
+      }
+    }
+
+    private static Settled settledOf(DuplicateWindow.Entry entry) {
+      return new Settled(entry.worker(), entry.incarnation(), entry.step());
+    }
+
+    private static Account accountOf(LedgerEntry entry) {
+      return new Account(
+          entry.rank(),
+          entry.incarnation(),
+          entry.next(),
+          entry.applied(),
+          entry.late(),
+          entry.tooStale(),
+          entry.refused(),
+          entry.skipped(),
+          entry.turnedAway());
+    }
+
+    private void forget() {
+      settled.clear();
+      counted.clear();
+      changed = false;
+      stepped = false;
     }
 
     void commit() {
       if (changed) {
-        List<Settled> now = List.copyOf(settled);
-        settled.clear();
-        changed = false;
-        stepped = false;
-        long number = ++committed;
-        commit(stored.version(), stored.samples(), now, () -> release(number));
+        List<Settled> updates = List.copyOf(settled.values());
+        List<Account> accounts =
+            counted.stream().map(rank -> accountOf(ledger.entry(rank))).toList();
+        forget();
+        commit(stored.version(), stored.samples(), updates, accounts, () -> {});
       }
     }
 
-    private void commit(long version, long samples, List<Settled> all, Runnable done) {
-      ExchangeId id = id(index);
-      enqueue(
-          FrameLimits.MAX_MESSAGE_BYTES,
-          () -> new ReplicaCommit(id, layout, version, samples, all),
-          done);
+    /** One frame names so many workers. */
+    private void commit(
+        long version,
+        long samples,
+        List<Settled> updates,
+        List<Account> accounts,
+        Runnable copied) {
+      long number = ++committed;
+      long from = ledger.from();
+      int most = ReplicaCommit.MOST_WORKERS;
+      int frames = Math.max(1, (Math.max(updates.size(), accounts.size()) + most - 1) / most);
+      for (int i = 0; i < frames; i++) {
+        List<Settled> some = slice(updates, i * most, most);
+        List<Account> others = slice(accounts, i * most, most);
+        ExchangeId id = id(index);
+        boolean last = i == frames - 1;
+        enqueue(
+            COMMIT_BYTES,
+            () -> new ReplicaCommit(id, layout, version, samples, from, some, others),
+            () -> {
+              if (last) {
+                release(number);
+                copied.run();
+              }
+            });
+      }
+    }
+
+    private static <T> List<T> slice(List<T> all, int first, int most) {
+      return first >= all.size()
+          ? List.of()
+          : all.subList(first, Math.min(all.size(), first + most));
     }
 
     void copy(Runnable copied) {
-      changed = false;
-      stepped = false;
-      settled.clear();
+      forget();
       PartitionSnapshot now = stored.snapshot(window.entries());
       pieces(now, Part.PARAMETERS, now.parameters());
       pieces(now, Part.STATE, now.state());
-      long number = ++committed;
       commit(
           now.version(),
           now.samples(),
-          now.window().stream().map(e -> settled(e.worker(), e.incarnation(), e.step())).toList(),
-          () -> {
-            release(number);
-            copied.run();
-          });
+          now.window().stream().map(Replicated::settledOf).toList(),
+          ledger.snapshot().entries().stream().map(Replicated::accountOf).toList(),
+          copied);
     }
 
     private void pieces(PartitionSnapshot now, Part part, float[] values) {
@@ -332,9 +387,7 @@ final class ShardReplication {
     }
 
     void releaseAll() {
-      changed = false;
-      stepped = false;
-      settled.clear();
+      forget();
       release(Long.MAX_VALUE);
       acknowledged = committed;
     }

@@ -7,11 +7,13 @@ import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.ProposalAnswer;
+import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
@@ -158,6 +160,11 @@ final class ShardService {
           MemberStatus status = statusNow();
           return Future.succeededFuture(owns ? status.withCounters(counters) : status);
         });
+  }
+
+  /** What became of every update, by the rank that sent it. */
+  Future<List<RankUpdates>> updates() {
+    return beside(() -> Future.succeededFuture(shard.updates()));
   }
 
   /** Begins a checkpoint, unless one is being written; answers with the status. */

@@ -50,6 +50,7 @@ final class UpdateFilter implements ServerStrategy {
   private final DuplicateWindow window;
   private final MagnitudeBound bound;
   private final StrategyObserver observer;
+  private final PartitionLedger ledger;
   private final Deque<Held> held = new ArrayDeque<>();
   private Membership membership;
   private long testAt = EvaluationPlan.NONE;
@@ -77,6 +78,7 @@ final class UpdateFilter implements ServerStrategy {
     this.window = window;
     this.bound = bound;
     this.observer = observer;
+    this.ledger = new PartitionLedger(context.ranks());
     this.membership = context.membership();
   }
 
@@ -92,6 +94,11 @@ final class UpdateFilter implements ServerStrategy {
       return waiting.get();
     }
     return window.isSettled(id) ? answered(id, Outcome.DUPLICATE) : unseen(update);
+  }
+
+  /** What became of every update. */
+  PartitionLedger ledger() {
+    return ledger;
   }
 
   @Override
@@ -161,9 +168,11 @@ final class UpdateFilter implements ServerStrategy {
       return refused(fromTheFuture(update));
     }
     if (context.store().version() >= context.lastVersion()) {
+      ledger.dealtWith(id, Outcome.FINISHED);
       return answered(id, Outcome.FINISHED);
     }
     if (!bound.admits(update.gradient())) {
+      ledger.turnedAway(id);
       return refused(bound.refusal(id, update.gradient()));
     }
     return holdsBack() ? hold(update) : handOn(update);
@@ -201,6 +210,7 @@ final class UpdateFilter implements ServerStrategy {
       window.await(id, answer);
       if (strategy.appliesAtOnce()) {
         window.settle(id);
+        ledger.dealtWith(id, Outcome.APPLIED);
       }
     }
     return answer.onComplete(result -> settle(id, result));
@@ -212,6 +222,7 @@ final class UpdateFilter implements ServerStrategy {
       if (id.worker() < context.ranks() || membership.hasWorker(id.worker(), id.incarnation())) {
         window.settle(id);
       }
+      ledger.dealtWith(id, answer.outcome());
       observer.answered(id, answer.outcome(), answer.staleness());
     } else if (result.result() instanceof Refusal refusal) {
       tell(refusal);

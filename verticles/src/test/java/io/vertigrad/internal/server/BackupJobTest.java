@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Whole jobs in one JVM, without checkpoints, whose servers go one after the other. */
 final class BackupJobTest extends PointsJob {
 
-  private static final int STEPS = 1_500;
+  private static final int STEPS = 10_000;
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "async", "ssp"})
@@ -36,7 +36,7 @@ final class BackupJobTest extends PointsJob {
     servers.add(deploy(new ParameterServerVerticle()));
     deployEvaluatorAndWorkers(2);
 
-    for (int incarnation = 1; incarnation <= 3; incarnation++) {
+    for (int incarnation = 1; incarnation <= 2; incarnation++) {
       awaitBackup(incarnation);
       long before = version();
       await(vertx.undeploy(servers.remove()));

@@ -409,7 +409,7 @@ class ShardReplicationTest {
   private TestShard promote(int incarnation) {
     backup.close("promoted");
     TestShard promoted = job.shard(incarnation, backup.store(), backup.windows());
-    promoted.internal().promoted();
+    promoted.internal().promoted(backup);
     return started(promoted);
   }
 
@@ -468,6 +468,7 @@ class ShardReplicationTest {
       assertEquals(all.get(i).version(), others.get(i).version());
       assertEquals(all.get(i).samples(), others.get(i).samples());
       assertEquals(all.get(i).window(), others.get(i).window());
+      assertEquals(all.get(i).ledger(), others.get(i).ledger());
       assertArrayEquals(all.get(i).parameters(), others.get(i).parameters());
       assertArrayEquals(all.get(i).state(), others.get(i).state());
     }

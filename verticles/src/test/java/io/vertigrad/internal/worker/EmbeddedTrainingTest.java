@@ -10,7 +10,9 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.UpdateLedger;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.ControlCodec;
 import io.vertigrad.job.Role;
@@ -37,6 +39,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every role in one JVM, with the real engine, on generated digits. */
 @Tag("slow")
@@ -227,6 +231,30 @@ class EmbeddedTrainingTest {
     assertEquals(undisturbed, hash(result));
     assertEquals(400, result.getLong("version"));
     assertTrue(result.getJsonObject("evaluation").getDouble("accuracy") > 80, result.encode());
+    UpdateLedger ledger = balanced();
+    assertEquals(2 * 400, ledger.sum(UpdatesCounted::applied), ledger.toJson().encode());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"async", "ssp"})
+  void shouldAccountForEveryUpdateWhenServerAndWorkerAreReplacedWhereNobodyWaits(
+      String strategy, @TempDir Path checkpoints) throws Exception {
+    job.put("steps", 400).put("strategy", new JsonObject().put("name", strategy));
+    job.put(
+        "checkpoint", new JsonObject().put("every", 50).put("directory", checkpoints.toString()));
+    List<String> deployed = start();
+    awaitStep(100);
+
+    get(vertx.undeploy(deployed.get(1)));
+    get(deploy(new WorkerVerticle()));
+    awaitStep(150);
+    get(vertx.undeploy(deployed.get(0)));
+    get(deploy(new ParameterServerVerticle()));
+    JsonObject result = get(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    UpdateLedger ledger = balanced();
+    assertEquals(2 * 400, ledger.sum(UpdatesCounted::applied), ledger.toJson().encode());
   }
 
   @Test
@@ -248,6 +276,16 @@ class EmbeddedTrainingTest {
         assertThrows(ExecutionException.class, () -> get(deploy(new EvaluatorVerticle())));
 
     assertTrue(failure.getCause().getMessage().contains("lenet-99"), failure.toString());
+  }
+
+  /** The ledger of the run, in which nothing may be missing. */
+  private UpdateLedger balanced() {
+    UpdateLedger ledger = new UpdateLedger();
+    events.forEach(ledger::apply);
+    assertEquals(List.of(), ledger.problems());
+    assertTrue(ledger.isKnown());
+    assertEquals(0, ledger.sum(UpdatesCounted::lost));
+    return ledger;
   }
 
   private String hashOfAnUndisturbedRun() throws Exception {

@@ -11,20 +11,29 @@ const OUTCOMES = [
   ['refused', 'rejected'],
 ];
 
+/** What became of every update, each counted once; known when the run is over. */
+const LEDGER = [
+  ['sent', 'sent'],
+  ['applied', 'applied'],
+  ['late', 'late'],
+  ['tooStale', 'too stale'],
+  ['refused', 'rejected'],
+  ['lost', 'lost'],
+  ['rolledBack', 'undone and repeated'],
+];
+const NO_TROUBLE = new Set(['sent', 'applied', 'rolledBack']);
+
 export class Staleness {
   constructor() {
     this.bars = element('div', { class: 'rows' });
     this.mean = element('p', { class: 'note' });
     byId('staleness').append(this.bars, this.mean);
-    this.counters = new Map();
-    const list = element('dl', { class: 'counters' });
-    for (const [key, text] of OUTCOMES) {
-      const value = element('dd', {}, '0');
-      this.counters.set(key, value);
-      list.append(element('div', { 'data-outcome': key }, element('dt', {}, text), value));
-    }
+    [this.list, this.counters] = counterList(OUTCOMES);
+    [this.ledger, this.ledgerCounters] = counterList(LEDGER);
+    this.ledger.hidden = true;
+    this.problems = element('ul', { class: 'note' });
     this.replicas = element('p', { class: 'note' });
-    byId('updates').append(list, this.replicas);
+    byId('updates').append(this.list, this.ledger, this.problems, this.replicas);
   }
 
   show(run) {
@@ -35,6 +44,7 @@ export class Staleness {
       setText(value, count(sum));
       value.parentElement.toggleAttribute('data-some', sum > 0 && key !== 'applied');
     }
+    this.#ledger(run.state.updates);
     const distance = run.state.consensusDistance;
     setText(
       this.replicas,
@@ -42,6 +52,21 @@ export class Staleness {
         ? ''
         : `No servers: workers exchange among themselves.${distance === undefined ? '' : ` Consensus distance ${significant(distance, 2)}.`}`,
     );
+  }
+
+  #ledger(updates) {
+    const known = updates?.sent !== undefined;
+    this.list.hidden = known;
+    this.ledger.hidden = !known;
+    const problems = (known && updates.problems) || [];
+    if (problems.length !== this.problems.children.length) {
+      this.problems.replaceChildren(...problems.map((text) => element('li', {}, text)));
+    }
+    for (const [key, value] of this.ledgerCounters) {
+      const n = updates?.[key] ?? 0;
+      setText(value, count(n));
+      value.parentElement.toggleAttribute('data-some', n > 0 && !NO_TROUBLE.has(key));
+    }
   }
 
   #histogram(workers) {
@@ -71,6 +96,18 @@ export class Staleness {
         : 'Counted where servers apply gradients.',
     );
   }
+}
+
+/** A list of counters, and the node of each one's value. */
+function counterList(names) {
+  const values = new Map();
+  const list = element('dl', { class: 'counters' });
+  for (const [key, text] of names) {
+    const value = element('dd', {}, '0');
+    values.set(key, value);
+    list.append(element('div', { 'data-outcome': key }, element('dt', {}, text), value));
+  }
+  return [list, values];
 }
 
 /** One bar per age up to 3, then each bar twice as wide as the one before. */

@@ -1,0 +1,166 @@
+package io.vertigrad.events;
+
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.UpdatesCounted;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.ToLongFunction;
+import java.util.stream.IntStream;
+
+/**
+ * What became of every update of a run, folded from its events, and whether that balances: {@code
+ * sent = applied + late + tooStale + refused + lost} for each server and rank, and nothing lost.
+ *
+ * <p>It is known once the servers have told it, at the end of a run. Single-threaded.
+ */
+public final class UpdateLedger {
+
+  private final Map<String, UpdatesCounted> counted = new TreeMap<>();
+  private final Map<String, Long> appliedByServer = new TreeMap<>();
+  private final Map<String, Long> repeatedByServer = new TreeMap<>();
+  private int servers;
+
+  /** Creates a ledger of a run of which nothing was heard. */
+  public UpdateLedger() {}
+
+  /**
+   * Takes in the next event of the run.
+   *
+   * @param event any; most say nothing about it
+   */
+  public void apply(TrainingEvent event) {
+    if (event instanceof UpdatesCounted counts) {
+      counted.put("%06d.%06d".formatted(counts.shard(), counts.rank()), counts);
+    } else if (event instanceof ServerProgress server) {
+      String incarnation = server.shard() + "." + server.incarnation();
+      appliedByServer.merge(incarnation, server.applied(), Math::max);
+      repeatedByServer.merge(incarnation, server.duplicate(), Math::max);
+    } else if (event instanceof JobStarted started) {
+      servers = Math.max(servers, started.servers());
+    }
+  }
+
+  /**
+   * Tells whether the servers, or without servers the coordinator, have said what became of the
+   * updates.
+   *
+   * @return false during a run, and after one that broke off
+   */
+  public boolean isKnown() {
+    return !counted.isEmpty();
+  }
+
+  /**
+   * Returns a count of all servers and ranks together.
+   *
+   * @param count such as {@code UpdatesCounted::lost}
+   * @return the sum
+   */
+  public long sum(ToLongFunction<UpdatesCounted> count) {
+    return counted.values().stream().mapToLong(count).sum();
+  }
+
+  /**
+   * Returns how many updates were applied, undone because a server went back to a checkpoint, and
+   * not part of the model for that reason until they were repeated: at least so many, because a
+   * server that dies does not tell what it did last.
+   *
+   * @return 0 without servers
+   */
+  public long rolledBack() {
+    long ever = appliedByServer.values().stream().mapToLong(Long::longValue).sum();
+    return Math.max(0, ever - sum(UpdatesCounted::applied));
+  }
+
+  /**
+   * Returns how often servers answered an update again that they had dealt with before.
+   *
+   * @return partition frames, as far as servers have told them
+   */
+  public long duplicates() {
+    return repeatedByServer.values().stream().mapToLong(Long::longValue).sum();
+  }
+
+  /**
+   * Says what does not balance.
+   *
+   * @return one sentence for each server and rank, which names them; empty when all is well, and
+   *     when nothing is known
+   */
+  public List<String> problems() {
+    List<String> problems = new ArrayList<>();
+    if (!isKnown()) {
+      return problems;
+    }
+    IntStream.range(0, servers)
+        .filter(shard -> counted.values().stream().noneMatch(row -> row.shard() == shard))
+        .forEach(
+            shard -> problems.add("server %d did not say what became of updates".formatted(shard)));
+    counted.values().forEach(row -> check(row, problems));
+    return problems;
+  }
+
+  /**
+   * Returns the ledger as {@code summary.json} has it under {@code updates}.
+   *
+   * @return the sums, {@code balanced}, and {@code problems} where it does not balance; the counts
+   *     of server frames alone where the ledger is not known
+   */
+  public JsonObject toJson() {
+    JsonObject json = new JsonObject();
+    if (isKnown()) {
+      List<String> problems = problems();
+      json.put("sent", sum(UpdatesCounted::sent))
+          .put("applied", sum(UpdatesCounted::applied))
+          .put("late", sum(UpdatesCounted::late))
+          .put("tooStale", sum(UpdatesCounted::tooStale))
+          .put("refused", sum(UpdatesCounted::refused))
+          .put("lost", sum(UpdatesCounted::lost))
+          .put("rolledBack", rolledBack())
+          .put("balanced", problems.isEmpty());
+      if (!problems.isEmpty()) {
+        json.put("problems", new JsonArray(problems));
+      }
+    }
+    return json.put("duplicate", duplicates());
+  }
+
+  private static void check(UpdatesCounted row, List<String> problems) {
+    boolean atServer = row.shard() != UpdatesCounted.NO_SERVER;
+    String what = atServer ? "updates" : "steps";
+    String whose =
+        (atServer ? "server %d: ".formatted(row.shard()) : "")
+            + "%s of worker %d: ".formatted(what, row.rank());
+    long dealtWith = row.applied() + row.late() + row.tooStale() + row.refused();
+    if (row.lost() != 0) {
+      problems.add(
+          whose
+              + "%,d of %,d are lost".formatted(row.lost(), row.sent())
+              + (atServer ? "" : ", its replica is at version %,d".formatted(row.applied())));
+    }
+    if (row.sent() != dealtWith + row.lost()) {
+      problems.add(
+          whose
+              + ("found %,d sent, expected %,d: applied %,d, late %,d, too stale %,d,"
+                      + " refused %,d, lost %,d")
+                  .formatted(
+                      row.sent(),
+                      dealtWith + row.lost(),
+                      row.applied(),
+                      row.late(),
+                      row.tooStale(),
+                      row.refused(),
+                      row.lost()));
+    }
+    if (row.unexplained() != 0) {
+      problems.add(
+          "server %d: its parameters were stepped %,d times more than updates were applied"
+              .formatted(row.shard(), row.unexplained()));
+    }
+  }
+}

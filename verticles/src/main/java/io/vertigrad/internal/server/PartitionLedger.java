@@ -1,0 +1,174 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.internal.checkpoint.LedgerEntry;
+import io.vertigrad.internal.checkpoint.LedgerSnapshot;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.IntConsumer;
+
+/**
+ * Counts what became of every update of one partition, each (rank, step) once however often it is
+ * sent, and the steps that were passed without an update.
+ *
+ * <p>It is part of the shard's state and of its checkpoints: a shard that goes back to one goes
+ * back to its counts, so that {@code applied} is always what is in the parameters.
+ *
+ * <p>Bounded: one account per rank that ever sent an update, each with at most {@value
+ * #TURNED_AWAY} steps that were turned away.
+ */
+final class PartitionLedger {
+
+  /** A worker gives up after fewer refusals in a row. */
+  private static final int TURNED_AWAY = 64;
+
+  private final int ranks;
+  private final Map<Integer, Account> accounts = new TreeMap<>();
+  private long from;
+  private IntConsumer listener = rank -> {};
+
+  /**
+   * An empty ledger.
+   *
+   * @param ranks that the job is shared out to; steps of any other count for one incarnation
+   */
+  PartitionLedger(int ranks) {
+    this.ranks = ranks;
+  }
+
+  /** Notes that an update was dealt with; what was dealt with before is not counted again. */
+  void dealtWith(ExchangeId id, Outcome outcome) {
+    Account account = account(id);
+    if (id.step() >= account.next && outcome != Outcome.DUPLICATE) {
+      account.pass(id.step());
+      account.count(outcome);
+      listener.accept(id.worker());
+    }
+  }
+
+  /**
+   * Notes that an update was turned away for good. It may still be applied when a replacement
+   * repeats the step.
+   */
+  void turnedAway(ExchangeId id) {
+    Account account = account(id);
+    if (id.step() >= account.next && account.turnedAway.size() < TURNED_AWAY) {
+      account.turnedAway.add(id.step());
+      listener.accept(id.worker());
+    }
+  }
+
+  /** Begins to count at this version of the partition. */
+  void startFrom(long version) {
+    from = version;
+    accounts.clear();
+  }
+
+  /** Tells one listener of every rank whose counts change from now on. */
+  void onChange(IntConsumer someListener) {
+    listener = someListener;
+  }
+
+  /** The counts of a rank that has some. */
+  LedgerEntry entry(int rank) {
+    return accounts.get(rank).entry();
+  }
+
+  /** Version of the partition before the first update that is counted. */
+  long from() {
+    return from;
+  }
+
+  LedgerSnapshot snapshot() {
+    return new LedgerSnapshot(from, accounts.values().stream().map(Account::entry).toList());
+  }
+
+  void restore(LedgerSnapshot snapshot) {
+    startFrom(snapshot.from());
+    snapshot.entries().forEach(entry -> accounts.put(entry.rank(), new Account(entry)));
+  }
+
+  /** Takes the counts of one rank over, in place of its own. */
+  void restore(LedgerEntry entry) {
+    accounts.put(entry.rank(), new Account(entry));
+  }
+
+  private Account account(ExchangeId id) {
+    Account account =
+        accounts.computeIfAbsent(id.worker(), rank -> new Account(rank, id.incarnation()));
+    if (id.worker() >= ranks && id.incarnation() != account.incarnation) {
+      account.beginAnew(id.incarnation());
+    }
+    return account;
+  }
+
+  /** One rank's counts. */
+  private static final class Account {
+
+    private final int rank;
+    private final TreeSet<Long> turnedAway = new TreeSet<>();
+    private int incarnation;
+    private long next;
+    private long applied;
+    private long late;
+    private long tooStale;
+    private long refused;
+    private long skipped;
+
+    Account(int rank, int incarnation) {
+      this.rank = rank;
+      this.incarnation = incarnation;
+    }
+
+    Account(LedgerEntry entry) {
+      this(entry.rank(), entry.incarnation());
+      next = entry.next();
+      applied = entry.applied();
+      late = entry.late();
+      tooStale = entry.tooStale();
+      refused = entry.refused();
+      skipped = entry.skipped();
+      turnedAway.addAll(entry.turnedAway());
+    }
+
+    void pass(long step) {
+      turnedAway.remove(step);
+      int before = turnedAway.headSet(step).size();
+      turnedAway.headSet(step).clear();
+      refused += before;
+      skipped += step - next - before;
+      next = step + 1;
+    }
+
+    void count(Outcome outcome) {
+      switch (outcome) {
+        case APPLIED -> applied++;
+        case TOO_STALE -> tooStale++;
+        default -> late++;
+      }
+    }
+
+    void beginAnew(int someIncarnation) {
+      incarnation = someIncarnation;
+      refused += turnedAway.size();
+      turnedAway.clear();
+      next = 0;
+    }
+
+    LedgerEntry entry() {
+      return new LedgerEntry(
+          rank,
+          incarnation,
+          next,
+          applied,
+          late,
+          tooStale,
+          refused,
+          skipped,
+          List.copyOf(turnedAway));
+    }
+  }
+}

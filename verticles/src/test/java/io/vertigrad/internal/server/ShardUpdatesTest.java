@@ -1,0 +1,143 @@
+package io.vertigrad.internal.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.internal.membership.RankUpdates;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** What a shard counts of two ranks' updates of one partition, in a job of 10 updates. */
+final class ShardUpdatesTest {
+
+  private final TestJob job = new TestJob("{\"name\": \"async\"}", 4, 0, 5, 2).withRanks(2);
+  private final TestShard shard = with(job.shard());
+
+  @Test
+  void shouldCountAnUpdateOnceHoweverOftenItComes() {
+    send(shard, 0, 0, 1);
+    send(shard, 0, 0, 1);
+    send(shard, 1, 0, 1);
+    send(shard, 0, 0, 1);
+
+    assertEquals(
+        List.of(counts(0, 1, 0, 0, 0, Map.of(1L, 1)), counts(1, 1, 0, 0, 0, Map.of(1L, 1))),
+        shard.internal().updates());
+  }
+
+  @Test
+  void shouldTellARankThatSentNothing() {
+    assertEquals(0, shard.internal().updates().get(1).lost(0));
+    assertEquals(3, shard.internal().updates().get(1).lost(3), "nobody saw its steps");
+  }
+
+  @Test
+  void shouldGoBackWithItsParametersAndCountWhatIsRepeated() {
+    send(shard, 0, 0, 1);
+    send(shard, 1, 0, 1);
+    TestShard replacement = job.shard(0, 1);
+    replacement.restoreFrom(shard);
+    with(replacement);
+    send(shard, 0, 1, 1);
+
+    assertEquals(1, replacement.internal().updates().get(0).applied(), "its step 1 was undone");
+    assertEquals(1, replacement.internal().updates().get(0).lost(2), "and is missing until then");
+    send(replacement, 0, 1, 1);
+    assertEquals(2, replacement.internal().updates().get(0).applied());
+    assertEquals(0, replacement.internal().updates().get(0).lost(2));
+  }
+
+  @Test
+  void shouldFindAStepThatWasPassedOver() {
+    send(shard, 0, 0, 1);
+    send(shard, 0, 3, 1);
+
+    assertEquals(
+        counts(0, 2, 0, 0, 2, Map.of(4L, 1)), shard.internal().updates().get(0), "steps 1 and 2");
+    assertEquals(2, shard.internal().updates().get(0).lost(4));
+  }
+
+  @Test
+  void shouldCountWhatWasRefusedAndNotMissIt() {
+    send(shard, 0, 0, Float.NaN);
+    send(shard, 0, 0, Float.NaN);
+    assertEquals(1, shard.internal().updates().get(0).refused());
+    assertEquals(0, shard.internal().updates().get(0).lost(1), "its step is over");
+
+    send(shard, 0, 1, 1);
+
+    assertEquals(counts(0, 1, 0, 1, 0, Map.of(2L, 1)), shard.internal().updates().get(0));
+  }
+
+  @Test
+  void shouldCountAStepAsAppliedWhenAReplacementRepeatsARefusedOne() {
+    send(shard, 0, 0, Float.NaN);
+    send(shard, 0, 0, 1);
+
+    assertEquals(counts(0, 1, 0, 0, 0, Map.of(1L, 1)), shard.internal().updates().get(0));
+  }
+
+  @Test
+  void shouldCountAnUpdateAfterTheLastVersionAsLateOnce() {
+    for (int step = 0; step < 10; step++) {
+      send(shard, 0, step, 1);
+    }
+    send(shard, 1, 0, 1);
+    send(shard, 1, 0, 1);
+
+    assertEquals(
+        List.of(counts(0, 10, 0, 0, 0, Map.of()), counts(1, 0, 1, 0, 0, Map.of())),
+        shard.internal().updates());
+  }
+
+  @Test
+  void shouldFindVersionsThatNoUpdateExplains() {
+    send(shard, 0, 0, 1);
+    TestShard replacement = job.shard(0, 1);
+    replacement.restoreFrom(shard);
+    with(replacement);
+
+    // A worker that has seen version 4, and not what is missing before it.
+    replacement.handle(job.gradient(0, 4, 0, 4, 1, 1, 1, 1));
+
+    RankUpdates counted = replacement.internal().updates().get(0);
+    assertEquals(3, counted.unexplained());
+    assertEquals(3, counted.skipped());
+  }
+
+  @Test
+  void shouldCountTheStepsOfAnExtraWorkerAnewForEachIncarnation() {
+    shard.membershipChanged(
+        new Membership(
+            2, List.of(new Member(0, 0, 0), new Member(1, 0, 0), new Member(2, 0, 0)), List.of()));
+    send(shard, 2, 0, 1);
+    send(shard, 2, 1, 1);
+    shard.membershipChanged(
+        new Membership(
+            3, List.of(new Member(0, 0, 0), new Member(1, 0, 0), new Member(2, 1, 0)), List.of()));
+
+    ExchangeId first = new ExchangeId(TestJob.JOB, 2, 1, 3, 0, 0);
+    shard.handle(job.gradient(first, 0, 10, 1, 1, 1, 1));
+
+    assertEquals(3, shard.internal().updates().get(2).applied());
+  }
+
+  private static RankUpdates counts(
+      int rank, long applied, long late, long refused, long skipped, Map<Long, Integer> open) {
+    return new RankUpdates(rank, applied, late, 0, refused, skipped, 0, open);
+  }
+
+  private void send(TestShard to, int rank, long step, float value) {
+    to.handle(job.gradient(rank, step, 0, 0, value, 1, 1, 1));
+  }
+
+  private static TestShard with(TestShard shard) {
+    shard.membershipChanged(TestJob.workers(2));
+    return shard;
+  }
+}
