@@ -78,6 +78,25 @@ class KilledProcessTest {
     assertEquals(0, ordinary.getLong("rolledBack"));
   }
 
+  /** The test set takes a while to make: the model is read after that. */
+  @Test
+  void shouldSaveTheModelOfAServerThatIsKilledAfterTheLastStep() throws Exception {
+    String[] settings = {
+      "checkpoint.every=20", "steps=50", "evaluator.count=0", "data.test=200000"
+    };
+    ProcessRun run = start("digits-sync", settings);
+    run.await(() -> run.count("jobFinished") > 0);
+
+    run.process("server", 0).destroyForcibly();
+    CommandRun ended = run.ended();
+
+    assertEquals(0, ended.exit(), ended.err());
+    assertEquals(1, run.count("processRestarted"), ended.out());
+    assertEquals(50, run.summary().getLong("version"));
+    assertTrue(run.summary().getDouble("accuracy") > 60, run.summary().encode());
+    assertBalanced(100, run);
+  }
+
   @Test
   void shouldSayWhatIsLostAndEndWhenAServerIsKilledWithoutCheckpoints() throws Exception {
     ProcessRun run = start("digits-sync", "evaluator.count=0", "workers.count=1");

@@ -19,6 +19,8 @@ import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.FloatBuffer;
@@ -27,6 +29,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -138,16 +141,47 @@ public final class FinalModel {
     T of(Model model, Dataset test, ParameterSnapshot snapshot) throws IOException;
   }
 
+  /** Follows a server that is lost and comes back meanwhile, with what it has saved. */
   private <T> Future<T> reading(Reading<T> action) {
-    return vertx.executeBlocking(
-        () -> {
-          Dataset test = open(job);
-          ModelConfig config = job.modelOn(test);
-          try (Model model = Engine.named(job.engine()).model(config)) {
-            return action.of(model, test, pull(config, model));
-          }
-        },
-        false);
+    MemberFeed members = new MemberFeed(membership);
+    MessageConsumer<JsonObject> control =
+        vertx.eventBus().consumer(job.addresses().control(), word -> members.hear(word.body()));
+    return control
+        .completion()
+        .compose(listening -> vertx.executeBlocking(() -> read(action, members), false))
+        .eventually(control::unregister);
+  }
+
+  private <T> T read(Reading<T> action, MemberFeed members) throws IOException {
+    Dataset test = open(job);
+    ModelConfig config = job.modelOn(test);
+    try (Model model = Engine.named(job.engine()).model(config)) {
+      return action.of(model, test, pull(config, model, members));
+    }
+  }
+
+  /** Who takes part, for a reader that may not be there yet; from any thread. */
+  private static final class MemberFeed {
+
+    private Membership newest;
+    private Consumer<Membership> reader = now -> {};
+
+    MemberFeed(Membership known) {
+      newest = known;
+    }
+
+    synchronized void hear(JsonObject word) {
+      JsonObject now = word.getJsonObject("membership");
+      if (now != null) {
+        newest = Membership.fromJson(now);
+        reader.accept(newest);
+      }
+    }
+
+    synchronized void tell(Consumer<Membership> someReader) {
+      reader = someReader;
+      reader.accept(newest);
+    }
   }
 
   private static Dataset open(JobConfig job) {
@@ -188,13 +222,13 @@ public final class FinalModel {
     }
   }
 
-  private ParameterSnapshot pull(ModelConfig config, Model model) {
+  private ParameterSnapshot pull(ModelConfig config, Model model, MemberFeed members) {
     StrategyFactory strategy =
         StrategyProviders.configure(job.strategy(), getClass().getClassLoader());
     ModelReader reader =
         AssembledStages.reader(
             vertx.eventBus(), job, strategy, config, model, event -> {}, () -> Score.NONE);
-    reader.membership().accept(membership);
+    members.tell(reader.membership());
     return reader.source().pull();
   }
 

@@ -166,8 +166,11 @@ public final class ProcessDeployment implements Deployment {
     }
   }
 
+  /** What a server has saved is the model; nobody repeats what a stage has lost. */
   private void endedLate(Role role, ChildProcess child) {
-    if (restarts.holdsModel(role)) {
+    if (role == Role.SERVER && restarts.lostWith(role).isEmpty()) {
+      replace(role, child);
+    } else if (restarts.holdsModel(role)) {
       broken.tryFail(
           new JobFailedException(
               child.ending() + "; the job was over by then, but its model not saved"));

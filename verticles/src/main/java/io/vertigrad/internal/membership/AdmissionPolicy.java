@@ -60,6 +60,10 @@ final class AdmissionPolicy {
   }
 
   private void checkOpen(Role role) {
+    if (role == Role.SERVER && lifecycle.state() == JobPhase.FINISHED) {
+      // What it has on its disk is the model, which may not have been read yet.
+      return;
+    }
     if (lifecycle.state().over()) {
       String over = "the job is over: " + lifecycle.reason();
       throw lifecycle.finishedWell() ? JoinException.late(over) : new JoinException(over);
@@ -67,7 +71,9 @@ final class AdmissionPolicy {
     if (role == Role.WORKER && lifecycle.ending()) {
       throw JoinException.late("the job is about to end early");
     }
-    boolean needed = progress.waitsForRanks(config, registry);
+    boolean needed =
+        progress.waitsForRanks(config, registry)
+            || progress.hasServerBehind(config.lastVersion(), registry);
     if (role == Role.WORKER && progress.ended(config.lastVersion()) && !needed) {
       throw JoinException.late("the job has reached its last version, " + config.lastVersion());
     }

@@ -308,6 +308,16 @@ public final class CoordinatorState {
     return lifecycle.running();
   }
 
+  /** True while this member is one of the job's. */
+  boolean isHere(Admission member) {
+    return registry.find(member).isPresent();
+  }
+
+  /** True while a server that was lost after the last step may still be replaced. */
+  boolean awaitsServers() {
+    return servesModel();
+  }
+
   /** Who takes part in this role. */
   List<Admission> members(Role role) {
     return registry.of(role).stream()
@@ -387,7 +397,7 @@ public final class CoordinatorState {
     if (who.role() != Role.EVALUATOR && !backups.isBackup(who)) {
       changes.want();
     }
-    if (who.role() == Role.SERVER && lifecycle.running()) {
+    if (who.role() == Role.SERVER && (lifecycle.running() || servesModel())) {
       backups.successor(who).ifPresent(backup -> promote(backup, who));
     }
   }
@@ -438,8 +448,11 @@ public final class CoordinatorState {
     if (lifecycle.running() && progress.complete(config, registry)) {
       lifecycle.conclude(registry);
     }
-    if (lifecycle.running() && changes.due()) {
-      timeouts.hopeless(progress.version()).ifPresentOrElse(lifecycle::failed, this::propose);
+    if ((lifecycle.running() || servesModel()) && changes.due()) {
+      timeouts
+          .hopeless(progress.version())
+          .or(this::endLost)
+          .ifPresentOrElse(lifecycle::failed, this::propose);
     }
     backups.look();
     minimumWorkers.look();
@@ -466,9 +479,29 @@ public final class CoordinatorState {
     changes.due();
   }
 
+  /** After the last step servers still hold the model: one that is lost may come back with it. */
+  private boolean servesModel() {
+    return config.servers() > 0 && lifecycle.holdsResult();
+  }
+
+  /** Names a server that came back after the last step without it. */
+  private Optional<String> endLost() {
+    return registry.returnedServers().stream()
+        .filter(server -> servesModel() && config.lockstep())
+        .filter(server -> server.version().orElse(0) < progress.version())
+        .findFirst()
+        .map(
+            server ->
+                ("%s was lost after the last step, before version %d was on its disk, and its"
+                        + " replacement is at version %d; the workers that could repeat the rest"
+                        + " have left")
+                    .formatted(server.describe(), progress.version(), server.version().orElse(0)));
+  }
+
   private void publishWhenAgreed() {
     boolean first = membership().epoch() == 0;
-    Optional<Membership> agreed = lifecycle.running() ? changes.agreed() : Optional.empty();
+    Optional<Membership> agreed =
+        lifecycle.running() || servesModel() ? changes.agreed() : Optional.empty();
     if (first) {
       agreed.ifPresent(membership -> news.started(config, membership, gate.parameters()));
     }

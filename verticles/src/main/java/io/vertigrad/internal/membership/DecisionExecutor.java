@@ -22,6 +22,7 @@ import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.internal.membership.Decision.Stop;
 import io.vertigrad.internal.membership.MemberRequest.Command;
 import io.vertigrad.internal.membership.MemberRequest.Evaluate;
+import io.vertigrad.job.Role;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -31,6 +32,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,6 +48,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private static final long RETRY_MILLIS = 100;
   private static final long COPY_MILLIS = 30_000;
   private static final long COUNTERS_MILLIS = 5_000;
+  private static final long UPDATES_MILLIS = 30_000;
+  private static final long REPLACEMENT_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long EVALUATION_MILLIS = 120_000;
 
   private final Vertx vertx;
@@ -190,9 +194,12 @@ public final class DecisionExecutor implements Consumer<Decision> {
                     statuses.stream().map(Future::result).toList(), silent, evaluation.result()));
   }
 
-  /** Asks a server what became of every update; one that does not tell is named by the ledger. */
+  /**
+   * Asks a server what became of every update; one that does not tell is named by the ledger. It
+   * writes its last checkpoint before.
+   */
   Future<Void> updates(Admission server) {
-    return request(server, Command.LEDGER, COUNTERS_MILLIS)
+    return lastWord(server, Command.LEDGER, UPDATES_MILLIS)
         .map(ControlCodec::updates)
         .onSuccess(ranks -> coordinator.updates(server.rank(), ranks))
         .onFailure(no -> LOG.warn("{} did not tell its updates: {}", server, no.getMessage()))
@@ -202,7 +209,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
 
   /** A server's last status and counters; of one that does not tell them there is nothing. */
   Future<MemberStatus> counters(Admission server, List<Admission> silent) {
-    return request(server, Command.STATUS, COUNTERS_MILLIS)
+    return lastWord(server, Command.STATUS, COUNTERS_MILLIS)
         .map(ControlCodec::status)
         .otherwise(
             failure -> {
@@ -210,6 +217,53 @@ public final class DecisionExecutor implements Consumer<Decision> {
               silent.add(server);
               return MemberStatus.NONE;
             });
+  }
+
+  /** Asks a server, or when it was lost its replacement, which has what it left on the disk. */
+  private Future<JsonObject> lastWord(Admission server, Command question, long limitMillis) {
+    Promise<JsonObject> answer = Promise.promise();
+    ask(server, question, limitMillis, System.nanoTime() + REPLACEMENT_NANOS, answer);
+    return answer.future();
+  }
+
+  private void ask(
+      Admission server,
+      Command question,
+      long limitMillis,
+      long deadlineNanos,
+      Promise<JsonObject> answer) {
+    request(server, question, limitMillis)
+        .onSuccess(answer::complete)
+        .onFailure(
+            why -> {
+              if (coordinator.isHere(server)) {
+                answer.fail(why);
+              } else {
+                askReplacement(server, question, limitMillis, deadlineNanos, answer, why);
+              }
+            });
+  }
+
+  private void askReplacement(
+      Admission server,
+      Command question,
+      long limitMillis,
+      long deadlineNanos,
+      Promise<JsonObject> answer,
+      Throwable why) {
+    Optional<Admission> replacement =
+        coordinator.members(Role.SERVER).stream()
+            .filter(other -> other.rank() == server.rank())
+            .findFirst();
+    if (replacement.isPresent()) {
+      ask(replacement.get(), question, limitMillis, deadlineNanos, answer);
+    } else if (!coordinator.awaitsServers() || System.nanoTime() - deadlineNanos > 0) {
+      answer.fail(why);
+    } else {
+      vertx.setTimer(
+          RETRY_MILLIS,
+          id -> askReplacement(server, question, limitMillis, deadlineNanos, answer, why));
+    }
   }
 
   private Future<Optional<EvaluationResult>> evaluate(Admission evaluator, long version) {

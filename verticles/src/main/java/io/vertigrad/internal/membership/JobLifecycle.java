@@ -45,6 +45,11 @@ final class JobLifecycle {
     return state == JobPhase.ENDING;
   }
 
+  /** True after the last step, while members are kept for what they hold. */
+  boolean holdsResult() {
+    return state == JobPhase.FINISHING || state == JobPhase.FINISHED;
+  }
+
   /** Begins an early end; false when the job does not run, or ends already. */
   boolean end(EarlyEnd why) {
     boolean ends =

@@ -79,6 +79,16 @@ final class JobProgress {
         && registry.readyWorkers() < config.minimumWorkers();
   }
 
+  /**
+   * True while a server that went back to a checkpoint needs updates again, whatever version others
+   * have told of.
+   */
+  boolean hasServerBehind(long lastVersion, MemberRegistry registry) {
+    return !anyFinished
+        && registry.readyServers().stream()
+            .anyMatch(server -> server.restored() && server.version().orElse(0) < lastVersion);
+  }
+
   /** True when all steps are made; without servers the workers hold the model, so they stay. */
   boolean complete(CoordinatorConfig config, MemberRegistry registry) {
     Collection<MemberRecord> workers = registry.of(Role.WORKER);

@@ -189,6 +189,11 @@ public final class Shard {
     return versions().stream().min(Long::compare).orElse(config.lastVersion());
   }
 
+  /** True when every partition is at the last version; a shard without partitions always is. */
+  boolean isFinished() {
+    return version() >= config.lastVersion();
+  }
+
   /** True when it went back to a snapshot, of version 0 or later. */
   public boolean restored() {
     return restored;

@@ -184,7 +184,8 @@ final class ShardAssembly {
               }
             },
             () -> checkpoints.tick(shard),
-            () -> checkpoints.roundEnded(shard));
+            () -> checkpoints.roundEnded(shard),
+            () -> checkpoints.finish(shard));
     host.endsWith(() -> context.runOnContext(go -> ended.run()));
     return new ShardService(context, job, admission, shard, owns, endpoint, checkpoints, host);
   }

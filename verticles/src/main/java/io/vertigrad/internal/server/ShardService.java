@@ -162,9 +162,12 @@ final class ShardService {
         });
   }
 
-  /** What became of every update, by the rank that sent it. */
+  /**
+   * What became of every update, by the rank that sent it, once that is on the disk where
+   * checkpoints are written: nobody repeats it any more.
+   */
   Future<List<RankUpdates>> updates() {
-    return beside(() -> Future.succeededFuture(shard.updates()));
+    return beside(() -> checkpoints.finish(shard).map(written -> shard.updates()));
   }
 
   /** Begins a checkpoint, unless one is being written; answers with the status. */

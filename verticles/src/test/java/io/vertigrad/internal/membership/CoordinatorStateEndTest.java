@@ -26,6 +26,7 @@ final class CoordinatorStateEndTest {
 
   private static final StopConfig AT_90 =
       new StopConfig(OptionalDouble.of(90), OptionalDouble.empty(), OptionalDouble.of(10));
+  private static final Admission SERVER = new Admission(Role.SERVER, 0, 0);
   private static final Admission FIRST = new Admission(Role.WORKER, 0, 0);
   private static final Admission SECOND = new Admission(Role.WORKER, 1, 0);
 
@@ -57,6 +58,56 @@ final class CoordinatorStateEndTest {
         ControlCodec.write(stage.last(Decision.Complete.class).outcome())
             .getJsonObject("stopped")
             .encode());
+  }
+
+  @Test
+  void shouldAdmitAServerThatComesBackWithTheModelAfterTheEnd() {
+    CoordinatorStateFixture stage = finishing();
+    stage.coordinator.concluded(List.of(), List.of(), Optional.empty());
+
+    stage.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
+    MemberStatus saved = MemberStatus.ofServer(1_000, 9, true, Optional.empty());
+    Admission replacement = stage.join(Role.SERVER, FakeMember.LAYOUT, saved);
+    stage.acceptAll();
+
+    assertEquals(new Admission(Role.SERVER, 0, 1), replacement);
+    assertEquals(1, stage.published().server(0).orElseThrow().incarnation());
+    assertThrows(JoinException.class, () -> stage.join(Role.WORKER), "nobody trains any more");
+  }
+
+  @Test
+  void shouldFailWhenAServerComesBackWithoutTheLastVersionAndNobodyCanRepeatIt() {
+    CoordinatorStateFixture stage = finishing();
+
+    stage.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
+    MemberStatus older = MemberStatus.ofServer(980, 9, true, Optional.empty());
+    stage.join(Role.SERVER, FakeMember.LAYOUT, older);
+
+    assertTrue(stage.failure().contains("before version 1000 was on its disk"), stage.failure());
+    assertTrue(stage.failure().contains("server 0"), stage.failure());
+  }
+
+  @Test
+  void shouldAdmitWorkersAgainWhenAServerThatReachedTheLastVersionWentBackBeforeAnybodyLeft() {
+    CoordinatorStateFixture stage = stage(1, true, 1);
+    stage.says(SERVER, MemberStatus.ofServer(1_000, 9, false, Optional.empty()));
+    stage.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
+    MemberStatus older = MemberStatus.ofServer(980, 9, true, Optional.empty());
+    stage.coordinator.leave(SECOND, LeaveReason.lost("joins again"), MemberStatus.NONE);
+    assertThrows(JoinException.class, () -> stage.join(Role.WORKER), "all steps are made");
+
+    stage.join(Role.SERVER, FakeMember.LAYOUT, older);
+
+    assertEquals(new Admission(Role.WORKER, 1, 1), stage.join(Role.WORKER));
+  }
+
+  private static CoordinatorStateFixture finishing() {
+    CoordinatorStateFixture stage = stage(1, true, 1);
+    MemberStatus last = ControlCodec.status(new JsonObject().put("version", 1_000));
+    stage.coordinator.leave(FIRST, LeaveReason.read("finished"), last);
+    stage.coordinator.leave(SECOND, LeaveReason.read("finished"), last);
+    assertEquals(1, stage.all(Conclude.class).size());
+    return stage;
   }
 
   /** The model of a job without servers is the mean of all replicas. */

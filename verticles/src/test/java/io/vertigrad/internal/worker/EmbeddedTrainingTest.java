@@ -15,7 +15,10 @@ import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.events.UpdateLedger;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.ControlCodec;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.training.FinalModel;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.EvaluatorVerticle;
 import io.vertigrad.verticles.ParameterServerVerticle;
@@ -25,12 +28,15 @@ import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -233,6 +239,34 @@ class EmbeddedTrainingTest {
     assertTrue(result.getJsonObject("evaluation").getDouble("accuracy") > 80, result.encode());
     UpdateLedger ledger = balanced();
     assertEquals(2 * 400, ledger.sum(UpdatesCounted::applied), ledger.toJson().encode());
+  }
+
+  @Test
+  void shouldSaveTheModelFromTheReplacementOfAServerThatIsLostAfterTheLastStep(@TempDir Path folder)
+      throws Exception {
+    job.put("steps", 40);
+    job.put("checkpoint", new JsonObject().put("every", 30).put("directory", folder.toString()));
+    AtomicReference<Membership> membership = new AtomicReference<>();
+    vertx
+        .eventBus()
+        .<JsonObject>consumer(
+            "vertigrad.embedded.control",
+            word ->
+                Optional.ofNullable(word.body().getJsonObject("membership"))
+                    .ifPresent(now -> membership.set(Membership.fromJson(now))));
+    String server = start().get(0);
+    String trained = hash(get(coordinator.result()));
+    Membership before = membership.get();
+
+    get(vertx.undeploy(server));
+    JobConfig config = JobConfig.read("job", job);
+    Future<Evaluated> saved =
+        new FinalModel(vertx, config, before).save(folder.resolve("m.zip"), Optional.empty());
+    get(deploy(new ParameterServerVerticle()));
+
+    assertEquals(trained, get(saved).parametersHash());
+    assertEquals(40, get(saved).version());
+    assertTrue(Files.exists(folder.resolve("m.zip")));
   }
 
   @ParameterizedTest

@@ -1,0 +1,78 @@
+package io.vertigrad.internal.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What a server answers before and after its last version is on the disk; two rounds. */
+final class ShardEndpointTest {
+
+  private final TestJob job = new TestJob("{\"name\": \"sync\"}", 8, 0, 2, 2).withRanks(2);
+  private final TestShard shard = job.shard();
+  private final Promise<Void> written = Promise.promise();
+  private final List<ShardSnapshot> saves = new ArrayList<>();
+  private final ShardEndpoint endpoint =
+      new ShardEndpoint(
+          shard.internal(), job.clock, counters -> {}, () -> {}, () -> {}, this::save);
+
+  @Test
+  void shouldAnswerNoWorkerWithTheLastVersionBeforeItIsOnTheDisk() {
+    shard.membershipChanged(TestJob.workers(2));
+    assertTrue(round(0, 0).stream().allMatch(Future::succeeded));
+    assertTrue(round(0, 1).stream().allMatch(Future::succeeded));
+    // The first partition may be answered: a worker needs the others, too, before it leaves.
+    assertTrue(round(1, 0).stream().allMatch(Future::succeeded));
+
+    List<Future<Frame>> last = round(1, 1);
+    Future<Frame> again = send(0, 1, 1);
+    Future<Frame> evaluator = endpoint.handle(job.pull(-1, 0, 1, 2));
+
+    assertTrue(last.stream().noneMatch(Future::isComplete), "a worker would leave");
+    assertFalse(again.isComplete(), "a retry, too");
+    assertTrue(evaluator.succeeded(), "who reads does not leave");
+    written.complete();
+    assertTrue(last.stream().allMatch(Future::succeeded));
+    assertTrue(again.succeeded());
+  }
+
+  @Test
+  void shouldSaveTheLastVersionOnceWithAllUpdatesThatAreInIt() {
+    shard.membershipChanged(TestJob.workers(2));
+    for (int step = 0; step < 2; step++) {
+      round(step, 0);
+      round(step, 1);
+    }
+    send(1, 1, 1);
+    endpoint.tick(0);
+
+    assertEquals(1, saves.size());
+    assertEquals(2, saves.get(0).version());
+    List<DuplicateWindow.Entry> both =
+        List.of(new DuplicateWindow.Entry(0, 0, 1), new DuplicateWindow.Entry(1, 0, 1));
+    saves.get(0).partitions().forEach(part -> assertEquals(both, part.window()));
+  }
+
+  private Future<Void> save() {
+    saves.add(shard.internal().snapshot());
+    return written.future();
+  }
+
+  private List<Future<Frame>> round(int step, int partition) {
+    return List.of(send(0, step, partition), send(1, step, partition));
+  }
+
+  private Future<Frame> send(int worker, int step, int partition) {
+    return endpoint.handle(job.gradient(worker, step, partition, step, 1, 1, 1, 1));
+  }
+}
