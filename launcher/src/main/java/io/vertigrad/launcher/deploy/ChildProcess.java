@@ -12,6 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 
 /** One member of a job in its own JVM, like this one, with its output in a file. */
 final class ChildProcess {
@@ -34,6 +35,9 @@ final class ChildProcess {
   /** Of one that another process has started, of which nobody here hears how it ended. */
   private static final int UNKNOWN = -1;
 
+  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  private final CompletableFuture<Void> found = new CompletableFuture<>();
   private final ProcessHandle handle;
   private final Optional<Process> process;
 
@@ -46,7 +50,21 @@ final class ChildProcess {
 
   /** A member's process that another process has started. */
   static ChildProcess found(String name, Path log, ProcessHandle handle) {
-    return new ChildProcess(name, log, handle, Optional.empty());
+    ChildProcess child = new ChildProcess(name, log, handle, Optional.empty());
+    Thread watch = new Thread(child::watch, "watch-" + name);
+    watch.setDaemon(true);
+    watch.start();
+    return child;
+  }
+
+  /**
+   * Nobody may have asked for the exit code of one whose parent has ended: it is dead all the same.
+   */
+  private void watch() {
+    while (isAlive()) {
+      LockSupport.parkNanos(LOOK_NANOS);
+    }
+    found.complete(null);
   }
 
   /** Starts {@code java} as this JVM was started, with other arguments for the main class. */
@@ -81,7 +99,7 @@ final class ChildProcess {
 
   /** Completes when the process has ended. */
   CompletableFuture<?> onExit() {
-    return process.<CompletableFuture<?>>map(Process::onExit).orElseGet(handle::onExit);
+    return process.<CompletableFuture<?>>map(Process::onExit).orElse(found);
   }
 
   /** Its exit code, and the signal that it stands for. */
@@ -110,7 +128,16 @@ final class ChildProcess {
   }
 
   boolean isAlive() {
-    return handle.isAlive();
+    return handle.isAlive() && (process.isPresent() || !isZombie());
+  }
+
+  private boolean isZombie() {
+    try {
+      String status = Files.readString(Path.of("/proc", Long.toString(pid()), "stat"));
+      return status.substring(status.lastIndexOf(')')).startsWith(") Z");
+    } catch (IOException noProc) {
+      return false;
+    }
   }
 
   /** Ends it at once, also where it is stopped and obeys nothing else. */

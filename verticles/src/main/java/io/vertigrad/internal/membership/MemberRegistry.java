@@ -21,19 +21,18 @@ final class MemberRegistry {
   private final Map<Admission, Integer> incarnations = new HashMap<>();
   private final DepartedMembers departures = new DepartedMembers();
   private final MemberNames names;
+  private final int shards;
   private final int firstIncarnation;
 
-  MemberRegistry(MemberNames names) {
-    this(names, 0);
-  }
-
   /**
-   * Nobody is here.
+   * A registry of nobody.
    *
+   * @param shards servers of lower ranks own one each; the others are backups
    * @param firstIncarnation of the first member of each rank
    */
-  MemberRegistry(MemberNames names, int firstIncarnation) {
+  MemberRegistry(MemberNames names, int shards, int firstIncarnation) {
     this.names = names;
+    this.shards = shards;
     this.firstIncarnation = firstIncarnation;
     for (Role role : Role.values()) {
       present.put(role, new TreeMap<>());
@@ -51,14 +50,31 @@ final class MemberRegistry {
             .before()
             .map(Admission::rank)
             .filter(held -> !members.containsKey(held))
+            .filter(held -> isWanted(request.role(), held))
             .orElseGet(() -> lowestFree(members));
-    int before = incarnations.getOrDefault(key(request.role(), rank), firstIncarnation);
-    incarnations.put(key(request.role(), rank), before + 1);
-    int incarnation = before;
-    Admission admission = new Admission(request.role(), rank, incarnation);
+    Admission admission = next(request.role(), rank);
     MemberRecord record = new MemberRecord(admission, names.of(admission), request, nowMillis);
     members.put(rank, record);
     return record;
+  }
+
+  /** Gives a backup, which holds its rank no more, the rank of the server it goes on for. */
+  MemberRecord promote(MemberRecord backup, int rank, long nowMillis) {
+    Admission admission = next(Role.SERVER, rank);
+    MemberRecord record = backup.promoted(admission, names.of(admission), nowMillis);
+    present.get(Role.SERVER).put(rank, record);
+    return record;
+  }
+
+  private Admission next(Role role, int rank) {
+    int incarnation = incarnations.getOrDefault(key(role, rank), firstIncarnation);
+    incarnations.put(key(role, rank), incarnation + 1);
+    return new Admission(role, rank, incarnation);
+  }
+
+  /** Whoever was a backup is wanted more where a shard has no server. */
+  private boolean isWanted(Role role, int rank) {
+    return role != Role.SERVER || rank < shards || servers().size() == shards;
   }
 
   /** A worker that was started beside another for want of one: gives way to one that comes. */
@@ -111,17 +127,23 @@ final class MemberRegistry {
     membership.servers().forEach(member -> published(Role.SERVER, member));
   }
 
-  /** Servers that can take part. */
+  /** Servers that own a shard, ready or not. */
+  List<MemberRecord> servers() {
+    return of(Role.SERVER).stream().filter(server -> server.rank() < shards).toList();
+  }
+
+  /** Servers that own a shard and can take part. */
   List<MemberRecord> readyServers() {
-    return of(Role.SERVER).stream().filter(MemberRecord::ready).toList();
+    return servers().stream().filter(MemberRecord::ready).toList();
   }
 
   /**
-   * Servers that can take part, were not told to anybody yet, and are not the first of their rank.
+   * Servers that can take part, were not told to anybody yet, are not the first of their rank, and
+   * may have gone back to an earlier version.
    */
   List<MemberRecord> returnedServers() {
     return readyServers().stream()
-        .filter(server -> !server.published())
+        .filter(server -> !server.published() && !server.wasBackup())
         .filter(server -> server.admission().incarnation() > firstIncarnation)
         .toList();
   }

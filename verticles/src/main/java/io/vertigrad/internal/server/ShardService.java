@@ -18,6 +18,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * One shard in service under one admission, on the event loop of the strategy verticle beside it,
@@ -99,6 +101,27 @@ final class ShardService {
     return owns && shard.movesInRounds()
         ? answer.with(new Held(shard.version(), shard.highestVersion(), checkpoints.kept()))
         : answer;
+  }
+
+  /**
+   * Keeps a backup.
+   *
+   * @param backup what reaches it, made on the shard's event loop
+   * @param lost told, on the server's context, why it failed; see {@link #detach}
+   * @return completes when the backup has all that this shard has
+   */
+  Future<Void> attach(Supplier<ShardReplication.Link> backup, Consumer<String> lost) {
+    return beside(
+        () -> shard.attach(backup.get(), why -> context.runOnContext(go -> lost.accept(why))));
+  }
+
+  /** Goes on without a backup. */
+  void detach() {
+    beside(
+        () -> {
+          shard.detach();
+          return Future.succeededFuture();
+        });
   }
 
   /** Lets no update follow this version until another is named. */

@@ -28,6 +28,31 @@ final class StoredPartition implements PartitionStore {
   private Tensor previous;
   private PartitionCopy copy;
   private SpanRecorder track = SpanRecorder.OFF;
+  private ChangeListener listener = ChangeListener.NONE;
+
+  /** Is told what changes here, on the owner's thread. */
+  interface ChangeListener {
+
+    /** Tells nobody. */
+    ChangeListener NONE =
+        new ChangeListener() {
+          @Override
+          public void stepping(float[] gradient, long version) {}
+
+          @Override
+          public void skipped() {}
+        };
+
+    /**
+     * The optimizer is about to step with this gradient, which is overwritten afterwards.
+     *
+     * @param version before the step
+     */
+    void stepping(float[] gradient, long version);
+
+    /** The version moved without a step. */
+    void skipped();
+  }
 
   StoredPartition(Partition partition, StoreConfig config, ParameterSource initial) {
     this.partition = partition;
@@ -46,6 +71,11 @@ final class StoredPartition implements PartitionStore {
   /** Notes each update from now on. */
   void noteOn(SpanRecorder some) {
     track = some;
+  }
+
+  /** Tells one listener of every change from now on. */
+  void onChange(ChangeListener someListener) {
+    listener = someListener;
   }
 
   /** Training samples applied so far. */
@@ -83,6 +113,7 @@ final class StoredPartition implements PartitionStore {
         gradient[i] *= scale;
       }
     }
+    listener.stepping(gradient, version);
     step.step(parameters, gradient, version, (double) samples / trainingSamples);
     version++;
     samples += count;
@@ -97,6 +128,7 @@ final class StoredPartition implements PartitionStore {
     }
     version = later;
     previous = null;
+    listener.skipped();
   }
 
   @Override
@@ -141,6 +173,11 @@ final class StoredPartition implements PartitionStore {
     }
   }
 
+  /** Numbers of the optimizer's state. */
+  int stateLength() {
+    return step.stateLength();
+  }
+
   /** A copy for a checkpoint. */
   PartitionSnapshot snapshot(List<DuplicateWindow.Entry> window) {
     return new PartitionSnapshot(
@@ -159,6 +196,16 @@ final class StoredPartition implements PartitionStore {
    * @throws IllegalArgumentException if it is of another partition or another optimizer
    */
   void restore(PartitionSnapshot snapshot) {
+    copy(snapshot);
+    restored = true;
+  }
+
+  /**
+   * Takes over a copy of this partition that lacks nothing anybody has seen.
+   *
+   * @throws IllegalArgumentException if it is of another partition or another optimizer
+   */
+  void copy(PartitionSnapshot snapshot) {
     require("first element", snapshot.first(), partition.first());
     require("length", snapshot.parameters().length, parameters.length);
     require("optimizer state", snapshot.state().length, step.stateLength());
@@ -167,7 +214,6 @@ final class StoredPartition implements PartitionStore {
     step.restore(snapshot.state());
     version = snapshot.version();
     samples = snapshot.samples();
-    restored = true;
     current = null;
     previous = null;
   }
