@@ -166,7 +166,7 @@ public final class ServerMember implements MemberHandler {
             promotion -> {
               ShardService serving = assembly.promote(promotion, to);
               service = Optional.of(serving);
-              return serving.open();
+              return serving.open(promotion.reserved());
             })
         .compose(opened -> renamed.compose(mine -> serve(opened, to)))
         .onFailure(why -> LOG.error("{} could not go on: {}", to, why.getMessage()));
@@ -239,7 +239,7 @@ public final class ServerMember implements MemberHandler {
   private Future<Void> backUp(InitialModel model, Admission admission) {
     service = Optional.empty();
     return assembly
-        .assembleBackup(model, admission)
+        .assembleBackup(model, admission, coordinator::expect)
         .map(
             opened -> {
               if (leaving) {
