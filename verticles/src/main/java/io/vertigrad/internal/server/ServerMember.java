@@ -159,6 +159,7 @@ public final class ServerMember implements MemberHandler {
     BackupService before = backup.get();
     backup = Optional.empty();
     coordinator.report(MemberStatus.STARTING);
+    timeline.belongsTo("server " + to.rank());
     Future<Admission> renamed = coordinator.promote(to);
     return before
         .promote(to)
