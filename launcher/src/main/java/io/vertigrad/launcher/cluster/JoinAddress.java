@@ -27,11 +27,17 @@ public record JoinAddress(String host, int port) {
   private static final int CONNECT_MILLIS = 3_000;
   private static final int ASK_MILLIS = 500;
 
+  /** Reads an address of a cluster. */
   public static JoinAddress parse(String text) {
+    return parse(text, DEFAULT_PORT);
+  }
+
+  /** Reads an address, which has this port when it names none. */
+  public static JoinAddress parse(String text, int defaultPort) {
     int colon = text.lastIndexOf(':');
     boolean bare = colon < 0 || text.endsWith("]") || text.indexOf(':') != colon && !bracket(text);
     if (bare) {
-      return new JoinAddress(checked(text, text), DEFAULT_PORT);
+      return new JoinAddress(checked(text, text), defaultPort);
     }
     return new JoinAddress(
         checked(text, text.substring(0, colon)), port(text, text.substring(colon + 1)));
@@ -54,6 +60,11 @@ public record JoinAddress(String host, int port) {
     return first;
   }
 
+  /** The join port of the job whose cluster is joined here, where nothing was in its way. */
+  public JoinAddress joinPort() {
+    return new JoinAddress(host, port + JoinPoint.ABOVE_CLUSTER);
+  }
+
   /** Asks twice a second until something answers there; false when nothing did in this time. */
   public boolean answersWithin(int seconds) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
@@ -71,7 +82,8 @@ public record JoinAddress(String host, int port) {
     return (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
   }
 
-  private boolean answers() {
+  /** True when something listens there. */
+  public boolean answers() {
     try (Socket socket = new Socket()) {
       socket.connect(new InetSocketAddress(InetAddress.getByName(host), port), CONNECT_MILLIS);
       return true;

@@ -8,6 +8,7 @@ import io.vertigrad.internal.membership.ControlAnswer.Unknown;
 import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlRequest.JobCommand;
 import io.vertigrad.internal.membership.ControlRequest.Leave;
+import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.job.JoinException;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
@@ -20,6 +21,7 @@ public final class ControlRequestHandler {
   private static final Logger LOG = LoggerFactory.getLogger(ControlRequestHandler.class);
 
   private final CoordinatorState coordinator;
+  private final PeerWarnings refusals = new PeerWarnings(LOG::warn);
 
   public ControlRequestHandler(CoordinatorState coordinator) {
     this.coordinator = coordinator;
@@ -64,6 +66,13 @@ public final class ControlRequestHandler {
       Admission admission = coordinator.join(request);
       return new Admitted(coordinator.state(), epoch(), admission);
     } catch (JoinException e) {
+      if (!e.worthRetrying() && !e.late()) {
+        refusals.warn(
+            request.node(),
+            "a %s at %s was refused: %s"
+                .formatted(request.role().lower(), request.node(), e.getMessage()),
+            System.nanoTime());
+      }
       return new Refused(e.getMessage(), e.worthRetrying(), e.late());
     }
   }
