@@ -75,8 +75,7 @@ public final class ControlRequestHandler {
       if (!e.worthRetrying() && !e.late()) {
         refusals.warn(
             request.node(),
-            "a %s at %s was refused: %s"
-                .formatted(request.role().lower(), request.node(), e.getMessage()),
+            "refused a join from %s: %s".formatted(request.node(), e.getMessage()),
             System.nanoTime());
       }
       return new Refused(e.getMessage(), e.worthRetrying(), e.late());
