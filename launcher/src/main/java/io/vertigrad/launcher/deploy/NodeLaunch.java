@@ -32,7 +32,8 @@ public record NodeLaunch(
     arguments.addAll(options(role, directory.secret(job)));
     arguments.addAll(LocalSettings.options(job, keepsCheckpoints(role)));
     arguments.add(directory.job().toString());
-    String log = restarts == 0 ? name : name + "-restart-" + restarts;
+    String resumed = job.run().resumes() == 0 ? "" : "-resume-" + job.run().resumes();
+    String log = name + resumed + (restarts == 0 ? "" : "-restart-" + restarts);
     return ChildProcess.start(name, directory.log(log), mainClass, arguments);
   }
 
