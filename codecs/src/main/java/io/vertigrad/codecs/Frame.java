@@ -11,7 +11,9 @@ public sealed interface Frame
         Refusal,
         Malformed,
         PeerPartition,
-        StageTensor {
+        StageTensor,
+        ReplicaTensor,
+        ReplicaCommit {
 
   /**
    * Returns this frame with a tensor that lasts: itself, or a copy where its tensor is {@linkplain

@@ -17,7 +17,9 @@ public final class FrameCodecs {
           new RefusalCodec(),
           new MalformedCodec(),
           new PeerPartitionCodec(),
-          new StageTensorCodec());
+          new StageTensorCodec(),
+          new ReplicaTensorCodec(),
+          new ReplicaCommitCodec());
 
   private FrameCodecs() {}
 

@@ -93,7 +93,9 @@ class FrameCodecsTest {
             "vertigrad.refusal",
             "vertigrad.malformed",
             "vertigrad.peer",
-            "vertigrad.stage"),
+            "vertigrad.stage",
+            "vertigrad.replica",
+            "vertigrad.commit"),
         FrameCodecs.all().stream().map(MessageCodec::name).toList());
     assertTrue(FrameCodecs.all().stream().allMatch(codec -> codec.systemCodecID() == -1));
   }

@@ -56,9 +56,24 @@ final class Frames {
       new StageTensor(
           ID, LAYOUT, StageTensor.Direction.BACKWARD, 6, 1_024, Tensor.ofFloats(1f, -2f));
 
+  static final ReplicaTensor REPLICA =
+      new ReplicaTensor(ID, LAYOUT, 41, ReplicaTensor.Part.PARAMETERS, 2, Tensor.ofFloats(1f, -2f));
+
+  static final ReplicaCommit COMMIT =
+      new ReplicaCommit(
+          ID,
+          LAYOUT,
+          42,
+          640,
+          7,
+          List.of(new ReplicaCommit.Settled(0, 2, 41), new ReplicaCommit.Settled(3, 0, 40)),
+          List.of(
+              new ReplicaCommit.Account(0, 2, 42, 30, 5, 4, 2, 1, List.of(43L, 45L)),
+              new ReplicaCommit.Account(3, 0, 41, 41, 0, 0, 0, 0, List.of())));
+
   /** One of each kind, in the order of their numbers. */
   static final List<Frame> ALL =
-      List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED, PEER, STAGE);
+      List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED, PEER, STAGE, REPLICA, COMMIT);
 
   /** All of them and every encoding. */
   static final List<Frame> EVERY = Stream.concat(ALL.stream(), Stream.of(INT8, TOP_K)).toList();

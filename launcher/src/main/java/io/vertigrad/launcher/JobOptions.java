@@ -4,6 +4,7 @@ import io.vertigrad.compute.data.files.MnistDownload;
 import io.vertigrad.launcher.job.JobRequest;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -43,6 +44,11 @@ final class JobOptions {
       names = "--insecure",
       description = "Accepts other machines without TLS: whoever reaches the port can take over.")
   private boolean insecure;
+
+  /** The job file that was named. */
+  Optional<String> file() {
+    return Optional.ofNullable(file);
+  }
 
   /** What these options ask for. */
   JobRequest request() {

@@ -12,8 +12,11 @@ import io.vertigrad.launcher.deploy.ParentExitMonitor;
 import io.vertigrad.launcher.deploy.RoleName;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.run.RunDirectory;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -56,6 +59,14 @@ final class NodeCommand implements Callable<Integer> {
       paramLabel = "HOST[:PORT]",
       description = "Where the job runs, as train prints it; port 15701 if not given.")
   private String join;
+
+  @Option(
+      names = "--secret",
+      paramLabel = "FILE",
+      description =
+          "The job's secret, as the run's folder has it (cluster.secretFile); without this option"
+              + " the file secret beside the job file, if there is one.")
+  private Path secret;
 
   @Option(
       names = "--rejoin",
@@ -123,12 +134,27 @@ final class NodeCommand implements Callable<Integer> {
     return RoleName.role(name);
   }
 
+  /** Null where there is none; the job file may still name one. */
+  private String secretFile() {
+    if (secret != null) {
+      return secret.toString();
+    }
+    return job.file()
+        .map(file -> Path.of(file).toAbsolutePath().resolveSibling(RunDirectory.SECRET))
+        .filter(Files::exists)
+        .map(Path::toString)
+        .orElse(null);
+  }
+
   private JobConfig read() {
     JsonArray members = new JsonArray().add(JoinAddress.parse(join).toString());
     Vertx reader = ClusterStart.alone();
     try {
       return Await.result(
-          job.request().option("--join", "cluster.members", members).read(reader),
+          job.request()
+              .option("--join", "cluster.members", members)
+              .option("--secret", "cluster.secretFile", secretFile())
+              .read(reader),
           READ_SECONDS,
           "reading the job file");
     } finally {

@@ -4,6 +4,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.deploy.Deployment;
@@ -191,7 +192,8 @@ final class TrainingRun {
       vertx = ClusterStart.alone();
       return;
     }
-    ClusterStart start = ClusterStart.ofJob(job, true);
+    JobSecret secret = JobSecret.createOrRead(directory.secret(job));
+    ClusterStart start = ClusterStart.ofMember(job, Optional.of(secret), true);
     vertx = await(start.start(), START_SECONDS, "starting the cluster");
     cluster = Optional.of(start);
     joinAddress = start.joinAddress();

@@ -61,7 +61,7 @@ public final class VertigradApplication extends VertxApplication implements Vert
         throw new InputException("-conf: expected the path of a JSON file, or one JSON object");
       }
       job = JobConfig.read("-conf", unread ? new JsonObject() : config);
-      start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
+      start = ClusterStart.ofJob(job, ClusterStart.secretOf(job));
     } catch (InputException | SettingsException e) {
       System.err.println("vertigrad: " + e.getMessage());
       System.exit(ExitStatus.BAD_INPUT);

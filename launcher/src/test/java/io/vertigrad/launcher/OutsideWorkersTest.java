@@ -38,6 +38,8 @@ class OutsideWorkersTest {
       "worker",
       "--join",
       "127.0.0.1:17811",
+      "--secret",
+      folder.resolve("run/secret").toString(),
       folder.resolve("run/job.json").toString()
     };
     int joined = VertigradCommand.execute(node);

@@ -136,9 +136,30 @@ public final class TestJob {
    * @return a shard without members, of version 0
    */
   public TestShard shard(int index, int incarnation) {
-    float[] initial = initial();
+    return shard(incarnation, store(index), windows);
+  }
+
+  /**
+   * Makes the parameters of a shard, for Vertigrad's own tests.
+   *
+   * @param index which shard, from 0
+   * @return the first parameters
+   */
+  public ParameterStore store(int index) {
     StoreConfig store =
         new StoreConfig(plan, index, optimizer(), new QuadraticEngine(), 100, DataType.FLOAT32);
+    return new ParameterStore(store, ParameterSource.of(FloatBuffer.wrap(initial())));
+  }
+
+  /**
+   * Makes a shard of parameters that are there already, for Vertigrad's own tests.
+   *
+   * @param incarnation how often its server has been started before
+   * @param store the parameters, the shard's from now on
+   * @param windows what was dealt with, for one partition after the other
+   * @return a shard without members
+   */
+  public TestShard shard(int incarnation, ParameterStore store, Supplier<DuplicateWindow> windows) {
     return new TestShard(
         new Shard(
             new ShardConfig(
@@ -148,7 +169,7 @@ public final class TestJob {
                 lastVersion(),
                 PULL_DEADLINE_MILLIS,
                 new MagnitudeBound(1e9f)),
-            new ParameterStore(store, ParameterSource.of(FloatBuffer.wrap(initial))),
+            store,
             strategy,
             clock,
             observer,

@@ -392,6 +392,16 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
+   * A shard has a backup that can go on for its server, or has none any more and goes on alone;
+   * only where {@code servers.replicas} is 1.
+   *
+   * @param complete true when nothing that anybody was answered would be lost with the server
+   * @param reason who the backup is, or why there is none
+   */
+  record BackupChanged(long timeMillis, int shard, boolean complete, String reason)
+      implements TrainingEvent {}
+
+  /**
    * The process of a member died, and another was started in its place.
    *
    * @param process its name in the run's {@code logs}, such as {@code server-0}

@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param certificate PEM file of this node's certificate chain, for mutual TLS on the event bus
  * @param key PEM file of its private key
  * @param authority PEM file of the authority that signed every member's certificate
+ * @param secretFile file with the job's {@linkplain JobSecret secret}
  * @param restarts how often a member that {@code train --processes} started is started again
  */
 public record ClusterConfig(
@@ -24,6 +25,7 @@ public record ClusterConfig(
     Optional<String> certificate,
     Optional<String> key,
     Optional<String> authority,
+    Optional<String> secretFile,
     int restarts) {
 
   static ClusterConfig read(Settings section) {
@@ -36,6 +38,7 @@ public record ClusterConfig(
             Optional.ofNullable(section.string("certificate", null)),
             Optional.ofNullable(section.string("key", null)),
             Optional.ofNullable(section.string("authority", null)),
+            Optional.ofNullable(section.string("secretFile", null)),
             section.integer("restarts", 3, 0, 1_000_000));
     section.refuseUnknown();
     return config;

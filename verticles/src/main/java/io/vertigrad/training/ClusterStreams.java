@@ -1,6 +1,9 @@
 package io.vertigrad.training;
 
+import io.vertigrad.internal.security.JobSecrets;
 import io.vertigrad.internal.transport.Streams;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBusOptions;
 
@@ -34,5 +37,18 @@ public final class ClusterStreams {
    */
   public static void open(Vertx vertx, EventBusOptions bus, int maxConnections) {
     Streams.open(vertx, bus, maxConnections);
+  }
+
+  /**
+   * Has every message and every stream of a job be proved with its secret, and refuses what is not.
+   * Call it before any verticle of Vertigrad is deployed; verticles whose job file names a {@code
+   * cluster.secretFile} do it themselves.
+   *
+   * @param vertx a clustered Vert.x
+   * @param job whose messages
+   * @param secret the same in every process of the job
+   */
+  public static void authenticate(Vertx vertx, JobConfig job, JobSecret secret) {
+    JobSecrets.of(vertx).add(job.addresses(), secret);
   }
 }

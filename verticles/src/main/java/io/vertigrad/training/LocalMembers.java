@@ -45,13 +45,14 @@ public record LocalMembers(int servers, int workers, int evaluators) {
    * Returns every member that a job asks for.
    *
    * @param job the job
-   * @return as many servers as its strategy needs, its workers and its evaluator
+   * @return as many servers as its strategy needs, with their backups, its workers and its
+   *     evaluator
    * @throws io.vertigrad.compute.settings.SettingsException when its strategy is not known
    */
   public static LocalMembers of(JobConfig job) {
     int servers =
         StrategyProviders.configure(job.strategy(), LocalMembers.class.getClassLoader())
-            .servers(job.servers().count());
+            .servers(job.servers().verticles());
     return new LocalMembers(servers, job.workers().count(), job.evaluators());
   }
 

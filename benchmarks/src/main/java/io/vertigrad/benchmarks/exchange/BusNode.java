@@ -52,6 +52,7 @@ public final class BusNode {
             Optional.empty(),
             Optional.empty(),
             Optional.empty(),
+            Optional.empty(),
             0);
     ClusterStart start = new ClusterStart("vertigrad-benchmarks", config);
     Vertx vertx = start.start().await(START_SECONDS, TimeUnit.SECONDS);

@@ -5,6 +5,7 @@ import io.vertigrad.dashboard.BusTraffic;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.training.ClusterStreams;
@@ -13,7 +14,9 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.spi.cluster.ClusterManager;
+import java.nio.file.Path;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * Starts a node of the cluster: loopback unless told otherwise, explicit members, no multicast.
@@ -26,6 +29,7 @@ public final class ClusterStart {
   private final String name;
   private final JobClusterManager manager;
   private int maxConnections = ExchangeConfig.DEFAULT_CONNECTIONS;
+  private Consumer<Vertx> onceStarted = vertx -> {};
 
   /**
    * Checks the settings; nothing is opened yet.
@@ -34,10 +38,36 @@ public final class ClusterStart {
    * @throws InputException for a non-loopback host without mutual TLS, or unreadable TLS files
    */
   public ClusterStart(String name, ClusterConfig config) {
+    this(name, name, config);
+  }
+
+  private ClusterStart(String name, String hazelcastName, ClusterConfig config) {
     BusSecurity.check(config);
     this.name = name;
     this.config = config;
-    this.manager = new JobClusterManager(HazelcastNode.config(name, config));
+    this.manager = new JobClusterManager(HazelcastNode.config(hazelcastName, config));
+  }
+
+  /**
+   * Prepares a node of a job's cluster. Hazelcast lets in whoever knows its cluster's name, so the
+   * name is one that only who knows the job's secret can tell.
+   *
+   * @param secret of the job, if it has one
+   * @throws InputException as the constructor
+   */
+  public static ClusterStart ofJob(JobConfig job, Optional<JobSecret> secret) {
+    String plain = "vertigrad-" + job.addresses().job();
+    String hidden = secret.map(known -> plain + "-" + known.name("the cluster")).orElse(plain);
+    ClusterStart start = new ClusterStart(plain, hidden, job.cluster());
+    start.maxConnections = job.exchange().maxConnections();
+    start.onceStarted =
+        vertx -> secret.ifPresent(known -> ClusterStreams.authenticate(vertx, job, known));
+    return start;
+  }
+
+  /** The secret in the file that the job file names, if it names one. */
+  public static Optional<JobSecret> secretOf(JobConfig job) {
+    return job.cluster().secretFile().map(file -> JobSecret.read(Path.of(file)));
   }
 
   /**
@@ -46,10 +76,10 @@ public final class ClusterStart {
    * @param coordinates true for the node of the job's coordinator
    * @throws InputException as the constructor
    */
-  public static ClusterStart ofJob(JobConfig job, boolean coordinates) {
-    ClusterStart start = new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster());
+  public static ClusterStart ofMember(
+      JobConfig job, Optional<JobSecret> secret, boolean coordinates) {
+    ClusterStart start = ofJob(job, secret);
     start.manager.takePart(coordinates);
-    start.maxConnections = job.exchange().maxConnections();
     return start;
   }
 
@@ -94,7 +124,10 @@ public final class ClusterStart {
         .recover(error -> Future.failedFuture(refused(error)))
         .compose(this::withOthers)
         .onSuccess(
-            vertx -> ClusterStreams.open(vertx, options.getEventBusOptions(), maxConnections));
+            vertx -> {
+              onceStarted.accept(vertx);
+              ClusterStreams.open(vertx, options.getEventBusOptions(), maxConnections);
+            });
   }
 
   /** Sets the event bus's address and its TLS, for whoever builds Vert.x himself. */

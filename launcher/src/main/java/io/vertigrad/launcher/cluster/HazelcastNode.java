@@ -45,6 +45,8 @@ final class HazelcastNode {
   private static final Map<String, String> PROPERTIES =
       Map.ofEntries(
           Map.entry(LOGGING, "slf4j"),
+          // Its lines would begin with the cluster's name, which is not for everybody.
+          Map.entry("hazelcast.logging.details.enabled", "false"),
           Map.entry("hazelcast.phone.home.enabled", "false"),
           Map.entry("hazelcast.shutdownhook.enabled", "false"),
           Map.entry("hazelcast.graceful.shutdown.max.wait", "5"),

@@ -34,6 +34,7 @@ public record NodeLaunch(
   public ShellCommand byHand(Role role) {
     List<String> words = new ArrayList<>();
     words.addAll(List.of("node", "--role", RoleName.of(job, role), "--join", joinAddress));
+    words.addAll(List.of("--secret", directory.secret(job).toString()));
     words.addAll(LocalSettings.options(job, keepsCheckpoints(role)));
     words.add(directory.job().toString());
     return new ShellCommand(words);
@@ -43,6 +44,7 @@ public record NodeLaunch(
     boolean besideServers =
         StrategyProviders.configure(job.strategy(), NodeLaunch.class.getClassLoader())
             instanceof ServerStrategyFactory;
-    return role == Role.SERVER || role == Role.WORKER && !besideServers;
+    boolean owes = job.exchange().compression().isOn();
+    return role == Role.SERVER || role == Role.WORKER && (owes || !besideServers);
   }
 }

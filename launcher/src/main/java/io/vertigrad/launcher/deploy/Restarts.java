@@ -21,7 +21,8 @@ final class Restarts {
 
   /** What is lost for good with a member of this role; empty when a replacement can go on. */
   String lostWith(Role role) {
-    return holdsModel(role) && !job.checkpoint().isOn()
+    boolean hasBackup = role == Role.SERVER && job.servers().replicas() > 0;
+    return holdsModel(role) && !job.checkpoint().isOn() && !hasBackup
         ? "its parameters are lost, because checkpoint.every is 0; with checkpoints it would"
             + " have been started again"
         : "";

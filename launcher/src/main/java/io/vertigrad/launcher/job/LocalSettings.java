@@ -20,7 +20,8 @@ public final class LocalSettings {
           "cluster.members",
           "cluster.certificate",
           "cluster.key",
-          "cluster.authority");
+          "cluster.authority",
+          "cluster.secretFile");
 
   private static final String LOOPBACK = "127.0.0.1";
 

@@ -20,6 +20,9 @@ public record RunDirectory(Path path) {
 
   private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
 
+  /** Name of the file with the secret, in a run's folder and beside a copied job file. */
+  public static final String SECRET = "secret";
+
   /**
    * Makes a fresh folder {@code runs/<time>-<job>} below the working directory.
    *
@@ -94,6 +97,14 @@ public record RunDirectory(Path path) {
   /** What a child process said, for example {@code logs/worker-1.log}. */
   public Path log(String process) {
     return path.resolve("logs").resolve(process + ".log");
+  }
+
+  /**
+   * What members prove with that they are of this run; where the job file names no other one. Its
+   * owner alone can read it.
+   */
+  public Path secret(JobConfig job) {
+    return job.cluster().secretFile().map(Path::of).orElseGet(() -> path.resolve(SECRET));
   }
 
   /** Where servers keep checkpoints unless the job file says otherwise. */

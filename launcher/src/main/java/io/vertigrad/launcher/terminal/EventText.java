@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.BackupChanged;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
@@ -114,6 +115,11 @@ final class EventText {
           format(
               "training goes on without the test of version %d: %s",
               skipped.version(), skipped.reason()));
+    }
+    if (event instanceof BackupChanged backup) {
+      return backup.complete()
+          ? Optional.empty()
+          : Optional.of(format("shard %d has no backup: %s", backup.shard(), backup.reason()));
     }
     if (event instanceof CheckpointFailed failed) {
       return Optional.of(

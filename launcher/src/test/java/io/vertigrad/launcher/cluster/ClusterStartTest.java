@@ -68,6 +68,7 @@ class ClusterStartTest {
             Optional.of("a.pem"),
             Optional.empty(),
             Optional.empty(),
+            Optional.empty(),
             0);
 
     assertEquals(
@@ -143,9 +144,10 @@ class ClusterStartTest {
   @Test
   @Tag("slow")
   void shouldLeaveWithoutHandingOverDataWhenAllNodesBelongToTheJobThatIsOver() throws Exception {
-    ClusterStart coordinator = ClusterStart.ofJob(job(List.of()), true);
+    ClusterStart coordinator = ClusterStart.ofMember(job(List.of()), Optional.empty(), true);
     Vertx one = started(coordinator);
-    ClusterStart member = ClusterStart.ofJob(job(List.of(coordinator.joinAddress())), false);
+    ClusterStart member =
+        ClusterStart.ofMember(job(List.of(coordinator.joinAddress())), Optional.empty(), false);
     started(member);
 
     coordinator.jobOver();
@@ -159,10 +161,10 @@ class ClusterStartTest {
   @Test
   @Tag("slow")
   void shouldHandOverAllDataWhenANodeTakesNoPartInTheJobThatIsOver() throws Exception {
-    ClusterStart coordinator = ClusterStart.ofJob(job(List.of()), true);
+    ClusterStart coordinator = ClusterStart.ofMember(job(List.of()), Optional.empty(), true);
     Vertx one = started(coordinator);
     List<String> join = List.of(coordinator.joinAddress());
-    ClusterStart member = ClusterStart.ofJob(job(join), false);
+    ClusterStart member = ClusterStart.ofMember(job(join), Optional.empty(), false);
     Vertx two = started(member);
     Vertx foreign = started(new ClusterStart("vertigrad-ending", config("127.0.0.1", join, false)));
     AsyncMap<String, Integer> map =
@@ -237,7 +239,15 @@ class ClusterStartTest {
 
   private static ClusterConfig config(String host, List<String> members, boolean insecure) {
     return new ClusterConfig(
-        host, 16_701, members, insecure, Optional.empty(), Optional.empty(), Optional.empty(), 0);
+        host,
+        16_701,
+        members,
+        insecure,
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        0);
   }
 
   private static JobConfig job(List<String> members) {
@@ -255,6 +265,7 @@ class ClusterStartTest {
         Optional.of(certificate.toString()),
         Optional.of(key.toString()),
         Optional.of(authority.toString()),
+        Optional.empty(),
         0);
   }
 
@@ -267,6 +278,7 @@ class ClusterStartTest {
         config.certificate(),
         config.key(),
         config.authority(),
+        config.secretFile(),
         config.restarts());
   }
 

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -11,6 +12,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
+import java.util.TreeMap;
 
 /**
  * What compression has left out of one rank's gradients, by version, on the disk of whoever plays
@@ -28,6 +30,7 @@ public final class ResidualFiles implements AutoCloseable {
   private static final long MAGIC = 0x3153455247475656L;
   private static final int HEAD_BYTES = 8 + 8 + 8 + 8 + 4 + 4;
   private static final int LATEST = 2;
+  private static final String NAME_AT = "residual-%s-at-%s";
 
   private final Path folder;
   private final int rank;
@@ -67,6 +70,7 @@ public final class ResidualFiles implements AutoCloseable {
     int slot = (int) (version % LATEST);
     if (latest[slot] == null) {
       Files.createDirectories(folder);
+      takeOver(version);
       Path file = latest(slot);
       latest[slot] = open(file);
       blocks[slot] = new BlockChannel(file, latest[slot]);
@@ -103,6 +107,25 @@ public final class ResidualFiles implements AutoCloseable {
         latest[slot] = null;
       }
     }
+  }
+
+  /** Counts what a predecessor has kept; what it kept of later versions is repeated anyway. */
+  private void takeOver(long version) throws IOException {
+    if (!kept.isEmpty()) {
+      return;
+    }
+    TreeMap<Long, Path> found = new TreeMap<>();
+    try (DirectoryStream<Path> files =
+        Files.newDirectoryStream(folder, NAME_AT.formatted(rank, "*"))) {
+      for (Path file : files) {
+        String name = file.getFileName().toString();
+        found.put(Long.parseLong(name.substring(name.lastIndexOf('-') + 1)), file);
+      }
+    }
+    for (Path later : found.tailMap(version, false).values()) {
+      Files.deleteIfExists(later);
+    }
+    kept.addAll(found.headMap(version, true).values());
   }
 
   private void write(FileChannel channel, BlockChannel blocks, long version, FloatBuffer owed)
@@ -158,6 +181,6 @@ public final class ResidualFiles implements AutoCloseable {
   }
 
   private Path at(long version) {
-    return folder.resolve("residual-%d-at-%d".formatted(rank, version));
+    return folder.resolve(NAME_AT.formatted(rank, version));
   }
 }

@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * Remembers, for one partition, the last update of each worker that was dealt with and the one that
@@ -26,6 +27,7 @@ public class DuplicateWindow {
   private final int ranks;
   private final Map<Integer, Entry> settled = new HashMap<>();
   private final Map<Integer, Waiting> waiting = new HashMap<>();
+  private Consumer<Entry> listener = entry -> {};
 
   /**
    * The last update of a worker that was dealt with.
@@ -63,8 +65,15 @@ public class DuplicateWindow {
   /** Notes that this update has been dealt with. */
   public void settle(ExchangeId id) {
     if (!isSettled(id)) {
-      settled.put(id.worker(), new Entry(id.worker(), id.incarnation(), id.step()));
+      Entry entry = new Entry(id.worker(), id.incarnation(), id.step());
+      settled.put(id.worker(), entry);
+      listener.accept(entry);
     }
+  }
+
+  /** Tells one listener of every update that is dealt with from now on. */
+  public void onSettled(Consumer<Entry> someListener) {
+    listener = someListener;
   }
 
   /** Step of this worker's update that still waits for its answer. */

@@ -1,9 +1,13 @@
 package io.vertigrad.internal.job;
 
+import io.vertigrad.internal.security.JobSecrets;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.Optional;
 
 /** The job that a verticle takes part in, read from its configuration. */
 public final class VerticleJob {
@@ -21,8 +25,29 @@ public final class VerticleJob {
    */
   public static Future<JobConfig> read(Vertx vertx, JsonObject config) {
     JobConfig job = JobConfig.read(ORIGIN, config);
-    return job.isCounted()
-        ? Future.succeededFuture(job)
-        : vertx.executeBlocking(() -> job.counted(VerticleJob.class.getClassLoader()), false);
+    return protect(vertx, job)
+        .compose(
+            safe ->
+                job.isCounted()
+                    ? Future.succeededFuture(job)
+                    : vertx.executeBlocking(
+                        () -> job.counted(VerticleJob.class.getClassLoader()), false));
+  }
+
+  /** Nobody from elsewhere sends messages to a Vert.x without a cluster. */
+  private static Future<Void> protect(Vertx vertx, JobConfig job) {
+    JobSecrets secrets = JobSecrets.of(vertx);
+    if (!vertx.isClustered() || secrets.has(job.addresses())) {
+      return Future.succeededFuture();
+    }
+    Optional<String> file = job.cluster().secretFile();
+    if (file.isEmpty()) {
+      secrets.warnOfNone(job.addresses());
+      return Future.succeededFuture();
+    }
+    return vertx
+        .executeBlocking(() -> JobSecret.read(Path.of(file.get())), false)
+        .onSuccess(secret -> secrets.add(job.addresses(), secret))
+        .mapEmpty();
   }
 }

@@ -12,13 +12,16 @@ import io.vertigrad.internal.membership.ControlAnswer.Unknown;
 import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
 import io.vertigrad.internal.membership.ControlMessage.PausePublished;
 import io.vertigrad.internal.membership.ControlMessage.StopPublished;
+import io.vertigrad.internal.membership.ControlRequest.DropBackup;
 import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlRequest.JobCommand;
 import io.vertigrad.internal.membership.ControlRequest.Leave;
 import io.vertigrad.internal.membership.ControlRequest.PauseReply;
 import io.vertigrad.internal.membership.MemberRequest.Command;
 import io.vertigrad.internal.membership.MemberRequest.Evaluate;
+import io.vertigrad.internal.membership.MemberRequest.Promote;
 import io.vertigrad.internal.membership.MemberRequest.Propose;
+import io.vertigrad.internal.membership.MemberRequest.Replicate;
 import io.vertigrad.internal.membership.ProposalAnswer.Start;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
@@ -47,7 +50,7 @@ import java.util.function.Function;
 public final class ControlCodec {
 
   private static final String REQUESTS =
-      "join, heartbeat, leave, state, checkpoint, pause, resume, stop";
+      "join, heartbeat, leave, dropBackup, state, checkpoint, pause, resume, stop";
 
   private ControlCodec() {}
 
@@ -84,6 +87,11 @@ public final class ControlCodec {
           .put("reason", leave.reason().toString())
           .put("status", write(leave.status()));
     }
+    if (request instanceof DropBackup drop) {
+      return identity(request("dropBackup"), drop.from())
+          .put("backup", write(drop.backup()))
+          .put("why", drop.why());
+    }
     return request(((JobCommand) request).lower());
   }
 
@@ -96,6 +104,9 @@ public final class ControlCodec {
       case "leave" ->
           new Leave(
               admission(fields), LeaveReason.read(fields.text("reason")), status(fields, "status"));
+      case "dropBackup" ->
+          new DropBackup(
+              admission(fields), admission(fields.section("backup")), fields.text("why"));
       default ->
           choice(JobCommand.values(), JobCommand::lower, name)
               .orElseThrow(
@@ -230,6 +241,12 @@ public final class ControlCodec {
     if (request instanceof Evaluate evaluate) {
       return new JsonObject().put("command", "evaluate").put("version", evaluate.version());
     }
+    if (request instanceof Replicate replicate) {
+      return new JsonObject().put("replicate", write(replicate.backup()));
+    }
+    if (request instanceof Promote promote) {
+      return new JsonObject().put("promote", write(promote.as()));
+    }
     return new JsonObject().put("command", ((Command) request).lower());
   }
 
@@ -237,6 +254,12 @@ public final class ControlCodec {
     MessageFields fields = new MessageFields("request to a member", json);
     if (fields.has("propose")) {
       return new Propose(membership(fields, "propose"));
+    }
+    if (fields.has("replicate")) {
+      return new Replicate(admission(fields.section("replicate")));
+    }
+    if (fields.has("promote")) {
+      return new Promote(admission(fields.section("promote")));
     }
     String name = fields.text("command");
     return name.equals("evaluate")

@@ -5,7 +5,11 @@ import java.util.Optional;
 
 /** What somebody asks of the coordinator; {@link ControlCodec} reads and writes it. */
 sealed interface ControlRequest
-    permits JoinRequest, ControlRequest.Heartbeat, ControlRequest.Leave, ControlRequest.JobCommand {
+    permits JoinRequest,
+        ControlRequest.Heartbeat,
+        ControlRequest.Leave,
+        ControlRequest.DropBackup,
+        ControlRequest.JobCommand {
 
   /**
    * A member's sign of life.
@@ -32,6 +36,15 @@ sealed interface ControlRequest
    * @param status what it said about itself last
    */
   record Leave(Admission from, LeaveReason reason, MemberStatus status) implements ControlRequest {}
+
+  /**
+   * A server's backup does not take what it is sent; granted, the server goes on without it.
+   *
+   * @param from the server
+   * @param backup the backup, which is no part of the job from then on
+   * @param why for people
+   */
+  record DropBackup(Admission from, Admission backup, String why) implements ControlRequest {}
 
   /** What anybody on the bus may ask of the whole job. */
   enum JobCommand implements ControlRequest {

@@ -5,6 +5,7 @@ import io.vertigrad.internal.membership.ControlAnswer.Granted;
 import io.vertigrad.internal.membership.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlAnswer.Released;
 import io.vertigrad.internal.membership.ControlAnswer.Unknown;
+import io.vertigrad.internal.membership.ControlRequest.DropBackup;
 import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlRequest.JobCommand;
 import io.vertigrad.internal.membership.ControlRequest.Leave;
@@ -49,6 +50,11 @@ public final class ControlRequestHandler {
     if (request instanceof Leave leave) {
       coordinator.leave(leave.from(), leave.reason(), leave.status());
       return granted();
+    }
+    if (request instanceof DropBackup drop) {
+      return coordinator.dropBackup(drop.from(), drop.backup(), drop.why())
+          ? granted()
+          : new Unknown(coordinator.state(), epoch(), coordinator.farewell(drop.from()));
     }
     return switch ((JobCommand) request) {
       case STATE -> granted();

@@ -8,6 +8,7 @@ import io.vertigrad.internal.membership.ControlAnswer.Unknown;
 import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
 import io.vertigrad.internal.membership.ControlMessage.PausePublished;
 import io.vertigrad.internal.membership.ControlMessage.StopPublished;
+import io.vertigrad.internal.membership.ControlRequest.DropBackup;
 import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
@@ -35,6 +36,9 @@ import org.slf4j.LoggerFactory;
 public final class CoordinatorClient {
 
   private static final Logger LOG = LoggerFactory.getLogger(CoordinatorClient.class);
+
+  private static final long DROP_MILLIS = 1_000;
+  private static final long AGAIN_MILLIS = 50;
 
   private final Vertx vertx;
   private final Context context;
@@ -140,6 +144,45 @@ public final class CoordinatorClient {
           if (heartbeats != null) {
             heartbeats.beat();
           }
+        });
+  }
+
+  /**
+   * Says that a backup of this server's does not take what it is sent; asks until there is an
+   * answer.
+   *
+   * @return true when the coordinator has taken note; false when this server is no member itself
+   */
+  public Future<Boolean> dropBackup(Admission backup, String why) {
+    return onContext(
+        () -> {
+          Promise<Boolean> answer = Promise.promise();
+          dropBackup(admission, backup, why, answer);
+          return answer.future();
+        });
+  }
+
+  private void dropBackup(Admission from, Admission backup, String why, Promise<Boolean> answer) {
+    if (from == null || !from.equals(admission)) {
+      answer.complete(false);
+      return;
+    }
+    line.request(new DropBackup(from, backup, why), DROP_MILLIS)
+        .onSuccess(granted -> answer.complete(granted instanceof Granted))
+        .onFailure(
+            silence -> vertx.setTimer(AGAIN_MILLIS, id -> dropBackup(from, backup, why, answer)));
+  }
+
+  /**
+   * Goes on under another admission, which the coordinator has given without being asked.
+   *
+   * @return completes when the coordinator can reach this member under it
+   */
+  public Future<Admission> promote(Admission as) {
+    return onContext(
+        () -> {
+          drop();
+          return admitted(as, ++attempt);
         });
   }
 

@@ -18,6 +18,7 @@ import io.vertigrad.strategy.StrategyFactory;
  * @param steps per worker
  * @param lastVersion version at which the job ends
  * @param servers exactly so many
+ * @param backups servers beyond those that stand by for one of them
  * @param workers so many to start with
  * @param places most workers at once: with a sampler that shares the data out, one per share
  * @param ranks that the job is shared out to for good where servers remember each rank's updates; 0
@@ -44,6 +45,7 @@ public record CoordinatorConfig(
     long steps,
     long lastVersion,
     int servers,
+    int backups,
     int workers,
     int places,
     int ranks,
@@ -72,6 +74,7 @@ public record CoordinatorConfig(
         job.steps(),
         strategy.lastVersion(job.steps(), job.workers().count()),
         strategy.servers(job.servers().count()),
+        strategy.servers(job.servers().count()) * job.servers().replicas(),
         job.workers().count(),
         job.workers().places(),
         strategy.servers(1) > 0 ? job.workers().count() : 0,
@@ -98,7 +101,7 @@ public record CoordinatorConfig(
   /** How many of a role may be present at once. */
   int capacity(Role role) {
     return switch (role) {
-      case SERVER -> servers;
+      case SERVER -> servers + backups;
       case WORKER -> places;
       case EVALUATOR -> 1;
     };

@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.events.TrainingEvent.BackupChanged;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobFailed;
@@ -78,6 +79,10 @@ final class CoordinatorEvents {
                 parameters,
                 config.steps(),
                 config.lastVersion())));
+  }
+
+  void backupChanged(int shard, boolean complete, String reason) {
+    decisions.accept(new Announce(new BackupChanged(now(), shard, complete, reason)));
   }
 
   void testSkipped(long version, String why) {

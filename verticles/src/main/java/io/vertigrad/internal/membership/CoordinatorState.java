@@ -2,6 +2,7 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.membership.Decision.Hung;
+import io.vertigrad.internal.membership.Decision.Promote;
 import io.vertigrad.internal.membership.Decision.Publish;
 import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.job.JoinException;
@@ -45,6 +46,7 @@ public final class CoordinatorState {
   private final BlockingTests tests;
   private final RankAdoption adoption;
   private final HungProcesses hung;
+  private final BackupServers backups;
 
   /**
    * A coordinator's state with nobody on it.
@@ -60,7 +62,7 @@ public final class CoordinatorState {
       LongSupplier wallMillis,
       Consumer<Decision> decisions) {
     this.config = config;
-    registry = new MemberRegistry(config.names());
+    registry = new MemberRegistry(config.names(), config.servers());
     RunningTimeClock clock =
         new RunningTimeClock(clockMillis, Math.max(1, config.suspectMillis() / FREEZE_SHARE));
     this.clockMillis = clock;
@@ -79,6 +81,7 @@ public final class CoordinatorState {
     stalls = new StallFinder(config, registry, progress, tests, news, clock);
     hung = new HungProcesses(config.evictMillis());
     adoption = new RankAdoption(config, registry, progress, decisions);
+    backups = new BackupServers(config, registry, news, decisions);
     earlyStop = new EarlyStop(config.stop(), clock.getAsLong());
   }
 
@@ -129,7 +132,7 @@ public final class CoordinatorState {
     Optional<MemberRecord> record = registry.find(from);
     if (record.isEmpty()) {
       hung.spoke(from);
-      return false;
+      return backups.turns(from);
     }
     boolean wasReady = record.get().ready();
     record.get().heard(status, clockMillis.getAsLong());
@@ -142,6 +145,33 @@ public final class CoordinatorState {
       settle();
     }
     return true;
+  }
+
+  /** True while a server's answer about its backup matters. */
+  boolean awaits(Admission primary, Admission backup) {
+    return backups.awaits(primary, backup);
+  }
+
+  /** A server's backup has all that the server has. */
+  void replicated(Admission primary, Admission backup) {
+    backups.completed(primary, backup);
+  }
+
+  /** True while a backup that was promoted has not said so. */
+  boolean promotes(Admission as) {
+    return backups.promotes(as);
+  }
+
+  /** A server goes on without this backup; false when the server itself is no member any more. */
+  boolean dropBackup(Admission from, Admission backup, String why) {
+    boolean known = registry.find(from).isPresent();
+    if (known && backups.isBackup(backup)) {
+      registry
+          .find(backup)
+          .ifPresent(
+              record -> remove(record, LeaveReason.lost("its server did without it: " + why)));
+    }
+    return known;
   }
 
   /** Who pauses the job, and lets it go on. */
@@ -183,7 +213,32 @@ public final class CoordinatorState {
   /** The same, with where those workers go on that the server did not know. */
   void accepted(int epoch, int server, List<ProposalAnswer.Start> starts) {
     changes.accepted(epoch, server, starts);
+    if (lifecycle.running()) {
+      repeatMissing(starts);
+    }
     publishWhenAgreed();
+  }
+
+  /**
+   * A worker that began after a step which only a lost server had of its rank begins anew, with
+   * that step.
+   */
+  private void repeatMissing(List<ProposalAnswer.Start> starts) {
+    List<MemberRecord> late =
+        starts.stream()
+            .filter(start -> start.rank() < config.ranks())
+            .flatMap(
+                start ->
+                    registry.of(Role.WORKER).stream()
+                        .filter(worker -> worker.rank() == start.rank() && worker.published())
+                        .filter(worker -> worker.firstStep() > start.step()))
+            .toList();
+    late.forEach(
+        worker ->
+            remove(worker, LeaveReason.lost("a step before its first is missing; joins again")));
+    if (!late.isEmpty()) {
+      settle();
+    }
   }
 
   /** A server has already reached {@code version}, at or past a newcomer's first round. */
@@ -332,15 +387,30 @@ public final class CoordinatorState {
     Admission who = record.admission();
     registry.remove(record, why);
     news.left(who, why.toString());
+    backups.left(who, why.toString());
     if (who.role() == Role.WORKER && why.kind() == LeaveReason.Kind.FINISHED) {
       progress.workerFinished();
     }
     if (who.role() == Role.WORKER) {
       adoption.left(who.rank(), why);
     }
-    if (who.role() != Role.EVALUATOR) {
+    if (who.role() != Role.EVALUATOR && !backups.isBackup(who)) {
       changes.want();
     }
+    if (who.role() == Role.SERVER && (lifecycle.running() || servesModel())) {
+      backups.successor(who).ifPresent(backup -> promote(backup, who));
+    }
+  }
+
+  /** The backup of a server that is gone takes its rank. */
+  private void promote(MemberRecord backup, Admission gone) {
+    Admission before = backup.admission();
+    registry.remove(backup, LeaveReason.lost("it goes on for " + gone));
+    MemberRecord server = registry.promote(backup, gone.rank(), clockMillis.getAsLong());
+    backups.promoted(before, server.admission());
+    news.left(before, "goes on for " + gone);
+    news.joined(server);
+    decisions.accept(new Promote(before, server.admission()));
   }
 
   /** Whoever takes no part yet never will. */
@@ -384,6 +454,7 @@ public final class CoordinatorState {
           .or(this::endLost)
           .ifPresentOrElse(lifecycle::failed, this::propose);
     }
+    backups.look();
     minimumWorkers.look();
   }
 

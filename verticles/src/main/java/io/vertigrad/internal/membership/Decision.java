@@ -33,6 +33,12 @@ sealed interface Decision {
   /** Have this worker's process start another worker, for a rank that nobody plays. */
   record Adopt(Admission carrier, int rank) implements Decision {}
 
+  /** Have this server send this backup a copy and every change; bring its answer back. */
+  record Replicate(Admission primary, Admission backup) implements Decision {}
+
+  /** Have this backup take over the shard of a server that is gone. */
+  record Promote(Admission backup, Admission as) implements Decision {}
+
   /** Nobody in this process was heard of for long after its members were evicted. */
   record Hung(String node) implements Decision {}
 

@@ -14,8 +14,10 @@ import io.vertigrad.internal.membership.Decision.Complete;
 import io.vertigrad.internal.membership.Decision.Conclude;
 import io.vertigrad.internal.membership.Decision.Hold;
 import io.vertigrad.internal.membership.Decision.Hung;
+import io.vertigrad.internal.membership.Decision.Promote;
 import io.vertigrad.internal.membership.Decision.Propose;
 import io.vertigrad.internal.membership.Decision.Publish;
+import io.vertigrad.internal.membership.Decision.Replicate;
 import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.internal.membership.Decision.Stop;
 import io.vertigrad.internal.membership.MemberRequest.Command;
@@ -44,6 +46,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private static final Logger LOG = LoggerFactory.getLogger(DecisionExecutor.class);
   private static final long ANSWER_MILLIS = 1_000;
   private static final long RETRY_MILLIS = 100;
+  private static final long COPY_MILLIS = 30_000;
   private static final long COUNTERS_MILLIS = 5_000;
   private static final long UPDATES_MILLIS = 30_000;
   private static final long REPLACEMENT_NANOS = TimeUnit.SECONDS.toNanos(60);
@@ -89,6 +92,10 @@ public final class DecisionExecutor implements Consumer<Decision> {
       save.servers().forEach(this::save);
     } else if (decision instanceof Adopt adopt) {
       adopt(adopt);
+    } else if (decision instanceof Replicate replicate) {
+      replicate(replicate);
+    } else if (decision instanceof Promote promote) {
+      promote(promote);
     } else if (decision instanceof Hung silent) {
       hung.accept(silent.node());
     } else if (decision instanceof Complete complete) {
@@ -130,6 +137,31 @@ public final class DecisionExecutor implements Consumer<Decision> {
             noAnswer -> {
               LOG.debug("{} has not answered proposal {}", propose.server(), epoch, noAnswer);
               vertx.setTimer(RETRY_MILLIS, id -> propose(propose));
+            });
+  }
+
+  private void replicate(Replicate replicate) {
+    if (!coordinator.awaits(replicate.primary(), replicate.backup())) {
+      return;
+    }
+    request(replicate.primary(), new MemberRequest.Replicate(replicate.backup()), COPY_MILLIS)
+        .onSuccess(copied -> coordinator.replicated(replicate.primary(), replicate.backup()))
+        .onFailure(
+            no -> {
+              LOG.debug("{} has no backup yet", replicate.primary(), no);
+              vertx.setTimer(RETRY_MILLIS, id -> replicate(replicate));
+            });
+  }
+
+  private void promote(Promote promote) {
+    if (!coordinator.promotes(promote.as())) {
+      return;
+    }
+    request(promote.backup(), new MemberRequest.Promote(promote.as()), ANSWER_MILLIS)
+        .onFailure(
+            no -> {
+              LOG.debug("{} is not {} yet", promote.backup(), promote.as(), no);
+              vertx.setTimer(RETRY_MILLIS, id -> promote(promote));
             });
   }
 

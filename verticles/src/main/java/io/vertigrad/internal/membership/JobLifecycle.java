@@ -88,7 +88,7 @@ final class JobLifecycle {
     state = JobPhase.FINISHING;
     decisions.accept(
         new Conclude(
-            registry.of(Role.SERVER).stream().map(MemberRecord::admission).toList(),
+            registry.servers().stream().map(MemberRecord::admission).toList(),
             registry.of(Role.EVALUATOR).stream().map(MemberRecord::admission).findFirst(),
             progress.version()));
   }

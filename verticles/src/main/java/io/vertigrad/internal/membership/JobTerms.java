@@ -42,6 +42,7 @@ record JobTerms(Map<String, String> values) {
           "workers.sampler",
           "workers.dropLast",
           "servers.count",
+          "servers.replicas",
           "exchange.type",
           "exchange.compression",
           "exchange.topShare",

@@ -57,6 +57,26 @@ public interface MemberHandler {
     return Future.failedFuture("this member writes no checkpoints");
   }
 
+  /**
+   * Has a server keep a backup.
+   *
+   * @param backup who it is
+   * @return completes when the backup has all that the server has, and no answer shows more
+   */
+  default Future<Void> replicate(Admission backup) {
+    return Future.failedFuture("this member has no backup");
+  }
+
+  /**
+   * Has a backup take over its shard, because the server it copied is gone.
+   *
+   * @param as what it is from now on
+   * @return completes when it serves
+   */
+  default Future<Void> promoted(Admission as) {
+    return Future.failedFuture("this member is no backup");
+  }
+
   /** Has a worker's process start another worker, for a rank that nobody plays. */
   default Future<Void> adopt() {
     return Future.failedFuture("this member starts no workers");

@@ -13,6 +13,7 @@ final class MemberRecord {
   private final String token;
   private final String node;
   private final boolean adopted;
+  private final boolean wasBackup;
   private MemberStatus status;
   private long heardMillis;
   private boolean suspected;
@@ -26,13 +27,45 @@ final class MemberRecord {
    * @param name for people
    */
   MemberRecord(Admission admission, String name, JoinRequest request, long nowMillis) {
+    this(
+        admission,
+        name,
+        request.token(),
+        request.node(),
+        request.adopts(),
+        false,
+        request.status(),
+        nowMillis);
+  }
+
+  private MemberRecord(
+      Admission admission,
+      String name,
+      String token,
+      String node,
+      boolean adopted,
+      boolean wasBackup,
+      MemberStatus status,
+      long nowMillis) {
     this.admission = admission;
     this.name = name;
-    token = request.token();
-    node = request.node();
-    adopted = request.adopts();
-    status = request.status();
+    this.token = token;
+    this.node = node;
+    this.adopted = adopted;
+    this.wasBackup = wasBackup;
+    this.status = status;
     heardMillis = nowMillis;
+  }
+
+  /** The same member as a server of this rank, which it has not said yet that it is. */
+  MemberRecord promoted(Admission as, String asName, long nowMillis) {
+    return new MemberRecord(
+        as, asName, token, node, adopted, true, MemberStatus.STARTING, nowMillis);
+  }
+
+  /** True for a server that was promoted: no worker has seen anything that it lacks. */
+  boolean wasBackup() {
+    return wasBackup;
   }
 
   Admission admission() {

@@ -21,9 +21,16 @@ final class MemberRegistry {
   private final Map<Admission, Integer> incarnations = new HashMap<>();
   private final DepartedMembers departures = new DepartedMembers();
   private final MemberNames names;
+  private final int shards;
 
-  MemberRegistry(MemberNames names) {
+  /**
+   * A registry of nobody.
+   *
+   * @param shards servers of lower ranks own one each; the others are backups
+   */
+  MemberRegistry(MemberNames names, int shards) {
     this.names = names;
+    this.shards = shards;
     for (Role role : Role.values()) {
       present.put(role, new TreeMap<>());
     }
@@ -40,12 +47,29 @@ final class MemberRegistry {
             .before()
             .map(Admission::rank)
             .filter(held -> !members.containsKey(held))
+            .filter(held -> isWanted(request.role(), held))
             .orElseGet(() -> lowestFree(members));
-    int incarnation = incarnations.merge(key(request.role(), rank), 1, Integer::sum) - 1;
-    Admission admission = new Admission(request.role(), rank, incarnation);
+    Admission admission = next(request.role(), rank);
     MemberRecord record = new MemberRecord(admission, names.of(admission), request, nowMillis);
     members.put(rank, record);
     return record;
+  }
+
+  /** Gives a backup, which holds its rank no more, the rank of the server it goes on for. */
+  MemberRecord promote(MemberRecord backup, int rank, long nowMillis) {
+    Admission admission = next(Role.SERVER, rank);
+    MemberRecord record = backup.promoted(admission, names.of(admission), nowMillis);
+    present.get(Role.SERVER).put(rank, record);
+    return record;
+  }
+
+  private Admission next(Role role, int rank) {
+    return new Admission(role, rank, incarnations.merge(key(role, rank), 1, Integer::sum) - 1);
+  }
+
+  /** Whoever was a backup is wanted more where a shard has no server. */
+  private boolean isWanted(Role role, int rank) {
+    return role != Role.SERVER || rank < shards || servers().size() == shards;
   }
 
   /** A worker that was started beside another for want of one: gives way to one that comes. */
@@ -98,17 +122,24 @@ final class MemberRegistry {
     membership.servers().forEach(member -> published(Role.SERVER, member));
   }
 
-  /** Servers that can take part. */
+  /** Servers that own a shard, ready or not. */
+  List<MemberRecord> servers() {
+    return of(Role.SERVER).stream().filter(server -> server.rank() < shards).toList();
+  }
+
+  /** Servers that own a shard and can take part. */
   List<MemberRecord> readyServers() {
-    return of(Role.SERVER).stream().filter(MemberRecord::ready).toList();
+    return servers().stream().filter(MemberRecord::ready).toList();
   }
 
   /**
-   * Servers that can take part, were not told to anybody yet, and are not the first of their rank.
+   * Servers that can take part, were not told to anybody yet, are not the first of their rank, and
+   * may have gone back to an earlier version.
    */
   List<MemberRecord> returnedServers() {
     return readyServers().stream()
-        .filter(server -> !server.published() && server.admission().incarnation() > 0)
+        .filter(server -> !server.published() && !server.wasBackup())
+        .filter(server -> server.admission().incarnation() > 0)
         .toList();
   }
 

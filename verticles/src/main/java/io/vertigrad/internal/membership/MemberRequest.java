@@ -12,6 +12,12 @@ sealed interface MemberRequest {
   /** Asks the evaluator to test the newest parameters, of this version or a later one. */
   record Evaluate(long version) implements MemberRequest {}
 
+  /** Has a server send this backup a copy of its shard, and then every change. */
+  record Replicate(Admission backup) implements MemberRequest {}
+
+  /** Has a backup take over its shard under this admission. */
+  record Promote(Admission as) implements MemberRequest {}
+
   /** Commands without arguments. */
   enum Command implements MemberRequest {
     /** Asks a server for its counters, a worker whether it is in a step. */

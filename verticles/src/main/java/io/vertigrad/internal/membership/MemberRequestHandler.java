@@ -2,7 +2,9 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.internal.membership.MemberRequest.Command;
 import io.vertigrad.internal.membership.MemberRequest.Evaluate;
+import io.vertigrad.internal.membership.MemberRequest.Promote;
 import io.vertigrad.internal.membership.MemberRequest.Propose;
+import io.vertigrad.internal.membership.MemberRequest.Replicate;
 import io.vertigrad.job.Role;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -52,6 +54,12 @@ final class MemberRequestHandler {
     }
     if (request instanceof Evaluate) {
       return handler.evaluate().map(ControlCodec::write);
+    }
+    if (request instanceof Replicate replicate) {
+      return handler.replicate(replicate.backup()).map(copied -> new JsonObject());
+    }
+    if (request instanceof Promote promote) {
+      return handler.promoted(promote.as()).map(serves -> new JsonObject());
     }
     return switch ((Command) request) {
       case STATUS ->

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.IntConsumer;
 
 /**
  * Counts what became of every update of one partition, each (rank, step) once however often it is
@@ -27,6 +28,7 @@ final class PartitionLedger {
   private final int ranks;
   private final Map<Integer, Account> accounts = new TreeMap<>();
   private long from;
+  private IntConsumer listener = rank -> {};
 
   /**
    * An empty ledger.
@@ -43,6 +45,7 @@ final class PartitionLedger {
     if (id.step() >= account.next && outcome != Outcome.DUPLICATE) {
       account.pass(id.step());
       account.count(outcome);
+      listener.accept(id.worker());
     }
   }
 
@@ -54,6 +57,7 @@ final class PartitionLedger {
     Account account = account(id);
     if (id.step() >= account.next && account.turnedAway.size() < TURNED_AWAY) {
       account.turnedAway.add(id.step());
+      listener.accept(id.worker());
     }
   }
 
@@ -63,6 +67,21 @@ final class PartitionLedger {
     accounts.clear();
   }
 
+  /** Tells one listener of every rank whose counts change from now on. */
+  void onChange(IntConsumer someListener) {
+    listener = someListener;
+  }
+
+  /** The counts of a rank that has some. */
+  LedgerEntry entry(int rank) {
+    return accounts.get(rank).entry();
+  }
+
+  /** Version of the partition before the first update that is counted. */
+  long from() {
+    return from;
+  }
+
   LedgerSnapshot snapshot() {
     return new LedgerSnapshot(from, accounts.values().stream().map(Account::entry).toList());
   }
@@ -70,6 +89,11 @@ final class PartitionLedger {
   void restore(LedgerSnapshot snapshot) {
     startFrom(snapshot.from());
     snapshot.entries().forEach(entry -> accounts.put(entry.rank(), new Account(entry)));
+  }
+
+  /** Takes the counts of one rank over, in place of its own. */
+  void restore(LedgerEntry entry) {
+    accounts.put(entry.rank(), new Account(entry));
   }
 
   private Account account(ExchangeId id) {

@@ -89,6 +89,11 @@ final class ServedPartition {
     return filter.ledger().snapshot();
   }
 
+  /** Counts on from what another has counted. */
+  void countFrom(LedgerSnapshot updates) {
+    filter.ledger().restore(updates);
+  }
+
   PartitionSnapshot snapshot() {
     return store.snapshot(window.entries()).with(filter.ledger().snapshot());
   }

@@ -10,6 +10,7 @@ import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.internal.timeline.MemberTimeline;
+import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
@@ -41,10 +42,15 @@ public final class ServerMember implements MemberHandler {
   private final ShardAssembly assembly;
   private final MemberTimeline timeline;
   private Optional<ShardService> service = Optional.empty();
+  private Optional<BackupService> backup = Optional.empty();
+  private Optional<Replication> replication = Optional.empty();
   private final boolean waitsForTests;
   private Pause word = Pause.NONE;
   private boolean leaving;
   private Future<Void> left;
+
+  /** To which backup this server's shard goes, and when that has all of it. */
+  private record Replication(Admission backup, Future<Void> attached) {}
 
   public ServerMember(Vertx vertx, Context context, JobConfig job) {
     this.vertx = vertx;
@@ -111,6 +117,62 @@ public final class ServerMember implements MemberHandler {
   }
 
   @Override
+  public Future<Void> replicate(Admission to) {
+    if (service.isEmpty()) {
+      return Future.failedFuture(STILL_STARTING);
+    }
+    if (replication.filter(now -> now.backup().equals(to)).isEmpty()) {
+      ShardService serving = service.get();
+      replication.ifPresent(before -> serving.detach());
+      Transport transport = Transport.of(vertx, job.exchange());
+      String address = job.addresses().shard(to.rank(), to.incarnation());
+      long limit = job.exchange().suspectMillis();
+      Future<Void> attached =
+          serving.attach(
+              () -> new BackupLink(transport, Vertx.currentContext(), address, limit),
+              why -> lost(to, serving, why));
+      replication = Optional.of(new Replication(to, attached));
+    }
+    return replication.get().attached();
+  }
+
+  /** Nobody is answered until the coordinator knows that this backup lacks something. */
+  private void lost(Admission failed, ShardService serving, String why) {
+    LOG.warn("{} does not take what it is sent ({})", failed, why);
+    coordinator
+        .dropBackup(failed, why)
+        .onSuccess(
+            dropped -> {
+              if (dropped && service.filter(serving::equals).isPresent()) {
+                LOG.warn("shard goes on without a backup until there is another");
+                replication = Optional.empty();
+                serving.detach();
+              }
+            });
+  }
+
+  @Override
+  public Future<Void> promoted(Admission to) {
+    if (backup.isEmpty()) {
+      return Future.failedFuture("this server is no backup");
+    }
+    BackupService before = backup.get();
+    backup = Optional.empty();
+    coordinator.report(MemberStatus.STARTING);
+    Future<Admission> renamed = coordinator.promote(to);
+    return before
+        .promote(to)
+        .compose(
+            promotion -> {
+              ShardService serving = assembly.promote(promotion, to);
+              service = Optional.of(serving);
+              return serving.open();
+            })
+        .compose(opened -> renamed.compose(mine -> serve(opened, to)))
+        .onFailure(why -> LOG.error("{} could not go on: {}", to, why.getMessage()));
+  }
+
+  @Override
   public Future<MemberStatus> counters() {
     return serving(ShardService::statusAndCounters);
   }
@@ -137,6 +199,9 @@ public final class ServerMember implements MemberHandler {
   @Override
   public void evicted(String why) {
     LOG.warn("this server was evicted ({}), joins again", why);
+    replication = Optional.empty();
+    backup.ifPresent(copy -> copy.close("evicted: " + why));
+    backup = Optional.empty();
     service.ifPresent(serving -> serving.abandon("evicted: " + why));
     if (leaving) {
       return;
@@ -157,6 +222,9 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> takeOver(InitialModel model, Admission admission) {
     timeline.belongsTo("server " + admission.rank());
+    if (admission.rank() >= job.servers().count()) {
+      return backUp(model, admission);
+    }
     Future<Optional<ShardSnapshot>> inherited =
         service
             .map(old -> old.inheritance(admission))
@@ -166,6 +234,23 @@ public final class ServerMember implements MemberHandler {
         .compose(kept -> assembly.assemble(model, admission, kept))
         .compose(ShardService::open)
         .compose(opened -> serve(opened, admission));
+  }
+
+  private Future<Void> backUp(InitialModel model, Admission admission) {
+    service = Optional.empty();
+    return assembly
+        .assembleBackup(model, admission)
+        .map(
+            opened -> {
+              if (leaving) {
+                opened.close("this server is stopping");
+              } else {
+                backup = Optional.of(opened);
+                coordinator.report(MemberStatus.NONE);
+                LOG.info("{} is a backup", admission);
+              }
+              return null;
+            });
   }
 
   private Future<Void> serve(ShardService opened, Admission admission) {
@@ -193,6 +278,7 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> close(String why) {
     timeline.close();
+    backup.ifPresent(copy -> copy.close(why));
     return service.map(serving -> serving.close(why)).orElseGet(Future::succeededFuture);
   }
 }

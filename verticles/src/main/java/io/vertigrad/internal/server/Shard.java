@@ -20,12 +20,14 @@ import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StragglerReport;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -41,9 +43,11 @@ public final class Shard {
   private final boolean lockstep;
   private final OutcomeCount outcomes;
   private final SortedMap<Integer, ServedPartition> partitions = new TreeMap<>();
+  private final ShardReplication replication;
   private Membership membership = Membership.NONE;
   private String closed;
   private boolean restored;
+  private Runnable attaching;
 
   /**
    * Serves a store under a strategy; nobody takes part until {@link #membershipChanged}.
@@ -75,12 +79,14 @@ public final class Shard {
     this.store = store;
     this.lockstep = strategy.lockstep();
     this.outcomes = new OutcomeCount(observer);
+    this.replication = new ShardReplication(config, store);
     for (StoredPartition stored : store.partitions()) {
       ServerStrategyContext context = context(stored, nanoClock);
       DuplicateWindow window = windows.get();
       UpdateFilter updateFilter =
           new UpdateFilter(
               strategy.create(context), context, config.job(), window, config.bound(), outcomes);
+      replication.follow(stored, window, updateFilter.ledger());
       partitions.put(
           stored.partition().index(),
           new ServedPartition(
@@ -147,17 +153,20 @@ public final class Shard {
     if (now.epoch() >= membership.epoch()) {
       membership = now;
       partitions.values().forEach(partition -> partition.membershipChanged(now));
+      changed();
     }
   }
 
   /** Lets no update follow this version until another is named: it is tested meanwhile. */
   public void testAt(long version) {
     partitions.values().forEach(partition -> partition.testAt(version));
+    changed();
   }
 
   /** Ends waits that took too long; call about ten times a second. */
   public void tick(long nowNanos) {
     partitions.values().forEach(partition -> partition.tick(nowNanos));
+    changed();
   }
 
   /** What was done so far. */
@@ -198,7 +207,46 @@ public final class Shard {
   /** Ends every wait with {@code UNAVAILABLE}; later frames are answered so too. */
   public void close(String why) {
     closed = why;
+    attaching = null;
     partitions.values().forEach(partition -> partition.close(why));
+    replication.close(why);
+  }
+
+  /**
+   * Keeps a backup from now on, or where workers move in rounds from the end of the one that is
+   * open: no answer shows parameters that the backup does not have.
+   *
+   * @param to the backup
+   * @param lost told once why the backup failed; answers wait from then on for {@link #detach}
+   * @return completes when the backup has all that this shard has
+   */
+  Future<Void> attach(ShardReplication.Link to, Consumer<String> lost) {
+    Promise<Void> attached = Promise.promise();
+    attaching = () -> replication.attach(to, lost).onComplete(attached);
+    changed();
+    return attached.future();
+  }
+
+  /** Goes on without a backup. */
+  void detach() {
+    attaching = null;
+    replication.detach();
+  }
+
+  /** Goes on exactly where a primary had come, whose backup's store and windows it was made of. */
+  Shard promoted(ShardBackup backup) {
+    restored = true;
+    partitions.forEach((index, partition) -> partition.countFrom(backup.updates(index)));
+    return this;
+  }
+
+  private void changed() {
+    replication.flush();
+    if (attaching != null && (!lockstep || isAligned())) {
+      Runnable now = attaching;
+      attaching = null;
+      now.run();
+    }
   }
 
   /** What became of every update, by the rank that sent it. */
@@ -259,9 +307,11 @@ public final class Shard {
       return refused(id, Reason.WRONG_LAYOUT, wrongLayout(id, layout));
     }
     try {
-      return action.get();
+      return replication.hold(id.partition(), action.get());
     } catch (RuntimeException e) {
       return Future.failedFuture(e);
+    } finally {
+      changed();
     }
   }
 

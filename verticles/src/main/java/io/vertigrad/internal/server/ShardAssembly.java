@@ -2,6 +2,7 @@ package io.vertigrad.internal.server;
 
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
@@ -19,6 +20,7 @@ import io.vertx.core.Vertx;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -88,8 +90,46 @@ final class ShardAssembly {
                             .map(host -> service(model, admission, shard, checkpoints, host))));
   }
 
+  /** A backup of a shard, without a copy, which listens for its primary. */
+  Future<BackupService> assembleBackup(InitialModel model, Admission admission) {
+    int shard = admission.rank() % job.servers().count();
+    String address = job.addresses().shard(admission.rank(), admission.incarnation());
+    return vertx
+        .executeBlocking(
+            () ->
+                new ShardBackup(
+                    job.addresses().jobHash(),
+                    model.store(job, shard),
+                    job.workers().count(),
+                    strategy.lockstep()))
+        .compose(
+            backup ->
+                finder
+                    .beside(admission.rank(), admission.incarnation())
+                    .compose(
+                        host -> BackupService.open(vertx, context, model, address, backup, host)));
+  }
+
+  /** A shard that does not take frames yet and goes on with what a backup has. */
+  ShardService promote(BackupService.Promotion promotion, Admission admission) {
+    ShardBackup backup = promotion.backup();
+    Shard shard = shard(admission, backup.store(), backup.windows()).promoted(backup);
+    LOG.info("{} goes on at version {}", admission, shard.version());
+    CheckpointSchedule checkpoints = new CheckpointSchedule(vertx, job, strategy.lockstep());
+    return service(promotion.model(), admission, shard, checkpoints, promotion.host());
+  }
+
   private Shard shard(InitialModel model, Admission admission, Optional<ShardSnapshot> snapshot) {
-    ParameterStore store = model.store(job, admission.rank());
+    int ranks = job.workers().count();
+    Shard shard =
+        shard(admission, model.store(job, admission.rank()), () -> new DuplicateWindow(ranks));
+    snapshot.ifPresent(shard::restore);
+    snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
+    return shard;
+  }
+
+  private Shard shard(
+      Admission admission, ParameterStore store, Supplier<DuplicateWindow> windows) {
     store.partitions().forEach(partition -> partition.noteOn(track));
     Shard shard =
         new Shard(
@@ -103,10 +143,9 @@ final class ShardAssembly {
             store,
             rule(),
             patience,
-            new RefusalEvents(admission.rank(), System::nanoTime, events::publish));
+            new RefusalEvents(admission.rank(), System::nanoTime, events::publish),
+            windows);
     shard.testAt(firstTest());
-    snapshot.ifPresent(shard::restore);
-    snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
     return shard;
   }
 

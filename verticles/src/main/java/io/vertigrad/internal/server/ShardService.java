@@ -17,6 +17,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * One shard in service under one admission, on the event loop of the strategy verticle beside it,
@@ -91,6 +93,27 @@ final class ShardService {
           inform(next);
           return Future.succeededFuture(
               new ProposalAnswer(OptionalLong.empty(), shard.starts(next.workers())));
+        });
+  }
+
+  /**
+   * Keeps a backup.
+   *
+   * @param backup what reaches it, made on the shard's event loop
+   * @param lost told, on the server's context, why it failed; see {@link #detach}
+   * @return completes when the backup has all that this shard has
+   */
+  Future<Void> attach(Supplier<ShardReplication.Link> backup, Consumer<String> lost) {
+    return beside(
+        () -> shard.attach(backup.get(), why -> context.runOnContext(go -> lost.accept(why))));
+  }
+
+  /** Goes on without a backup. */
+  void detach() {
+    beside(
+        () -> {
+          shard.detach();
+          return Future.succeededFuture();
         });
   }
 

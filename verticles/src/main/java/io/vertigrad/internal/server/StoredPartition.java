@@ -26,6 +26,31 @@ final class StoredPartition implements PartitionStore {
   private Tensor current;
   private Tensor previous;
   private SpanRecorder track = SpanRecorder.OFF;
+  private ChangeListener listener = ChangeListener.NONE;
+
+  /** Is told what changes here, on the owner's thread. */
+  interface ChangeListener {
+
+    /** Tells nobody. */
+    ChangeListener NONE =
+        new ChangeListener() {
+          @Override
+          public void stepping(float[] gradient, long version) {}
+
+          @Override
+          public void skipped() {}
+        };
+
+    /**
+     * The optimizer is about to step with this gradient, which is overwritten afterwards.
+     *
+     * @param version before the step
+     */
+    void stepping(float[] gradient, long version);
+
+    /** The version moved without a step. */
+    void skipped();
+  }
 
   StoredPartition(Partition partition, StoreConfig config, ParameterSource initial) {
     this.partition = partition;
@@ -44,6 +69,11 @@ final class StoredPartition implements PartitionStore {
   /** Notes each update from now on. */
   void noteOn(SpanRecorder some) {
     track = some;
+  }
+
+  /** Tells one listener of every change from now on. */
+  void onChange(ChangeListener someListener) {
+    listener = someListener;
   }
 
   /** Training samples applied so far. */
@@ -80,6 +110,7 @@ final class StoredPartition implements PartitionStore {
         gradient[i] *= scale;
       }
     }
+    listener.stepping(gradient, version);
     step.step(parameters, gradient, version, (double) samples / trainingSamples);
     version++;
     samples += count;
@@ -94,6 +125,7 @@ final class StoredPartition implements PartitionStore {
     }
     version = later;
     previous = null;
+    listener.skipped();
   }
 
   @Override
@@ -107,6 +139,11 @@ final class StoredPartition implements PartitionStore {
       current = Tensor.copyOf(type, FloatBuffer.wrap(parameters));
     }
     return current;
+  }
+
+  /** Numbers of the optimizer's state. */
+  int stateLength() {
+    return step.stateLength();
   }
 
   /** A copy for a checkpoint. */
@@ -127,6 +164,16 @@ final class StoredPartition implements PartitionStore {
    * @throws IllegalArgumentException if it is of another partition or another optimizer
    */
   void restore(PartitionSnapshot snapshot) {
+    copy(snapshot);
+    restored = true;
+  }
+
+  /**
+   * Takes over a copy of this partition that lacks nothing anybody has seen.
+   *
+   * @throws IllegalArgumentException if it is of another partition or another optimizer
+   */
+  void copy(PartitionSnapshot snapshot) {
     require("first element", snapshot.first(), partition.first());
     require("length", snapshot.parameters().length, parameters.length);
     require("optimizer state", snapshot.state().length, step.stateLength());
@@ -134,7 +181,6 @@ final class StoredPartition implements PartitionStore {
     step.restore(snapshot.state());
     version = snapshot.version();
     samples = snapshot.samples();
-    restored = true;
     current = null;
     previous = null;
   }

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.transport;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.internal.security.JobSecrets;
 import io.vertigrad.internal.transport.Transport.Listening;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -25,6 +26,7 @@ final class BusListener implements Listening {
   private final Function<Frame, Future<Frame>> answers;
   private final Optional<StreamServer> streams;
   private final MessageConsumer<Object> consumer;
+  private final Runnable closed;
 
   private BusListener(
       Vertx vertx,
@@ -33,6 +35,9 @@ final class BusListener implements Listening {
       Optional<StreamServer> streams) {
     this.answers = answers;
     this.streams = streams;
+    JobSecrets secrets = JobSecrets.of(vertx);
+    secrets.listens(address, true);
+    closed = () -> secrets.listens(address, false);
     consumer = vertx.eventBus().consumer(address, this::hear);
   }
 
@@ -49,6 +54,7 @@ final class BusListener implements Listening {
   @Override
   public Future<Void> close() {
     streams.ifPresent(StreamServer::close);
+    closed.run();
     return consumer.unregister();
   }
 

@@ -1,11 +1,13 @@
 package io.vertigrad.internal.transport;
 
+import io.vertigrad.internal.security.JobSecrets;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.NetClient;
+import io.vertx.core.net.NetSocket;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -20,6 +22,7 @@ final class ConnectionPool {
 
   private static final Logger LOG = LoggerFactory.getLogger(ConnectionPool.class);
   private static final long ASK_MILLIS = 2_000;
+  private static final long OPEN_MILLIS = 10_000;
 
   private final Vertx vertx;
   private final NetClient client;
@@ -73,13 +76,27 @@ final class ConnectionPool {
     StreamAddress endpoint = StreamAddress.fromJson(where);
     return client
         .connect(endpoint.port(), endpoint.host())
-        .<Transport>map(socket -> opened(new Stream(address, socket, this::closed)))
-        .recover(refused -> overTheBus(address, endpoint, refused));
+        .transform(
+            connected ->
+                connected.succeeded()
+                    ? opened(address, connected.result())
+                    : overTheBus(address, endpoint, connected.cause()));
   }
 
-  private Transport opened(Stream stream) {
+  /** Who has another secret, or was gone by now, is no reason to take the bus. */
+  private Future<Transport> opened(String address, NetSocket socket) {
+    Stream stream =
+        new Stream(address, JobSecrets.of(vertx).forAddress(address), socket, this::closed);
     streams.add(stream);
-    return stream;
+    long late =
+        vertx.setTimer(
+            OPEN_MILLIS,
+            id -> {
+              if (!stream.opened().isComplete()) {
+                socket.close();
+              }
+            });
+    return stream.opened().onComplete(open -> vertx.cancelTimer(late));
   }
 
   private void closed(Stream stream) {

@@ -57,6 +57,10 @@ final class FrameChannel {
     socket.writeMessage(StreamMessage.of(kind, number, text, memory));
   }
 
+  void write(Kind kind, long number, byte[] body) {
+    socket.writeMessage(StreamMessage.of(kind, number, body, memory));
+  }
+
   void write(Kind kind, long number, Frame frame) {
     socket.writeMessage(StreamMessage.of(kind, number, frame, memory));
   }

@@ -1,8 +1,13 @@
 package io.vertigrad.internal.transport;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.internal.security.PeerWarnings;
+import io.vertigrad.internal.security.RandomBytes;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
+import io.vertigrad.job.JobSecret;
 import io.vertx.core.Completable;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.eventbus.ReplyFailure;
 import io.vertx.core.net.NetSocket;
@@ -31,6 +36,8 @@ final class Stream implements Transport {
   /** Of this process, because a peer that is gone breaks the streams to all of its addresses. */
   private static final PeerWarnings BROKEN = new PeerWarnings(LOG::info);
 
+  private static final PeerWarnings REFUSED = new PeerWarnings(LOG::warn);
+
   private static final long MILLI = 1_000_000;
 
   private record Due(Completable<Frame> answered, long deadlineNanos) {}
@@ -38,6 +45,10 @@ final class Stream implements Transport {
   private final String address;
   private final NetSocket socket;
   private final FrameChannel line;
+  private final StreamMessageReader reader;
+  private final StreamProof proof;
+  private final byte[] nonce = RandomBytes.of(StreamProof.NONCE_BYTES);
+  private final Promise<Transport> opened = Promise.promise();
   private final Map<Long, Due> due = new ConcurrentHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
   private volatile long heardNanos = System.nanoTime();
@@ -46,13 +57,16 @@ final class Stream implements Transport {
   /**
    * Says which address it is for.
    *
+   * @param secret of the address's job
    * @param whenClosed is called once, before requests under way fail
    */
-  Stream(String address, NetSocket socket, Consumer<Stream> whenClosed) {
+  Stream(String address, JobSecret secret, NetSocket socket, Consumer<Stream> whenClosed) {
     this.address = address;
     this.socket = socket;
+    proof = new StreamProof(secret, address);
     line = new FrameChannel(socket);
-    line.listen(this::hear, this::refuse, () -> heardNanos = System.nanoTime(), true);
+    reader = line.listen(this::hear, this::refuse, () -> heardNanos = System.nanoTime(), true);
+    reader.expect(Kind.CHALLENGE);
     socket.exceptionHandler(
         broken ->
             BROKEN.warn(
@@ -63,9 +77,18 @@ final class Stream implements Transport {
         end -> {
           closed = true;
           whenClosed.accept(this);
+          opened.tryFail(
+              new ReplyException(
+                  ReplyFailure.RECIPIENT_FAILURE,
+                  "the connection to " + address + " was closed before it was opened"));
           failAll();
         });
-    line.write(Kind.OPEN, StreamMessage.FORMAT, address);
+    line.write(Kind.OPEN, StreamMessage.FORMAT, proof.opening(nonce));
+  }
+
+  /** Completes when the listener has proved itself; requests may go out then. */
+  Future<Transport> opened() {
+    return opened.future();
   }
 
   /** Where its frames go. */
@@ -105,11 +128,25 @@ final class Stream implements Transport {
   }
 
   private void hear(StreamMessage message) {
+    if (!opened.future().isComplete()) {
+      open(message);
+      return;
+    }
     switch (message.kind()) {
       case ANSWER -> answered(message);
       case FAILURE -> fail(message.number(), ReplyFailure.RECIPIENT_FAILURE, message.text());
       case PONG -> {}
       default -> refuse("%s from a listener, expected %s".formatted(message.kind(), Kind.ANSWER));
+    }
+  }
+
+  private void open(StreamMessage challenge) {
+    if (proof.isListener(nonce, challenge)) {
+      reader.expect(null);
+      line.write(Kind.PROOF, 0, proof.proof(nonce, StreamProof.nonce(challenge)));
+      opened.tryComplete(this);
+    } else {
+      refuse("a listener with another secret, or none (cluster.secretFile)");
     }
   }
 
@@ -121,7 +158,10 @@ final class Stream implements Transport {
   }
 
   private void refuse(String what) {
-    LOG.warn("stream to {} closed: found {}", address, what);
+    REFUSED.warn(
+        String.valueOf(socket.remoteAddress().hostAddress()),
+        "stream to %s at %s closed: found %s".formatted(address, socket.remoteAddress(), what),
+        System.nanoTime());
     socket.close();
   }
 

@@ -7,6 +7,7 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameBytes;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.FrameLimits;
+import io.vertigrad.job.JobSecret;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.ByteBuffer;
@@ -25,15 +26,15 @@ record StreamMessage(Kind kind, long number, ByteBuffer body, boolean lent) {
 
   static final int HEADER_BYTES = 16;
 
-  /** Number of the first message of a stream: "VGSTRM01" as its bytes spell it. */
-  static final long FORMAT = 0x31304d52_54534756L;
+  /** Number of the first message of a stream: "VGSTRM02" as its bytes spell it. */
+  static final long FORMAT = 0x32304d52_54534756L;
 
   private static final int MAX_TEXT_BYTES = 4_096;
   private static final Kind[] KINDS = Kind.values();
 
   /** What a message is, by its code on the wire. */
   enum Kind {
-    /** The address that all requests of this stream are for. */
+    /** The first message: the sender's random bytes, and the address that its requests are for. */
     OPEN(MAX_TEXT_BYTES),
     REQUEST(FrameLimits.MAX_FRAME_BYTES),
     ANSWER(FrameLimits.MAX_FRAME_BYTES),
@@ -41,7 +42,11 @@ record StreamMessage(Kind kind, long number, ByteBuffer body, boolean lent) {
     FAILURE(MAX_TEXT_BYTES),
     /** Asks for a {@link #PONG}: is anybody there? */
     PING(0),
-    PONG(0);
+    PONG(0),
+    /** The second, of the listener: its random bytes and its code, see {@link StreamProof}. */
+    CHALLENGE(StreamProof.NONCE_BYTES + JobSecret.CODE_BYTES),
+    /** The third: the sender's code; requests may follow. */
+    PROOF(JobSecret.CODE_BYTES);
 
     private final int maxBytes;
 
@@ -81,6 +86,11 @@ record StreamMessage(Kind kind, long number, ByteBuffer body, boolean lent) {
     return header(kind, number, length, length, memory).writeBytes(body, 0, length);
   }
 
+  /** The bytes of a message whose body is neither a frame nor a text. */
+  static ByteBuf of(Kind kind, long number, byte[] body, ByteBufAllocator memory) {
+    return header(kind, number, body.length, body.length, memory).writeBytes(body);
+  }
+
   /** The bytes of a message without body. */
   static ByteBuf of(Kind kind, ByteBufAllocator memory) {
     return header(kind, 0, 0, 0, memory);
@@ -98,6 +108,15 @@ record StreamMessage(Kind kind, long number, ByteBuffer body, boolean lent) {
   /** The kind of this code, or null. */
   static Kind kind(int code) {
     return code >= 0 && code < KINDS.length ? KINDS[code] : null;
+  }
+
+  /** A copy of the body from this place on; empty where it ends before. */
+  byte[] bytes(int from) {
+    ByteBuffer part = body.duplicate();
+    part.position(part.position() + Math.min(from, part.remaining()));
+    byte[] bytes = new byte[part.remaining()];
+    part.get(bytes);
+    return bytes;
   }
 
   /** The body as text. */

@@ -28,6 +28,7 @@ final class StreamMessageReader {
   private ByteBuffer body;
   private boolean broken;
   private long delivered;
+  private Kind only;
 
   /**
    * Reads one stream.
@@ -39,6 +40,15 @@ final class StreamMessageReader {
     this.messages = messages;
     this.fault = fault;
     this.lends = lends;
+  }
+
+  /**
+   * Has messages of any other kind refused before there is memory for their bodies.
+   *
+   * @param kind the only one from now on; null for any
+   */
+  void expect(Kind kind) {
+    only = kind;
   }
 
   /** Takes what came; it stays the caller's. */
@@ -94,7 +104,9 @@ final class StreamMessageReader {
   private void openBody(int length, int code) {
     kind = StreamMessage.kind(code);
     if (kind == null) {
-      fail("a message of kind %d, expected 0 to %d".formatted(code, Kind.PONG.ordinal()));
+      fail("a message of kind %d, expected 0 to %d".formatted(code, Kind.values().length - 1));
+    } else if (only != null && kind != only) {
+      fail("%s before the stream was opened, expected %s".formatted(kind, only));
     } else if (length < 0 || length > kind.maxBytes()) {
       fail(
           "%s of %d bytes, expected 0 to %d"

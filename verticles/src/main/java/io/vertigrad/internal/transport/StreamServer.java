@@ -1,6 +1,9 @@
 package io.vertigrad.internal.transport;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.internal.security.JobSecrets;
+import io.vertigrad.internal.security.PeerWarnings;
+import io.vertigrad.job.JobSecret;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.net.NetServer;
@@ -27,6 +30,7 @@ final class StreamServer {
   private final String address;
   private final Function<Frame, Future<Frame>> answers;
   private final boolean lends;
+  private final JobSecret secret;
   private final NetServer server;
   private final PeerWarnings warnings = new PeerWarnings(LOG::warn);
   private final Set<StreamSession> sessions = ConcurrentHashMap.newKeySet();
@@ -39,6 +43,7 @@ final class StreamServer {
     this.streams = streams;
     this.address = address;
     this.answers = answers;
+    this.secret = JobSecrets.of(vertx).forAddress(address);
     this.server =
         vertx
             .createNetServer(streams.listening())
@@ -83,7 +88,7 @@ final class StreamServer {
       socket.close();
       return;
     }
-    StreamSession session = StreamSession.serve(socket, address, answers, lends, warnings);
+    StreamSession session = StreamSession.serve(socket, address, answers, lends, secret, warnings);
     sessions.add(session);
     socket.closeHandler(closed -> sessions.remove(session));
     vertx.setTimer(OPENING_MILLIS, late -> session.expectOpened());

@@ -1,7 +1,10 @@
 package io.vertigrad.internal.transport;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.internal.security.PeerWarnings;
+import io.vertigrad.internal.security.RandomBytes;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
+import io.vertigrad.job.JobSecret;
 import io.vertx.core.Future;
 import io.vertx.core.net.NetSocket;
 import java.util.function.Function;
@@ -19,6 +22,9 @@ final class StreamSession {
   private final String address;
   private final Function<Frame, Future<Frame>> answers;
   private final PeerWarnings warnings;
+  private final StreamProof proof;
+  private final byte[] nonce = RandomBytes.of(StreamProof.NONCE_BYTES);
+  private byte[] nonceOfSender;
   private StreamMessageReader reader;
   private boolean opened;
   private boolean paused;
@@ -29,7 +35,9 @@ final class StreamSession {
       NetSocket socket,
       String address,
       Function<Frame, Future<Frame>> answers,
+      JobSecret secret,
       PeerWarnings warnings) {
+    this.proof = new StreamProof(secret, address);
     this.socket = socket;
     this.line = new FrameChannel(socket);
     this.address = address;
@@ -43,11 +51,13 @@ final class StreamSession {
       String address,
       Function<Frame, Future<Frame>> answers,
       boolean lends,
+      JobSecret secret,
       PeerWarnings warnings) {
-    StreamSession session = new StreamSession(socket, address, answers, warnings);
+    StreamSession session = new StreamSession(socket, address, answers, secret, warnings);
     socket.setWriteQueueMaxSize(MOST_QUEUED_BYTES);
     socket.exceptionHandler(broken -> session.warn("broke: " + broken));
     session.reader = session.line.listen(session::hear, session::refuse, () -> {}, lends);
+    session.reader.expect(Kind.OPEN);
     return session;
   }
 
@@ -86,13 +96,26 @@ final class StreamSession {
   }
 
   private void open(StreamMessage message) {
-    if (message.kind() != Kind.OPEN || message.number() != StreamMessage.FORMAT) {
+    if (message.kind() == Kind.PROOF) {
+      prove(message);
+    } else if (message.number() != StreamMessage.FORMAT) {
       refuse("a stream of another format; do all nodes run the same version?");
-    } else if (!message.text().equals(address)) {
+    } else if (!StreamProof.address(message).equals(address)) {
       // Whoever had this port before is gone; the sender asks for the address again.
       socket.close();
     } else {
+      nonceOfSender = StreamProof.nonce(message);
+      reader.expect(Kind.PROOF);
+      line.write(Kind.CHALLENGE, 0, proof.challenge(nonceOfSender, nonce));
+    }
+  }
+
+  private void prove(StreamMessage message) {
+    if (proof.isSender(nonceOfSender, nonce, message)) {
       opened = true;
+      reader.expect(null);
+    } else {
+      refuse("a sender with another secret, or none (cluster.secretFile)");
     }
   }
 

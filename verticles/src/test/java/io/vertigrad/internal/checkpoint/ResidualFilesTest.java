@@ -37,6 +37,24 @@ final class ResidualFilesTest {
   }
 
   @Test
+  void shouldKeepNoMoreWhenAReplacementGoesOnFromAnEarlierVersion() throws IOException {
+    try (ResidualFiles files = files(1, 7)) {
+      for (long version = 1; version <= 47; version++) {
+        files.write(version, owed(version));
+      }
+    }
+    try (ResidualFiles replacement = files(1, 7)) {
+      for (long version = 31; version <= 41; version++) {
+        replacement.write(version, owed(version));
+      }
+    }
+
+    List<Long> readable =
+        LongStream.rangeClosed(0, 50).boxed().filter(version -> read(1, 7, version)).toList();
+    assertEquals(List.of(20L, 30L, 40L, 41L), readable);
+  }
+
+  @Test
   void shouldReadNothingOfAnotherRankJobOrSize() throws IOException {
     try (ResidualFiles files = files(1, 7)) {
       files.write(3, owed(3));

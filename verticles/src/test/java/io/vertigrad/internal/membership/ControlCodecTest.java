@@ -53,6 +53,8 @@ final class ControlCodecTest {
         new Heartbeat(
             WORKER, 0, MemberStatus.ofEvaluator(3, 2, 1), Optional.empty(), PauseReply.NONE),
         new Leave(WORKER, LeaveReason.failed("NaN"), SERVING),
+        new ControlRequest.DropBackup(
+            new Admission(Role.SERVER, 0, 2), new Admission(Role.SERVER, 1, 3), "no answer"),
         JobCommand.STATE,
         JobCommand.CHECKPOINT,
         JobCommand.PAUSE,
@@ -109,6 +111,8 @@ final class ControlCodecTest {
     return Stream.of(
         new MemberRequest.Propose(MEMBERSHIP),
         new MemberRequest.Evaluate(1_000),
+        new MemberRequest.Replicate(new Admission(Role.SERVER, 1, 3)),
+        new MemberRequest.Promote(new Admission(Role.SERVER, 0, 4)),
         MemberRequest.Command.STATUS,
         MemberRequest.Command.SAVE,
         MemberRequest.Command.CHECKPOINT);
@@ -172,7 +176,7 @@ final class ControlCodecTest {
         "{'request':'join','terms':{},'role':'worker','token':'t','node':'n','layout':[['W']]}"
             + "|malformed request: join: layout: found [[\"W\"]], expected a list of [name, [dimension, ...], kind]",
         "{'request':'dance'}"
-            + "|expected request to be one of join, heartbeat, leave, state, checkpoint, pause,"
+            + "|expected request to be one of join, heartbeat, leave, dropBackup, state, checkpoint, pause,"
             + " resume, stop"
       },
       quoteCharacter = '`')

@@ -48,6 +48,7 @@ final class CoordinatorStateFixture {
         1_000,
         1_000,
         servers,
+        0,
         workers,
         places,
         0,
@@ -76,6 +77,7 @@ final class CoordinatorStateFixture {
         c.steps(),
         c.lastVersion(),
         c.servers(),
+        c.backups(),
         c.workers(),
         c.places(),
         c.ranks(),
@@ -90,6 +92,35 @@ final class CoordinatorStateFixture {
         c.stop(),
         c.deadlineMillis(),
         new EvaluationPlan(-9, 10, 1, c.lastVersion(), true, !c.lockstep()),
+        c.names());
+  }
+
+  /** The same with a backup for each server, and its workers' ranks there for good. */
+  static CoordinatorConfig withBackups(CoordinatorConfig c) {
+    return new CoordinatorConfig(
+        c.terms(),
+        c.strategy(),
+        c.lockstep(),
+        c.stepsTogether(),
+        c.endsEvery(),
+        c.steps(),
+        c.lastVersion(),
+        c.servers(),
+        c.servers(),
+        c.workers(),
+        c.places(),
+        c.workers(),
+        c.minimumWorkers(),
+        c.waitsForMore(),
+        c.evaluators(),
+        c.waitMillis(),
+        c.evaluatorWaitMillis(),
+        c.suspectMillis(),
+        c.evictMillis(),
+        c.stallMillis(),
+        c.stop(),
+        c.deadlineMillis(),
+        c.evaluations(),
         c.names());
   }
 

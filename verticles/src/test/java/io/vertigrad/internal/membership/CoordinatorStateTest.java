@@ -227,6 +227,7 @@ final class CoordinatorStateTest {
         c.steps(),
         c.lastVersion(),
         c.servers(),
+        c.backups(),
         c.workers(),
         c.places(),
         0,

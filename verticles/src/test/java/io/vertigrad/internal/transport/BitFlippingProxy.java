@@ -1,13 +1,14 @@
 package io.vertigrad.internal.transport;
 
 import io.vertigrad.internal.transport.StreamMessage.Kind;
+import io.vertigrad.job.JobSecret;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.NetSocket;
-import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -23,6 +24,7 @@ public final class BitFlippingProxy {
   private final AtomicInteger requests = new AtomicInteger();
   private final AtomicInteger answers = new AtomicInteger();
 
+  private String address;
   private String behind;
 
   public BitFlippingProxy(Vertx vertx) {
@@ -54,6 +56,7 @@ public final class BitFlippingProxy {
    * nobody else may listen at {@code address}.
    */
   public Future<Void> open(String address, String behind) {
+    this.address = address;
     this.behind = behind;
     return vertx
         .eventBus()
@@ -82,15 +85,17 @@ public final class BitFlippingProxy {
         .connect(target.port(), target.host())
         .onSuccess(
             server -> {
-              pass(client, server, Kind.REQUEST.ordinal(), requests);
-              pass(server, client, Kind.ANSWER.ordinal(), answers);
+              Handshake handshake = new Handshake();
+              pass(client, server, Kind.REQUEST, requests, handshake);
+              pass(server, client, Kind.ANSWER, answers, handshake);
               client.resume();
             })
         .onFailure(refused -> client.close());
   }
 
   /** Passes whole messages on, and damages those of one kind while any are left to damage. */
-  private void pass(NetSocket from, NetSocket to, int kind, AtomicInteger left) {
+  private static void pass(
+      NetSocket from, NetSocket to, Kind kind, AtomicInteger left, Handshake handshake) {
     AtomicReference<Buffer> waiting = new AtomicReference<>(Buffer.buffer());
     from.closeHandler(closed -> to.close());
     from.handler(
@@ -99,29 +104,53 @@ public final class BitFlippingProxy {
           int done = 0;
           int end = end(all, done);
           while (end <= all.length()) {
-            if (all.getByte(done + KIND_OFFSET) == Kind.OPEN.ordinal()) {
-              all =
-                  opening(all.getBuffer(done, end)).appendBuffer(all.getBuffer(end, all.length()));
-              end = end(all, 0);
+            Buffer message = all.getBuffer(done, end);
+            int code = message.getByte(KIND_OFFSET);
+            if (code == kind.ordinal() && left.getAndUpdate(count -> Math.max(0, count - 1)) > 0) {
+              int last = message.length() - 1;
+              message.setByte(last, (byte) (message.getByte(last) ^ 1));
             }
-            if (all.getByte(done + KIND_OFFSET) == kind
-                && left.getAndUpdate(count -> Math.max(0, count - 1)) > 0) {
-              all.setByte(end - 1, (byte) (all.getByte(end - 1) ^ 1));
-            }
+            to.write(handshake.translated(Kind.values()[code], message));
             done = end;
             end = end(all, done);
           }
-          to.write(all.getBuffer(0, done));
           waiting.set(all.getBuffer(done, all.length()));
         });
   }
 
-  /** The first message names the address that the stream is for: the one behind the proxy. */
-  private Buffer opening(Buffer open) {
-    byte[] address = behind.getBytes(StandardCharsets.UTF_8);
-    return open.getBuffer(0, StreamMessage.HEADER_BYTES)
-        .setIntLE(0, address.length)
-        .appendBytes(address);
+  /**
+   * A stream is opened for the proxy's address, and for the one behind it on the other side; the
+   * job has no secret, so that the proxy can prove both.
+   */
+  private final class Handshake {
+
+    private final StreamProof here = new StreamProof(JobSecret.none(), address);
+    private final StreamProof there = new StreamProof(JobSecret.none(), behind);
+    private byte[] ofSender;
+    private byte[] ofListener;
+
+    Buffer translated(Kind kind, Buffer message) {
+      byte[] body = message.getBytes(StreamMessage.HEADER_BYTES, message.length());
+      return switch (kind) {
+        case OPEN -> {
+          ofSender = Arrays.copyOf(body, StreamProof.NONCE_BYTES);
+          yield with(message, there.opening(ofSender));
+        }
+        case CHALLENGE -> {
+          ofListener = Arrays.copyOf(body, StreamProof.NONCE_BYTES);
+          yield with(message, here.challenge(ofSender, ofListener));
+        }
+        case PROOF -> with(message, there.proof(ofSender, ofListener));
+        default -> message;
+      };
+    }
+
+    private Buffer with(Buffer message, byte[] body) {
+      return message
+          .getBuffer(0, StreamMessage.HEADER_BYTES)
+          .setIntLE(0, body.length)
+          .appendBytes(body);
+    }
   }
 
   /** Where the message that starts here ends; past the end while its length is not known yet. */

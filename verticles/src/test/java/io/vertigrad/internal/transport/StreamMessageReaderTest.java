@@ -63,7 +63,7 @@ class StreamMessageReaderTest {
   void shouldSpellItsFormatInTheFirstMessage() {
     ByteBuf bytes = StreamMessage.of(Kind.OPEN, StreamMessage.FORMAT, "a", memory());
 
-    assertEquals("VGSTRM01", bytes.toString(8, 8, java.nio.charset.StandardCharsets.US_ASCII));
+    assertEquals("VGSTRM02", bytes.toString(8, 8, java.nio.charset.StandardCharsets.US_ASCII));
   }
 
   @Test
@@ -161,12 +161,22 @@ class StreamMessageReaderTest {
   void shouldRefuseANegativeLengthAndAnUnknownKind() {
     reader.read(Unpooled.wrappedBuffer(header(-1, Kind.PING.ordinal())));
     new StreamMessageReader(messages::add, faults::add, false)
-        .read(Unpooled.wrappedBuffer(header(0, Kind.PONG.ordinal() + 1)));
+        .read(Unpooled.wrappedBuffer(header(0, Kind.PROOF.ordinal() + 1)));
 
     assertEquals(
         List.of(
-            "PING of 4294967295 bytes, expected 0 to 0", "a message of kind 6, expected 0 to 5"),
+            "PING of 4294967295 bytes, expected 0 to 0", "a message of kind 8, expected 0 to 7"),
         faults);
+  }
+
+  @Test
+  void shouldRefuseAMessageOfAnotherKindBeforeItAllocatesWhenOneIsExpected() {
+    reader.expect(Kind.OPEN);
+
+    reader.read(Unpooled.wrappedBuffer(header(500_000, Kind.REQUEST.ordinal())));
+
+    assertEquals(List.of("REQUEST before the stream was opened, expected OPEN"), faults);
+    assertFalse(reader.isInside() && reader.place() != null);
   }
 
   @Test

@@ -15,6 +15,8 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
+import io.vertigrad.internal.security.PeerWarnings;
+import io.vertigrad.job.JobSecret;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -32,8 +34,8 @@ import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -51,6 +53,7 @@ class StreamsTest {
   private static final String ADDRESS = "streams-test";
   private static final long LIMIT_MILLIS = 10_000;
   private static final long SECOND = 1_000_000_000;
+  private static final int CHALLENGE_BYTES = StreamProof.NONCE_BYTES + JobSecret.CODE_BYTES;
   private static final Frame FRAME = frame(1, 2, 3);
 
   private final Vertx vertx = Vertx.vertx();
@@ -189,7 +192,7 @@ class StreamsTest {
             .connectHandler(socket -> socket.handler(ignored -> {}))
             .listen(0, "127.0.0.1")
             .compose(server -> vertx.createNetClient().connect(server.actualPort(), "127.0.0.1"));
-    Stream stream = new Stream(ADDRESS, await(mute), closed -> {});
+    Stream stream = new Stream(ADDRESS, JobSecret.none(), await(mute), closed -> {});
     Future<Frame> waiting = stream.request(ADDRESS, FRAME, 60_000);
 
     stream.sweep(System.nanoTime() + 9 * SECOND);
@@ -263,8 +266,8 @@ class StreamsTest {
     Served served = served(vertx);
     try (Socket half = connected(served.server);
         Socket idle = connected(served.server)) {
-      half.getOutputStream().write(opening());
-      idle.getOutputStream().write(opening());
+      open(half);
+      open(idle);
       half.getOutputStream().write(new byte[] {0, 4, 0, 0, 1});
       assertTrue(isOpen(half));
 
@@ -347,15 +350,41 @@ class StreamsTest {
     }
   }
 
-  private static byte[] opening() {
-    byte[] address = ADDRESS.getBytes(StandardCharsets.UTF_8);
-    return ByteBuffer.allocate(StreamMessage.HEADER_BYTES + address.length)
+  private static byte[] message(StreamMessage.Kind kind, long number, byte[] body) {
+    return ByteBuffer.allocate(StreamMessage.HEADER_BYTES + body.length)
         .order(ByteOrder.LITTLE_ENDIAN)
-        .putInt(address.length)
-        .putInt(StreamMessage.Kind.OPEN.ordinal())
-        .putLong(StreamMessage.FORMAT)
-        .put(address)
+        .putInt(body.length)
+        .putInt(kind.ordinal())
+        .putLong(number)
+        .put(body)
         .array();
+  }
+
+  /** Opens a stream as the product does, without its code. */
+  private static void open(Socket socket) throws IOException {
+    socket.getOutputStream().write(opening());
+    byte[] challenge =
+        socket.getInputStream().readNBytes(StreamMessage.HEADER_BYTES + CHALLENGE_BYTES);
+    byte[] nonce =
+        Arrays.copyOfRange(
+            challenge,
+            StreamMessage.HEADER_BYTES,
+            StreamMessage.HEADER_BYTES + StreamProof.NONCE_BYTES);
+    socket
+        .getOutputStream()
+        .write(
+            message(
+                StreamMessage.Kind.PROOF,
+                0,
+                new StreamProof(JobSecret.none(), ADDRESS)
+                    .proof(new byte[StreamProof.NONCE_BYTES], nonce)));
+  }
+
+  private static byte[] opening() {
+    return message(
+        StreamMessage.Kind.OPEN,
+        StreamMessage.FORMAT,
+        new StreamProof(JobSecret.none(), ADDRESS).opening(new byte[StreamProof.NONCE_BYTES]));
   }
 
   @Test

@@ -23,6 +23,7 @@ const WORDS = {
   updateRefused: (e) => `shard ${e.shard} rejected step ${e.step} of worker ${e.rank}: ${e.reason}`,
   checkpointWritten: (e, run) => `checkpoint of ${keeper(e.shard, run)} at update ${count(e.version)}, ${e.millis} ms`,
   checkpointFailed: (e, run) => `checkpoint of ${keeper(e.shard, run)} failed: ${e.reason}`,
+  backupChanged: (e) => (e.complete ? `shard ${e.shard} has a backup: ${e.reason}` : `shard ${e.shard} has no backup: ${e.reason}`),
 };
 
 const END = ['jobFinished', 'jobFailed', 'jobStopped'];

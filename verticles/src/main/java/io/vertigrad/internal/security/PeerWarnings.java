@@ -1,4 +1,4 @@
-package io.vertigrad.internal.transport;
+package io.vertigrad.internal.security;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -8,7 +8,7 @@ import java.util.function.Consumer;
  * Warnings about peers whose connections go wrong again and again: of each peer the first is logged
  * at once, the others are counted and told once a minute. Any thread.
  */
-final class PeerWarnings {
+public final class PeerWarnings {
 
   private static final long MINUTE_NANOS = 60_000_000_000L;
 
@@ -27,7 +27,8 @@ final class PeerWarnings {
     }
   }
 
-  PeerWarnings(Consumer<String> log) {
+  /** Takes where the lines go. */
+  public PeerWarnings(Consumer<String> log) {
     this.log = log;
   }
 
@@ -37,7 +38,7 @@ final class PeerWarnings {
    * @param peer host of whom it is about; its ports differ from connection to connection
    * @param now of {@code System.nanoTime()}
    */
-  synchronized void warn(String peer, String message, long now) {
+  public synchronized void warn(String peer, String message, long now) {
     Entry known = peers.get(peer);
     if (known != null && now - known.toldNanos < MINUTE_NANOS) {
       known.untold++;

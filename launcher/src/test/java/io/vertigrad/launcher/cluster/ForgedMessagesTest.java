@@ -1,0 +1,391 @@
+package io.vertigrad.launcher.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.hazelcast.client.HazelcastClient;
+import com.hazelcast.client.config.ClientConfig;
+import com.hazelcast.config.Config;
+import com.hazelcast.core.Hazelcast;
+import com.hazelcast.core.HazelcastInstance;
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.PeerPartition;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.internal.transport.BusTransport;
+import io.vertigrad.internal.transport.Transport;
+import io.vertigrad.job.ExchangeConfig;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
+import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.Message;
+import io.vertx.core.eventbus.ReplyException;
+import io.vertx.core.eventbus.impl.CodecManager;
+import io.vertx.core.eventbus.impl.clustered.ClusteredMessage;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What others than the job's own processes can do to it, on this machine. */
+@Tag("slow")
+class ForgedMessagesTest {
+
+  private static final int TRIES = 100;
+  private static final String STOP_REFUSED =
+      "a message to vertigrad.forged.coordinator is refused: ";
+  private static final Frame FRAME =
+      new PeerPartition(new ExchangeId(1, 2, 3, 4, 5, 6), 7, 0, Tensor.ofFloats(1, 2));
+
+  private final List<Vertx> started = new ArrayList<>();
+  private final AtomicInteger requests = new AtomicInteger();
+  private final AtomicInteger words = new AtomicInteger();
+  private final AtomicInteger frames = new AtomicInteger();
+  private final AtomicReference<Message<JsonObject>> heard = new AtomicReference<>();
+
+  @TempDir private Path folder;
+  private JobSecret secret;
+  private JobConfig job;
+  private ClusterStart start;
+  private Vertx vertx;
+
+  @BeforeEach
+  void coordinate() throws Exception {
+    secret = JobSecret.createOrRead(folder.resolve("secret"));
+    job = job(List.of(), new JsonObject());
+    start = ClusterStart.ofMember(job, Optional.of(secret), true);
+    vertx = started(start);
+    listen(vertx);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    for (Vertx each : started) {
+      await(each.close());
+    }
+  }
+
+  @Test
+  void shouldRefuseEveryForgedMessageOfANodeThatKnowsTheClusterButNotTheSecret() throws Exception {
+    Vertx insider = insider();
+    JobSecret other = JobSecret.random();
+
+    for (int i = 0; i < TRIES; i++) {
+      assertEquals(
+          STOP_REFUSED + "it carries no proof of the job's secret (cluster.secretFile)",
+          refusal(insider, request("stop"), new DeliveryOptions()));
+      insider.eventBus().publish(control(), new JsonObject().put("stop", "forged"));
+      String code = java.util.Base64.getEncoder().encodeToString(other.sign("guess"));
+      String proof = "someone:" + i + ":" + System.currentTimeMillis() + ":" + code;
+      assertEquals(
+          STOP_REFUSED + "its sender has another secret (cluster.secretFile)",
+          refusal(
+              insider,
+              request("pause"),
+              new DeliveryOptions().addHeader("vertigrad-proof", proof)));
+      assertThrows(
+          ExecutionException.class,
+          () -> await(new BusTransport(insider.eventBus()).request(gradients(), FRAME, 5_000)));
+    }
+
+    assertEquals(0, requests.get(), "requests that were listened to");
+    assertEquals(0, words.get(), "published words that were listened to");
+    assertEquals(0, frames.get(), "gradients that were listened to");
+  }
+
+  @Test
+  void shouldRefuseEveryForgedMessageFromASocket() throws Exception {
+    int port = PortProbe.busPort(start);
+    AtomicInteger unguarded = new AtomicInteger();
+    await(vertx.eventBus().consumer("of-the-user", m -> unguarded.incrementAndGet()).completion());
+    try (Socket socket = new Socket("127.0.0.1", port)) {
+      for (int i = 0; i < TRIES; i++) {
+        socket.getOutputStream().write(wire(coordinator(), request("stop"), true));
+        socket.getOutputStream().write(wire(control(), new JsonObject().put("stop", "x"), false));
+        socket.getOutputStream().write(wire("of-the-user", new JsonObject(), true));
+      }
+      socket.getOutputStream().flush();
+      Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> unguarded.get() == TRIES);
+    }
+
+    assertEquals(0, requests.get());
+    assertEquals(0, words.get());
+  }
+
+  @Test
+  void shouldListenToWhoKnowsTheSecretAndRefuseTheSameMessageAgain() throws Exception {
+    Vertx member = member();
+    assertEquals("stop", ask(member, "stop"));
+    member.eventBus().publish(control(), new JsonObject().put("stop", "the end"));
+    ExchangeConfig config = job.exchange();
+    assertEquals(FRAME, await(Transport.of(member, config).request(gradients(), FRAME, 5_000)));
+    assertEquals(
+        FRAME, await(new BusTransport(member.eventBus()).request(gradients(), FRAME, 5_000)));
+    assertEquals(
+        FRAME, await(new BusTransport(vertx.eventBus()).request(gradients(), FRAME, 5_000)));
+    assertEquals(3, frames.get());
+
+    Message<JsonObject> recorded = heard.get();
+    DeliveryOptions again = new DeliveryOptions().setHeaders(copy(recorded.headers()));
+    Vertx insider = insider();
+    for (int i = 0; i < TRIES; i++) {
+      assertEquals(
+          STOP_REFUSED + "it is a copy of one that was here before",
+          refusal(insider, recorded.body(), again));
+    }
+    assertEquals(1, requests.get());
+  }
+
+  @Test
+  void shouldRefuseARecordedMessageInTheSameJobStartedAgain() throws Exception {
+    assertEquals("stop", ask(member(), "stop"));
+    Message<JsonObject> recorded = heard.get();
+    for (Vertx each : started) {
+      await(each.close());
+    }
+    started.clear();
+    Thread.sleep(6_000);
+
+    start = ClusterStart.ofMember(job, Optional.of(secret), true);
+    vertx = started(start);
+    listen(vertx);
+
+    assertEquals(
+        STOP_REFUSED + "it was sent before this process began to listen",
+        refusal(
+            insider(),
+            recorded.body(),
+            new DeliveryOptions().setHeaders(copy(recorded.headers()))));
+    assertEquals(1, requests.get());
+  }
+
+  @Test
+  void shouldRefuseAStreamBeforeThereIsMemoryForAFrame() throws Exception {
+    DeliveryOptions where = new DeliveryOptions().addHeader("vertigrad-stream", "");
+    int port =
+        await(member().eventBus().<JsonObject>request(gradients(), null, where))
+            .body()
+            .getInteger("port");
+    byte[] address = gradients().getBytes();
+    ByteBuffer open =
+        ByteBuffer.allocate(16 + 32 + address.length)
+            .order(ByteOrder.LITTLE_ENDIAN)
+            .putInt(32 + address.length)
+            .putInt(0)
+            .put("VGSTRM02".getBytes())
+            .put(new byte[32])
+            .put(address);
+    byte[] request =
+        ByteBuffer.allocate(16).order(ByteOrder.LITTLE_ENDIAN).putInt(500_000).putInt(1).array();
+    byte[] proof =
+        ByteBuffer.allocate(48).order(ByteOrder.LITTLE_ENDIAN).putInt(32).putInt(7).array();
+    for (int i = 0; i < TRIES; i++) {
+      for (byte[] next : List.of(request, proof)) {
+        try (Socket socket = new Socket("127.0.0.1", port)) {
+          socket.setSoTimeout(5_000);
+          socket.getOutputStream().write(open.array());
+          assertEquals(16 + 64, socket.getInputStream().readNBytes(16 + 64).length);
+          socket.getOutputStream().write(next);
+          assertTrue(isClosed(socket), "the stream should be closed");
+        }
+      }
+    }
+    assertEquals(0, frames.get());
+  }
+
+  @Test
+  void shouldLetNoHazelcastInThatKnowsTheJobsNameAlone() throws Exception {
+    assertNobodyGetsIn();
+  }
+
+  @Test
+  void shouldLetNoHazelcastInUnderTlsEither() throws Exception {
+    assumeTrue(Files.isExecutable(Path.of("/usr/bin/openssl")), "needs openssl");
+    await(vertx.close());
+    started.clear();
+    Certificates certificates = new Certificates(folder);
+    certificates.authority("authority");
+    certificates.node("node", "authority");
+    JsonObject tls =
+        new JsonObject()
+            .put("certificate", certificates.file("node.pem").toString())
+            .put("key", certificates.file("node.key").toString())
+            .put("authority", certificates.file("authority.pem").toString());
+    start = ClusterStart.ofMember(job(List.of(), tls), Optional.of(secret), true);
+    vertx = started(start);
+
+    assertNobodyGetsIn();
+  }
+
+  private void assertNobodyGetsIn() {
+    ClientConfig client = new ClientConfig().setClusterName("vertigrad-forged");
+    client.getNetworkConfig().addAddress(start.joinAddress());
+    client
+        .getConnectionStrategyConfig()
+        .getConnectionRetryConfig()
+        .setClusterConnectTimeoutMillis(3_000);
+    assertThrows(
+        IllegalStateException.class, () -> HazelcastClient.newHazelcastClient(client).shutdown());
+
+    Config stranger = new Config().setClusterName("vertigrad-forged");
+    stranger.setProperty("hazelcast.max.join.seconds", "5");
+    stranger.getNetworkConfig().setPort(16_801).getJoin().getMulticastConfig().setEnabled(false);
+    stranger.getNetworkConfig().getJoin().getAutoDetectionConfig().setEnabled(false);
+    stranger.getNetworkConfig().getJoin().getTcpIpConfig().setEnabled(true);
+    stranger.getNetworkConfig().getJoin().getTcpIpConfig().addMember(start.joinAddress());
+    HazelcastInstance alone = Hazelcast.newHazelcastInstance(stranger);
+    try {
+      assertEquals(1, alone.getCluster().getMembers().size(), "it should be alone");
+      assertEquals(0, alone.getMultiMap("__vertx.subs").size());
+    } finally {
+      alone.getLifecycleService().terminate();
+    }
+    assertEquals(
+        1,
+        ((io.vertx.spi.cluster.hazelcast.HazelcastClusterManager) start.manager())
+            .getHazelcastInstance()
+            .getCluster()
+            .getMembers()
+            .size());
+  }
+
+  private void listen(Vertx here) throws Exception {
+    FrameCodecs.register(here.eventBus());
+    await(
+        here.eventBus()
+            .<JsonObject>consumer(
+                coordinator(),
+                message -> {
+                  requests.incrementAndGet();
+                  heard.set(message);
+                  message.reply(message.body());
+                })
+            .completion());
+    await(here.eventBus().consumer(control(), word -> words.incrementAndGet()).completion());
+    await(
+        Transport.listen(
+            here,
+            gradients(),
+            frame -> {
+              frames.incrementAndGet();
+              return Future.succeededFuture(frame);
+            }));
+  }
+
+  /** A node that somebody told the cluster's name: the bus is all that is left between. */
+  private Vertx insider() throws Exception {
+    JobConfig joining = job(List.of(start.joinAddress()), new JsonObject());
+    Vertx insider =
+        started(
+            new ClusterStart("vertigrad-forged-" + secret.name("the cluster"), joining.cluster()));
+    FrameCodecs.register(insider.eventBus());
+    return insider;
+  }
+
+  private Vertx member() throws Exception {
+    JobConfig joining = job(List.of(start.joinAddress()), new JsonObject());
+    Vertx member = started(ClusterStart.ofMember(joining, Optional.of(secret), false));
+    FrameCodecs.register(member.eventBus());
+    return member;
+  }
+
+  private Vertx started(ClusterStart starting) throws Exception {
+    Vertx made = await(starting.start());
+    started.add(0, made);
+    return made;
+  }
+
+  private String ask(Vertx from, String name) throws Exception {
+    return await(from.eventBus().<JsonObject>request(coordinator(), request(name)))
+        .body()
+        .getString("request");
+  }
+
+  private String refusal(Vertx from, JsonObject body, DeliveryOptions options) {
+    ExecutionException refused =
+        assertThrows(
+            ExecutionException.class,
+            () -> await(from.eventBus().request(coordinator(), body, options)));
+    assertEquals(403, ((ReplyException) refused.getCause()).failureCode());
+    return refused.getCause().getMessage();
+  }
+
+  private static byte[] wire(String address, JsonObject body, boolean send) {
+    MultiMap headers = MultiMap.caseInsensitiveMultiMap();
+    Buffer bytes =
+        new ClusteredMessage<>(
+                "nobody",
+                address,
+                headers,
+                body,
+                CodecManager.JSON_OBJECT_MESSAGE_CODEC,
+                send,
+                null)
+            .encodeToWire();
+    return bytes.getBytes();
+  }
+
+  private static MultiMap copy(MultiMap headers) {
+    return MultiMap.caseInsensitiveMultiMap().addAll(headers);
+  }
+
+  private static boolean isClosed(Socket socket) {
+    try {
+      return socket.getInputStream().read() < 0;
+    } catch (java.net.SocketTimeoutException open) {
+      return false;
+    } catch (IOException reset) {
+      return true;
+    }
+  }
+
+  private static JsonObject request(String name) {
+    return new JsonObject().put("request", name);
+  }
+
+  private String coordinator() {
+    return job.addresses().coordinator();
+  }
+
+  private String control() {
+    return job.addresses().control();
+  }
+
+  private String gradients() {
+    return job.addresses().shard(0, 0);
+  }
+
+  private static JobConfig job(List<String> members, JsonObject cluster) {
+    JsonObject all = cluster.copy().put("port", 16_721).put("members", new JsonArray(members));
+    return JobConfig.read("test", new JsonObject().put("job", "forged").put("cluster", all));
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(60, TimeUnit.SECONDS);
+  }
+}

@@ -1,0 +1,76 @@
+package io.vertigrad.internal.security;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.job.JobSecret;
+import io.vertx.core.Vertx;
+import io.vertx.core.shareddata.LocalMap;
+import io.vertx.core.shareddata.Shareable;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The secrets of the jobs that this Vert.x takes part in. Any thread. */
+public final class JobSecrets implements Shareable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(JobSecrets.class);
+  private static final String KEY = "vertigrad.secrets";
+
+  private final Vertx vertx;
+  private final LocalAddresses local = new LocalAddresses();
+  private final Map<String, JobSecret> secrets = new ConcurrentHashMap<>();
+  private final Set<String> warned = ConcurrentHashMap.newKeySet();
+
+  private JobSecrets(Vertx vertx) {
+    this.vertx = vertx;
+  }
+
+  /** Those of this Vert.x. */
+  public static JobSecrets of(Vertx vertx) {
+    LocalMap<String, JobSecrets> map = vertx.sharedData().getLocalMap(KEY);
+    return map.computeIfAbsent(KEY, first -> new JobSecrets(vertx));
+  }
+
+  /**
+   * From now on messages and streams of this job have to be proved; the first secret of a job
+   * stays.
+   */
+  public void add(Addresses job, JobSecret secret) {
+    if (secrets.putIfAbsent(job.job(), secret) == null) {
+      BusGuard.install(vertx, job, secret, local);
+    }
+  }
+
+  /** True when this job has one. */
+  public boolean has(Addresses job) {
+    return secrets.containsKey(job.job());
+  }
+
+  /** That of the job that an address belongs to, or {@link JobSecret#none}. */
+  public JobSecret forAddress(String address) {
+    if (!address.startsWith(Addresses.PREFIX)) {
+      return JobSecret.none();
+    }
+    int begin = Addresses.PREFIX.length();
+    int end = address.indexOf('.', begin);
+    String job = end < 0 ? address.substring(begin) : address.substring(begin, end);
+    return secrets.getOrDefault(job, JobSecret.none());
+  }
+
+  /** Tells that this process takes frames at an address, or no longer. */
+  public void listens(String address, boolean now) {
+    local.listens(address, now);
+  }
+
+  /** Says once that a job in a cluster has no secret. */
+  public void warnOfNone(Addresses job) {
+    if (warned.add(job.job())) {
+      LOG.warn(
+          "job {} has no secret: whoever reaches the event bus's port can stop it or send it"
+              + " gradients; make a file of 64 random hexadecimal digits that only its owner can read"
+              + " and name it in every member's cluster.secretFile",
+          job.job());
+    }
+  }
+}

@@ -1,0 +1,272 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.Malformed;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.codecs.ReplicaCommit;
+import io.vertigrad.codecs.ReplicaCommit.Account;
+import io.vertigrad.codecs.ReplicaCommit.Settled;
+import io.vertigrad.codecs.ReplicaTensor;
+import io.vertigrad.internal.checkpoint.LedgerEntry;
+import io.vertigrad.internal.checkpoint.LedgerSnapshot;
+import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.exchange.DuplicateWindow.Entry;
+import java.util.Iterator;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+
+/**
+ * The backup of one shard: takes the records of a {@link ShardReplication}, steps its own optimizer
+ * with the same gradients, and so holds the same bits.
+ *
+ * <p>What it has acknowledged it never loses: pieces count only once their commit has come, and
+ * records come in order without a gap. It refuses those of a server with a lower incarnation than
+ * another that it has heard of, and all of them once it was {@linkplain #close closed} to be
+ * promoted. A plain object of one thread. Memory: the store, and one gradient of each partition.
+ */
+final class ShardBackup {
+
+  private static final int NOBODY = -1;
+
+  private final long job;
+  private final ParameterStore store;
+  private final int ranks;
+  private final boolean lockstep;
+  private final SortedMap<Integer, Copy> partitions = new TreeMap<>();
+  private int primary = NOBODY;
+  private long expected;
+  private String closed;
+
+  /**
+   * A backup without a copy.
+   *
+   * @param job hash of the job's name
+   * @param store of the shard; what is in it is written over
+   * @param ranks that the job is shared out to
+   * @param lockstep true where workers move in rounds
+   */
+  ShardBackup(long job, ParameterStore store, int ranks, boolean lockstep) {
+    this.job = job;
+    this.store = store;
+    this.ranks = ranks;
+    this.lockstep = lockstep;
+    store
+        .partitions()
+        .forEach(stored -> partitions.put(stored.partition().index(), new Copy(stored)));
+  }
+
+  /**
+   * Takes a record.
+   *
+   * @return null when it is part of this backup, or why it is not
+   */
+  Frame handle(Frame frame) {
+    if (frame instanceof ReplicaTensor piece) {
+      Refusal no = refusal(piece.id(), piece.layout());
+      return no != null ? no : partitions.get(piece.id().partition()).take(piece);
+    }
+    if (frame instanceof ReplicaCommit commit) {
+      Refusal no = refusal(commit.id(), commit.layout());
+      return no != null ? no : partitions.get(commit.id().partition()).take(commit);
+    }
+    return frame instanceof Malformed
+        ? frame
+        : refused(
+            new ExchangeId(0, -1, 0, 0, 0, 0),
+            Reason.PROTOCOL,
+            "expected a record, found " + frame);
+  }
+
+  /** True when every partition has a copy. */
+  boolean isComplete() {
+    return primary != NOBODY && partitions.values().stream().allMatch(copy -> copy.complete);
+  }
+
+  /** Takes no more records: what it has is what it goes on with. */
+  void close(String why) {
+    closed = why;
+  }
+
+  /** The parameters; nobody else's from {@link #close} on. */
+  ParameterStore store() {
+    return store;
+  }
+
+  /** What was dealt with, for one partition after the other, in the store's order. */
+  Supplier<DuplicateWindow> windows() {
+    Iterator<DuplicateWindow> each =
+        partitions.values().stream().map(copy -> copy.window).toList().iterator();
+    return each::next;
+  }
+
+  /** What became of every update of a partition. */
+  LedgerSnapshot updates(int partition) {
+    return partitions.get(partition).ledger.snapshot();
+  }
+
+  private Refusal refusal(ExchangeId id, long layout) {
+    if (closed != null) {
+      return refused(id, Reason.STALE_INCARNATION, closed);
+    }
+    if (id.job() != job
+        || id.worker() != store.shard()
+        || layout != store.layout()
+        || !partitions.containsKey(id.partition())) {
+      return refused(
+          id,
+          Reason.WRONG_LAYOUT,
+          "found partition %d of shard %d, layout %016x; expected one of %s of shard %d, layout %016x"
+              .formatted(
+                  id.partition(),
+                  id.worker(),
+                  layout,
+                  partitions.keySet(),
+                  store.shard(),
+                  store.layout()));
+    }
+    if (id.incarnation() < primary) {
+      return refused(
+          id,
+          Reason.STALE_INCARNATION,
+          "found a server of incarnation %d after one of %d".formatted(id.incarnation(), primary));
+    }
+    if (id.step() == 0) {
+      primary = id.incarnation();
+      expected = 0;
+      partitions.values().forEach(Copy::reset);
+    }
+    if (id.incarnation() != primary || id.step() != expected) {
+      return refused(
+          id,
+          Reason.PROTOCOL,
+          "found record %d of incarnation %d, expected record %d of incarnation %d"
+              .formatted(id.step(), id.incarnation(), expected, primary));
+    }
+    expected++;
+    return null;
+  }
+
+  private Refusal refused(ExchangeId id, Reason reason, String why) {
+    return new Refusal(id, reason, "backup of shard %d: %s".formatted(store.shard(), why));
+  }
+
+  /** One partition, and the pieces that wait for their commit. */
+  private final class Copy {
+
+    private final StoredPartition stored;
+    private DuplicateWindow window = new DuplicateWindow(ranks);
+    private float[] gradient;
+    private boolean stepped;
+    private float[] parameters;
+    private float[] state;
+    private PartitionLedger ledger = new PartitionLedger(ranks);
+    private boolean complete;
+
+    Copy(StoredPartition stored) {
+      this.stored = stored;
+    }
+
+    void reset() {
+      window = new DuplicateWindow(ranks);
+      ledger = new PartitionLedger(ranks);
+      stepped = false;
+      complete = false;
+      parameters = new float[stored.length()];
+      state = new float[stored.stateLength()];
+    }
+
+    Frame take(ReplicaTensor piece) {
+      boolean step = piece.part() == ReplicaTensor.Part.GRADIENT;
+      float[] into = into(piece.part());
+      long end = piece.firstElement() + piece.tensor().length();
+      boolean misplaced =
+          step ? !complete || stepped || piece.version() != stored.version() : complete;
+      if (misplaced || into == null || end > into.length) {
+        return refused(
+            piece.id(),
+            Reason.PROTOCOL,
+            "found elements %d to %d of %s at version %d, expected others; at version %d"
+                .formatted(
+                    piece.firstElement(), end, piece.part(), piece.version(), stored.version()));
+      }
+      piece.tensor().copyTo(into, (int) piece.firstElement());
+      stepped = step;
+      return null;
+    }
+
+    private float[] into(ReplicaTensor.Part part) {
+      return switch (part) {
+        case PARAMETERS -> parameters;
+        case STATE -> state;
+        case GRADIENT -> {
+          gradient = gradient == null ? new float[stored.length()] : gradient;
+          yield gradient;
+        }
+      };
+    }
+
+    Frame take(ReplicaCommit commit) {
+      if (!complete) {
+        stored.copy(snapshot(commit));
+        ledger.startFrom(commit.countedFrom());
+        complete = true;
+        parameters = null;
+        state = null;
+      } else if (stepped) {
+        step(commit.samples());
+      }
+      if (commit.version() > stored.version()) {
+        stored.skipTo(commit.version());
+      }
+      for (Settled entry : commit.settled()) {
+        window.settle(new ExchangeId(job, entry.worker(), entry.incarnation(), 0, entry.step(), 0));
+      }
+      commit.accounts().forEach(account -> ledger.restore(entryOf(account)));
+      return commit.version() == stored.version()
+          ? null
+          : refused(
+              commit.id(),
+              Reason.PROTOCOL,
+              "found version %d, expected %d".formatted(commit.version(), stored.version()));
+    }
+
+    private static LedgerEntry entryOf(Account account) {
+      return new LedgerEntry(
+          account.worker(),
+          account.incarnation(),
+          account.next(),
+          account.applied(),
+          account.late(),
+          account.tooStale(),
+          account.refused(),
+          account.skipped(),
+          account.turnedAway());
+    }
+
+    private void step(long samples) {
+      if (lockstep) {
+        // So that the version before is kept, for a worker that begins with a step of that.
+        stored.parameters();
+      }
+      stepped = false;
+      stored.apply(gradient, 1f, samples - stored.samples());
+    }
+
+    private PartitionSnapshot snapshot(ReplicaCommit commit) {
+      List<Entry> none = List.of();
+      return new PartitionSnapshot(
+          stored.partition().index(),
+          stored.partition().first(),
+          commit.version(),
+          commit.samples(),
+          parameters,
+          state,
+          none);
+    }
+  }
+}

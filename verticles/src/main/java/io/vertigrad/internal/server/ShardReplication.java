@@ -1,0 +1,403 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameLimits;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.codecs.ReplicaCommit;
+import io.vertigrad.codecs.ReplicaCommit.Account;
+import io.vertigrad.codecs.ReplicaCommit.Settled;
+import io.vertigrad.codecs.ReplicaTensor;
+import io.vertigrad.codecs.ReplicaTensor.Part;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.internal.checkpoint.LedgerEntry;
+import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertx.core.Completable;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.nio.FloatBuffer;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/**
+ * Keeps a backup of one shard: sends it a copy and then every change, and holds answers with
+ * parameters back until the backup has what is in them.
+ *
+ * <p>A change is the reduced gradient that the optimizer stepped with, once per round and not once
+ * per worker, and the updates that were dealt with; the backup steps its own optimizer to the same
+ * bits. Nothing is held back while there is no backup. One that fails is not given up here: answers
+ * stay held back until {@link #detach}, because whoever decides who goes on for whom has to know
+ * first that this backup lacks something.
+ *
+ * <p>A plain object of the shard's thread. Memory: what is on its way to the backup, at most one
+ * update of each partition beyond the window, because workers wait for their answers.
+ */
+final class ShardReplication {
+
+  /** Bytes that may be on their way to the backup unanswered. */
+  private static final long WINDOW_BYTES = 16 << 20;
+
+  /** What a commit counts for, whose size depends on how many workers it names. */
+  private static final long COMMIT_BYTES = 1_024;
+
+  private final ShardConfig config;
+  private final int shard;
+  private final long layout;
+  private final SortedMap<Integer, Replicated> partitions = new TreeMap<>();
+  private final Deque<Outgoing> outbox = new ArrayDeque<>();
+  private Link link;
+  private Consumer<String> lost;
+  private boolean broken;
+  private boolean opened;
+  private long unansweredBytes;
+  private long next;
+
+  /** How records reach one backup. */
+  @FunctionalInterface
+  interface Link {
+
+    /**
+     * Sends a record.
+     *
+     * @param answered called once, on the shard's thread, with null when the backup has it, with a
+     *     refusal, or with a failure
+     */
+    void send(Frame record, Completable<Frame> answered);
+  }
+
+  private record Outgoing(long bytes, Supplier<Frame> record, Runnable acknowledged) {}
+
+  private record Held(long commit, Frame answer, Promise<Frame> promise) {}
+
+  /** A shard without a backup. */
+  ShardReplication(ShardConfig config, ParameterStore store) {
+    this.config = config;
+    this.shard = store.shard();
+    this.layout = store.layout();
+  }
+
+  /** Follows one of the shard's partitions; before the first update. */
+  void follow(StoredPartition stored, DuplicateWindow window, PartitionLedger ledger) {
+    Replicated partition = new Replicated(stored, window, ledger);
+    partitions.put(stored.partition().index(), partition);
+    stored.onChange(partition);
+    window.onSettled(partition::settled);
+    ledger.onChange(partition::counted);
+  }
+
+  /**
+   * Begins to replicate, with a copy of all partitions as they are now.
+   *
+   * @param lost told once why the backup failed; answers are held back from then until {@link
+   *     #detach}
+   * @return completes when the backup has the copy
+   */
+  Future<Void> attach(Link to, Consumer<String> lost) {
+    if (link != null) {
+      return Future.failedFuture("shard %d has a backup already".formatted(shard));
+    }
+    this.link = to;
+    this.lost = lost;
+    broken = false;
+    opened = false;
+    unansweredBytes = 0;
+    next = 0;
+    Promise<Void> copied = Promise.promise();
+    List<Replicated> all = List.copyOf(partitions.values());
+    for (int i = 0; i < all.size(); i++) {
+      all.get(i).copy(i == all.size() - 1 ? copied::tryComplete : () -> {});
+    }
+    if (all.isEmpty()) {
+      copied.complete();
+    }
+    pump();
+    return copied.future();
+  }
+
+  /** Goes on without a backup: whatever was held back leaves. */
+  void detach() {
+    link = null;
+    outbox.clear();
+    partitions.values().forEach(Replicated::releaseAll);
+  }
+
+  /** Answers leave as they are once the backup has what they show. */
+  Future<Frame> hold(int partition, Future<Frame> answer) {
+    if (link == null && answer.isComplete()) {
+      return answer;
+    }
+    Promise<Frame> promise = Promise.promise();
+    answer.onComplete(
+        (frame, defect) -> {
+          if (link != null && frame instanceof ParameterPartition) {
+            partitions.get(partition).hold(frame, promise);
+          } else {
+            promise.complete(frame, defect);
+          }
+        });
+    return promise.future();
+  }
+
+  /** Sends what changed since it was called last; to be called after every call of a strategy. */
+  void flush() {
+    if (link != null && !broken) {
+      partitions.values().forEach(Replicated::commit);
+      pump();
+    }
+  }
+
+  /** Ends every wait; what was not acknowledged never is. */
+  void close(String why) {
+    link = null;
+    outbox.clear();
+    partitions.values().forEach(partition -> partition.refuseAll(why));
+  }
+
+  private void pump() {
+    while (!broken && link != null && !outbox.isEmpty() && fits(outbox.peek())) {
+      Outgoing sending = outbox.remove();
+      unansweredBytes += sending.bytes();
+      Link over = link;
+      over.send(
+          sending.record().get(),
+          (refusal, failure) -> {
+            if (over == link && !broken) {
+              answered(sending, refusal, failure);
+            }
+          });
+    }
+  }
+
+  /** The first record goes alone: until it is answered, the way there may still be looked for. */
+  private boolean fits(Outgoing outgoing) {
+    return unansweredBytes == 0 || opened && unansweredBytes + outgoing.bytes() <= WINDOW_BYTES;
+  }
+
+  private void answered(Outgoing sent, Frame refusal, Throwable failure) {
+    if (failure != null || refusal != null) {
+      broken = true;
+      outbox.clear();
+      lost.accept(
+          failure != null
+              ? String.valueOf(failure.getMessage())
+              : refusal instanceof Refusal no ? no.message() : refusal.toString());
+      return;
+    }
+    opened = true;
+    unansweredBytes -= sent.bytes();
+    sent.acknowledged().run();
+    pump();
+  }
+
+  private void enqueue(long bytes, Supplier<Frame> record, Runnable acknowledged) {
+    outbox.add(new Outgoing(bytes, record, acknowledged));
+  }
+
+  private ExchangeId id(int partition) {
+    return new ExchangeId(config.job(), shard, config.incarnation(), 0, next++, partition);
+  }
+
+  /** One partition and what its backup has of it. */
+  private final class Replicated implements StoredPartition.ChangeListener {
+
+    private final StoredPartition stored;
+    private final DuplicateWindow window;
+    private final int index;
+    private final PartitionLedger ledger;
+    private final Map<Integer, Settled> settled = new TreeMap<>();
+    private final Set<Integer> counted = new TreeSet<>();
+    private final Deque<Held> held = new ArrayDeque<>();
+    private boolean changed;
+    private boolean stepped;
+    private long committed;
+    private long acknowledged;
+
+    Replicated(StoredPartition stored, DuplicateWindow window, PartitionLedger ledger) {
+      this.ledger = ledger;
+      this.stored = stored;
+      this.window = window;
+      this.index = stored.partition().index();
+    }
+
+    @Override
+    public void stepping(float[] gradient, long version) {
+      if (link == null || broken) {
+        return;
+      }
+      if (stepped) {
+        commit();
+      }
+      Tensor copy = Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(gradient));
+      ExchangeId id = id(index);
+      enqueue(
+          copy.payloadBytes(),
+          () -> new ReplicaTensor(id, layout, version, Part.GRADIENT, 0, copy),
+          () -> {});
+      stepped = true;
+      changed = true;
+    }
+
+    @Override
+    public void skipped() {
+      changed = true;
+    }
+
+    void settled(DuplicateWindow.Entry entry) {
+      if (link != null && !broken) {
+        settled.put(entry.worker(), settledOf(entry));
+        changed = true;
+      }
+    }
+
+    void counted(int rank) {
+      if (link != null && !broken) {
+        counted.add(rank);
+        changed = true;
+      }
+    }
+
+    private static Settled settledOf(DuplicateWindow.Entry entry) {
+      return new Settled(entry.worker(), entry.incarnation(), entry.step());
+    }
+
+    private static Account accountOf(LedgerEntry entry) {
+      return new Account(
+          entry.rank(),
+          entry.incarnation(),
+          entry.next(),
+          entry.applied(),
+          entry.late(),
+          entry.tooStale(),
+          entry.refused(),
+          entry.skipped(),
+          entry.turnedAway());
+    }
+
+    private void forget() {
+      settled.clear();
+      counted.clear();
+      changed = false;
+      stepped = false;
+    }
+
+    void commit() {
+      if (changed) {
+        List<Settled> updates = List.copyOf(settled.values());
+        List<Account> accounts =
+            counted.stream().map(rank -> accountOf(ledger.entry(rank))).toList();
+        forget();
+        commit(stored.version(), stored.samples(), updates, accounts, () -> {});
+      }
+    }
+
+    /** One frame names so many workers. */
+    private void commit(
+        long version,
+        long samples,
+        List<Settled> updates,
+        List<Account> accounts,
+        Runnable copied) {
+      long number = ++committed;
+      long from = ledger.from();
+      int most = ReplicaCommit.MOST_WORKERS;
+      int frames = Math.max(1, (Math.max(updates.size(), accounts.size()) + most - 1) / most);
+      for (int i = 0; i < frames; i++) {
+        List<Settled> some = slice(updates, i * most, most);
+        List<Account> others = slice(accounts, i * most, most);
+        ExchangeId id = id(index);
+        boolean last = i == frames - 1;
+        enqueue(
+            COMMIT_BYTES,
+            () -> new ReplicaCommit(id, layout, version, samples, from, some, others),
+            () -> {
+              if (last) {
+                release(number);
+                copied.run();
+              }
+            });
+      }
+    }
+
+    private static <T> List<T> slice(List<T> all, int first, int most) {
+      return first >= all.size()
+          ? List.of()
+          : all.subList(first, Math.min(all.size(), first + most));
+    }
+
+    void copy(Runnable copied) {
+      forget();
+      PartitionSnapshot now = stored.snapshot(window.entries());
+      pieces(now, Part.PARAMETERS, now.parameters());
+      pieces(now, Part.STATE, now.state());
+      commit(
+          now.version(),
+          now.samples(),
+          now.window().stream().map(Replicated::settledOf).toList(),
+          ledger.snapshot().entries().stream().map(Replicated::accountOf).toList(),
+          copied);
+    }
+
+    private void pieces(PartitionSnapshot now, Part part, float[] values) {
+      for (int first = 0; first < values.length; first += FrameLimits.MAX_ELEMENTS) {
+        int length = Math.min(FrameLimits.MAX_ELEMENTS, values.length - first);
+        FloatBuffer piece = FloatBuffer.wrap(values, first, length);
+        long begins = first;
+        ExchangeId id = id(index);
+        enqueue(
+            (long) length * Float.BYTES,
+            () ->
+                new ReplicaTensor(
+                    id,
+                    layout,
+                    now.version(),
+                    part,
+                    begins,
+                    Tensor.copyOf(DataType.FLOAT32, piece)),
+            () -> {});
+      }
+    }
+
+    void hold(Frame answer, Promise<Frame> promise) {
+      long commit = changed ? committed + 1 : committed;
+      if (!broken && commit <= acknowledged) {
+        promise.complete(answer);
+      } else {
+        held.add(new Held(commit, answer, promise));
+      }
+    }
+
+    private void release(long commit) {
+      acknowledged = commit;
+      while (!held.isEmpty() && held.peek().commit() <= commit) {
+        Held next = held.remove();
+        next.promise().complete(next.answer());
+      }
+    }
+
+    void releaseAll() {
+      forget();
+      release(Long.MAX_VALUE);
+      acknowledged = committed;
+    }
+
+    void refuseAll(String why) {
+      while (!held.isEmpty()) {
+        Held next = held.remove();
+        ExchangeId id = ((ParameterPartition) next.answer()).id();
+        next.promise().complete(new Refusal(id, Reason.UNAVAILABLE, why));
+      }
+    }
+  }
+}

@@ -1,0 +1,241 @@
+package io.vertigrad.job;
+
+import io.vertigrad.compute.settings.SettingsException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
+import java.util.EnumSet;
+import java.util.HexFormat;
+import java.util.Set;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * What a process proves with that it belongs to a job: 32 random bytes that every member's process
+ * reads from a file. It is never sent and never printed; what is sent are HMAC-SHA256 codes over
+ * messages, and names derived from it. Any thread.
+ */
+public final class JobSecret {
+
+  /** Bytes of a code that {@link #sign} makes. */
+  public static final int CODE_BYTES = 32;
+
+  private static final int SECRET_BYTES = 32;
+  private static final int NAME_BYTES = 16;
+  private static final int MOST_FILE_BYTES = 256;
+  private static final String ALGORITHM = "HmacSHA256";
+  private static final Set<PosixFilePermission> OWNER =
+      EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
+
+  /** Of jobs that have no secret: known to everybody, so that both ends work the same way. */
+  private static final JobSecret NONE =
+      new JobSecret("no secret".getBytes(StandardCharsets.US_ASCII));
+
+  private final SecretKeySpec key;
+
+  private JobSecret(byte[] bytes) {
+    key = new SecretKeySpec(bytes, ALGORITHM);
+  }
+
+  /**
+   * Returns the secret that jobs without one have: it proves nothing.
+   *
+   * @return a secret that everybody knows
+   */
+  public static JobSecret none() {
+    return NONE;
+  }
+
+  /**
+   * Makes a secret that no file holds, for a job whose members all live in one process.
+   *
+   * @return a new, random secret
+   */
+  public static JobSecret random() {
+    return new JobSecret(fresh());
+  }
+
+  /**
+   * Reads the secret of a job, or makes one where there is no such file yet. A new file appears
+   * complete and with mode 0600, or not at all.
+   *
+   * @param file path of the file, in a folder that exists
+   * @return the secret in the file
+   * @throws SettingsException when the file cannot be read or written, or is none
+   */
+  public static JobSecret createOrRead(Path file) {
+    if (!Files.exists(file)) {
+      create(file);
+    }
+    return read(file);
+  }
+
+  /**
+   * Reads the secret of a job.
+   *
+   * @param file path of the file
+   * @return the secret in the file
+   * @throws SettingsException when the file is missing, is no secret, or may be read by others
+   */
+  public static JobSecret read(Path file) {
+    if (!Files.isRegularFile(file)) {
+      throw new SettingsException(
+          "%s: found no file, expected the job's secret: the file secret of the run's folder, copied"
+                  .formatted(file)
+              + " from the machine where the job was started");
+    }
+    try {
+      checkPermissions(file);
+      if (Files.size(file) > MOST_FILE_BYTES) {
+        throw malformed(file, Files.size(file) + " bytes", null);
+      }
+      String text = Files.readString(file, StandardCharsets.ISO_8859_1).strip();
+      if (text.length() != SECRET_BYTES * 2) {
+        throw malformed(file, text.length() + " characters", null);
+      }
+      return new JobSecret(HexFormat.of().parseHex(text));
+    } catch (IllegalArgumentException noDigits) {
+      // Without its message, which quotes the text.
+      throw malformed(file, "something else", null);
+    } catch (IOException unreadable) {
+      throw new SettingsException(
+          "%s: the job's secret cannot be read: %s".formatted(file, unreadable), unreadable);
+    }
+  }
+
+  /**
+   * Computes the code of a message.
+   *
+   * @param purpose what the code is for; a code of one purpose proves nothing for another
+   * @param parts the message; their positions stay as they are
+   * @return 32 bytes that nobody without the secret can compute
+   */
+  public byte[] sign(String purpose, ByteBuffer... parts) {
+    try {
+      Mac mac = Mac.getInstance(ALGORITHM);
+      mac.init(key);
+      byte[] name = purpose.getBytes(StandardCharsets.UTF_8);
+      mac.update(length(name.length));
+      mac.update(name);
+      for (ByteBuffer part : parts) {
+        mac.update(length(part.remaining()));
+        mac.update(part.duplicate());
+      }
+      return mac.doFinal();
+    } catch (GeneralSecurityException impossible) {
+      throw new IllegalStateException("every Java has " + ALGORITHM, impossible);
+    }
+  }
+
+  /**
+   * Tells whether a message was signed with this secret, in a time that does not depend on where
+   * the codes differ.
+   *
+   * @param code what came with the message
+   * @param purpose as in {@link #sign}
+   * @param parts the message
+   * @return true when the code is right
+   */
+  public boolean verifies(byte[] code, String purpose, ByteBuffer... parts) {
+    return equal(code, sign(purpose, parts));
+  }
+
+  /**
+   * Tells whether two codes are the same, in a time that does not depend on where they differ.
+   *
+   * @param found one code
+   * @param expected the other
+   * @return true when they are
+   */
+  public static boolean equal(byte[] found, byte[] expected) {
+    return MessageDigest.isEqual(found, expected);
+  }
+
+  /**
+   * Derives a name that only who knows the secret can tell, and that does not tell the secret.
+   *
+   * @param purpose what the name is for
+   * @return 32 hexadecimal digits
+   */
+  public String name(String purpose) {
+    return HexFormat.of().formatHex(sign("name of " + purpose), 0, NAME_BYTES);
+  }
+
+  /** Says nothing of the secret. */
+  @Override
+  public String toString() {
+    return this == NONE ? "no secret" : "a secret";
+  }
+
+  private static void create(Path file) {
+    Path absolute = file.toAbsolutePath();
+    Path draft =
+        absolute.resolveSibling(
+            file.getFileName() + "." + HexFormat.of().toHexDigits(new SecureRandom().nextLong()));
+    try {
+      Set<StandardOpenOption> fresh =
+          EnumSet.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+      try (var channel = Files.newByteChannel(draft, fresh, ownerOnly(absolute))) {
+        byte[] text =
+            (HexFormat.of().formatHex(fresh()) + "\n").getBytes(StandardCharsets.US_ASCII);
+        ByteBuffer left = ByteBuffer.wrap(text);
+        while (left.hasRemaining()) {
+          channel.write(left);
+        }
+      }
+      Files.move(draft, absolute, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException unwritable) {
+      throw new SettingsException(
+          "%s: the job's secret cannot be written: %s".formatted(file, unwritable), unwritable);
+    }
+  }
+
+  private static FileAttribute<?>[] ownerOnly(Path file) {
+    return hasPermissions(file)
+        ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(OWNER)}
+        : new FileAttribute<?>[0];
+  }
+
+  private static void checkPermissions(Path file) throws IOException {
+    if (!hasPermissions(file)) {
+      return;
+    }
+    Set<PosixFilePermission> found = Files.getPosixFilePermissions(file);
+    if (!OWNER.containsAll(found)) {
+      throw new SettingsException(
+          "%s: found mode %s, expected that nobody but its owner can read it: chmod 600 %s"
+              .formatted(file, PosixFilePermissions.toString(found), file));
+    }
+  }
+
+  private static boolean hasPermissions(Path file) {
+    return file.getFileSystem().supportedFileAttributeViews().contains("posix");
+  }
+
+  private static SettingsException malformed(Path file, String found, Throwable cause) {
+    return new SettingsException(
+        "%s: found %s, expected the job's secret, %d hexadecimal digits"
+            .formatted(file, found, SECRET_BYTES * 2),
+        cause);
+  }
+
+  private static byte[] fresh() {
+    byte[] bytes = new byte[SECRET_BYTES];
+    new SecureRandom().nextBytes(bytes);
+    return bytes;
+  }
+
+  private static byte[] length(int bytes) {
+    return ByteBuffer.allocate(Integer.BYTES).putInt(bytes).array();
+  }
+}

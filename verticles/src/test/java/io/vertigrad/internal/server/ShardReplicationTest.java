@@ -1,0 +1,480 @@
+package io.vertigrad.internal.server;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.codecs.ReplicaTensor;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
+import io.vertx.core.Completable;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A shard and its backup as plain objects, with everything between them in the test's hands. */
+class ShardReplicationTest {
+
+  private static final int WORKERS = 2;
+  private static final int STEPS = 12;
+
+  private TestJob job = sync();
+  private TestShard primary = started(job.shard());
+  private ShardBackup backup = backup();
+  private Line line = new Line(backup);
+  private String lost;
+
+  /** What was sent, what has arrived, and what was answered, each when the test says so. */
+  private static final class Line implements ShardReplication.Link {
+
+    private final ShardBackup to;
+    private final Deque<Sent> sent = new ArrayDeque<>();
+    private final Deque<Runnable> answers = new ArrayDeque<>();
+
+    private record Sent(Frame record, Completable<Frame> answered) {}
+
+    Line(ShardBackup to) {
+      this.to = to;
+    }
+
+    @Override
+    public void send(Frame record, Completable<Frame> answered) {
+      sent.add(new Sent(record, answered));
+    }
+
+    /** The next record arrives, as the bytes that it is on the wire. */
+    void deliver() {
+      Sent next = sent.remove();
+      Buffer wire = Buffer.buffer();
+      var bytes = FrameCodecs.encode(next.record());
+      wire.appendBytes(array(bytes.header())).appendBytes(array(bytes.payload()));
+      Frame answer = to.handle(FrameCodecs.decode(wire));
+      answers.add(() -> next.answered().complete(answer, null));
+    }
+
+    void acknowledge() {
+      answers.remove().run();
+    }
+
+    void settle() {
+      while (!sent.isEmpty() || !answers.isEmpty()) {
+        if (answers.isEmpty()) {
+          deliver();
+        }
+        acknowledge();
+      }
+    }
+
+    private static byte[] array(java.nio.ByteBuffer buffer) {
+      byte[] bytes = new byte[buffer.remaining()];
+      buffer.duplicate().get(bytes);
+      return bytes;
+    }
+  }
+
+  @Test
+  void shouldHoldAnswersBackUntilTheBackupHasTheUpdate() {
+    attach();
+    Future<Frame> first = send(primary, 0, 0, 0);
+    Future<Frame> second = send(primary, 1, 0, 0);
+    Future<Frame> reader = primary.handle(job.pull(-1, 0, 0, 1));
+
+    line.deliver();
+    line.deliver();
+    assertFalse(first.isComplete() || second.isComplete() || reader.isComplete());
+    line.acknowledge();
+    assertFalse(first.isComplete(), "only the gradient has arrived, not its commit");
+    line.acknowledge();
+
+    assertEquals(Outcome.APPLIED, answer(first).outcome());
+    assertEquals(Outcome.APPLIED, answer(second).outcome());
+    assertEquals(1, answer(reader).version());
+  }
+
+  @Test
+  void shouldSendOneGradientARoundHoweverManyWorkersThereAre() {
+    attach();
+
+    send(primary, 0, 0, 0);
+    send(primary, 1, 0, 0);
+    long gradients =
+        line.sent.stream().filter(sent -> sent.record() instanceof ReplicaTensor).count();
+
+    assertEquals(1, gradients);
+  }
+
+  @Test
+  void shouldAnswerAtOnceWhileThereIsNoBackup() {
+    send(primary, 0, 0, 0);
+
+    assertTrue(send(primary, 1, 0, 0).isComplete());
+  }
+
+  @Test
+  void shouldCopyOnlyBetweenRoundsSoThatAllPartitionsHaveOneVersion() {
+    send(primary, 0, 0, 0);
+    send(primary, 1, 0, 0);
+    Future<Void> attached = attaching();
+    assertTrue(line.sent.isEmpty(), "partition 0 is ahead");
+
+    for (int part = 1; part < parts(); part++) {
+      send(primary, 0, 0, part);
+      send(primary, 1, 0, part);
+    }
+    assertFalse(line.sent.isEmpty());
+    line.settle();
+
+    assertTrue(attached.succeeded());
+    assertTrue(backup.isComplete());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "async", "ssp"})
+  void shouldHoldTheSameBitsAsItsPrimary(String strategy) {
+    use(strategy);
+    Random random = new Random(7);
+    trainTo(primary, 3, random);
+    attach();
+    trainTo(primary, STEPS, random);
+
+    TestShard promoted = promote(1);
+
+    assertSameBits(primary, promoted);
+  }
+
+  /**
+   * The primary dies at every point of a run in turn: with a record not sent, sent and not
+   * acknowledged, acknowledged. Nobody loses an answer, and no update counts twice.
+   */
+  @ParameterizedTest
+  @CsvSource({"sync, 0", "sync, 1", "async, 0", "async, 1", "ssp, 0"})
+  void shouldLoseNothingThatWasAcknowledgedWhereverThePrimaryDies(String strategy, int unheard) {
+    for (int death = 0; death < 60; death++) {
+      use(strategy);
+      attach();
+      Run run = new Run();
+      for (int records = 0; records < death; records++) {
+        run.offer(primary);
+        if (!line.sent.isEmpty()) {
+          line.deliver();
+        }
+        while (line.answers.size() > unheard) {
+          line.acknowledge();
+        }
+        run.collect();
+      }
+      // From here on nothing of the primary is heard any more.
+      long[][] answered = run.answered();
+      TestShard promoted = promote(1);
+      for (int worker = 0; worker < WORKERS; worker++) {
+        for (int part = 0; part < parts(); part++) {
+          assertTrue(
+              next(promoted, worker, part) >= answered[worker][part],
+              "death %d: an answered step of worker %d is missing".formatted(death, worker));
+        }
+      }
+      run.repeat();
+      while (!run.finished()) {
+        run.offer(promoted);
+        run.collect();
+      }
+      assertEquals(job.lastVersion(), promoted.version(), "death " + death);
+      if (strategy.equals("sync")) {
+        assertSameBits(undisturbed(), promoted);
+      }
+    }
+  }
+
+  @Test
+  void shouldRefuseItsOldPrimaryOnceItWasPromoted() {
+    attach();
+    backup.close("it goes on as server 0 (incarnation 1)");
+
+    Future<Frame> first = send(primary, 0, 0, 0);
+    Future<Frame> second = send(primary, 1, 0, 0);
+    line.settle();
+
+    assertFalse(first.isComplete() || second.isComplete(), "an old primary acknowledged");
+    assertTrue(lost.contains("it goes on as server 0 (incarnation 1)"), lost);
+    primary.close("this server was evicted");
+    assertEquals(Reason.UNAVAILABLE, ((Refusal) first.result()).reason());
+  }
+
+  @Test
+  void shouldRefuseAServerOfALowerIncarnationThanItsPrimary() {
+    TestShard newer = started(job.shard(0, 2));
+    Line other = new Line(backup);
+    newer.internal().attach(other, why -> {});
+    other.settle();
+
+    attaching();
+    line.deliver();
+    line.acknowledge();
+
+    assertTrue(lost.contains("found a server of incarnation 0 after one of 2"), lost);
+    assertTrue(backup.isComplete(), "what the newer one has sent is there");
+  }
+
+  @Test
+  void shouldRefuseRecordsAfterAGap() {
+    attach();
+    send(primary, 0, 0, 0);
+    send(primary, 1, 0, 0);
+    line.sent.remove();
+
+    line.deliver();
+    line.acknowledge();
+
+    assertTrue(lost.contains("expected record"), lost);
+  }
+
+  @Test
+  void shouldGoOnAloneOnlyOnceItWasToldTo() {
+    attach();
+    Future<Frame> first = send(primary, 0, 0, 0);
+    send(primary, 1, 0, 0);
+    line.sent.remove().answered().fail("the connection was closed");
+    assertEquals("the connection was closed", lost);
+    assertFalse(first.isComplete());
+    Future<Frame> reader = primary.handle(job.pull(-1, 0, 0, 0));
+    assertFalse(reader.isComplete(), "shows what the backup lacks");
+
+    primary.internal().detach();
+
+    assertEquals(Outcome.APPLIED, answer(first).outcome());
+    assertEquals(1, answer(reader).version());
+  }
+
+  @Test
+  void shouldTakeANewCopyWhenABackupComesAgain() {
+    attach();
+    send(primary, 0, 0, 0);
+    send(primary, 1, 0, 0);
+    line.sent.remove().answered().fail("the connection was closed");
+    primary.internal().detach();
+    lost = null;
+    for (int part = 1; part < parts(); part++) {
+      send(primary, 0, 0, part);
+      send(primary, 1, 0, part);
+    }
+
+    backup = backup();
+    line = new Line(backup);
+    attach();
+
+    assertSameBits(primary, promote(1));
+  }
+
+  @Test
+  void shouldGiveAWorkerTheVersionBeforeWhenOnePartitionIsAhead() {
+    attach();
+    float[] before = job.parameters(primary, 0);
+    send(primary, 0, 0, 0);
+    send(primary, 1, 0, 0);
+    line.settle();
+
+    TestShard promoted = promote(1);
+    Frame answer = promoted.handle(job.pull(0, 0, 0, 0)).result();
+
+    assertEquals(0, assertInstanceOf(ParameterPartition.class, answer).version());
+    assertArrayEquals(before, TestJob.values((ParameterPartition) answer));
+  }
+
+  /** Workers that keep an update in the air for each partition and repeat it to a new server. */
+  private final class Run {
+
+    private final long[][] step = new long[WORKERS][parts()];
+    private final List<List<Future<Frame>>> flying = new ArrayList<>();
+
+    Run() {
+      repeat();
+    }
+
+    /** Nothing that is in the air is heard of any more. */
+    void repeat() {
+      flying.clear();
+      for (int worker = 0; worker < WORKERS; worker++) {
+        List<Future<Frame>> none = new ArrayList<>();
+        for (int part = 0; part < parts(); part++) {
+          none.add(null);
+        }
+        flying.add(none);
+      }
+    }
+
+    /** A worker begins a step when all partitions of the one before were answered. */
+    void offer(TestShard to) {
+      for (int worker = 0; worker < WORKERS; worker++) {
+        long lowest = Long.MAX_VALUE;
+        for (long each : step[worker]) {
+          lowest = Math.min(lowest, each);
+        }
+        for (int part = 0; part < parts(); part++) {
+          boolean free = flying.get(worker).get(part) == null && step[worker][part] == lowest;
+          if (free && lowest < STEPS) {
+            flying.get(worker).set(part, send(to, worker, lowest, part));
+          }
+        }
+      }
+    }
+
+    void collect() {
+      for (int worker = 0; worker < WORKERS; worker++) {
+        for (int part = 0; part < parts(); part++) {
+          Future<Frame> answer = flying.get(worker).get(part);
+          if (answer != null && answer.isComplete()) {
+            assertInstanceOf(ParameterPartition.class, answer.result());
+            flying.get(worker).set(part, null);
+            step[worker][part]++;
+          }
+        }
+      }
+    }
+
+    long[][] answered() {
+      long[][] copy = new long[WORKERS][];
+      for (int worker = 0; worker < WORKERS; worker++) {
+        copy[worker] = step[worker].clone();
+      }
+      return copy;
+    }
+
+    boolean finished() {
+      for (long[] worker : step) {
+        for (long each : worker) {
+          if (each < STEPS) {
+            return false;
+          }
+        }
+      }
+      return true;
+    }
+  }
+
+  private void use(String strategy) {
+    job =
+        new TestJob("{\"name\": \"%s\"}".formatted(strategy), 10, 2, STEPS, WORKERS)
+            .withRanks(WORKERS)
+            .withMomentum(0.9f);
+    primary = started(job.shard());
+    backup = backup();
+    line = new Line(backup);
+    lost = null;
+  }
+
+  private static TestJob sync() {
+    return new TestJob("{\"name\": \"sync\"}", 10, 2, STEPS, WORKERS)
+        .withRanks(WORKERS)
+        .withMomentum(0.9f);
+  }
+
+  private TestShard started(TestShard shard) {
+    shard.membershipChanged(TestJob.workers(WORKERS));
+    return shard;
+  }
+
+  private ShardBackup backup() {
+    return new ShardBackup(TestJob.JOB, job.store(0), WORKERS, job.lockstep());
+  }
+
+  private Future<Void> attaching() {
+    return primary.internal().attach(line, why -> lost = why);
+  }
+
+  private void attach() {
+    Future<Void> attached = attaching();
+    line.settle();
+    assertTrue(attached.succeeded());
+    assertNull(lost);
+  }
+
+  private TestShard promote(int incarnation) {
+    backup.close("promoted");
+    TestShard promoted = job.shard(incarnation, backup.store(), backup.windows());
+    promoted.internal().promoted(backup);
+    return started(promoted);
+  }
+
+  private int parts() {
+    return job.plan.partitions().size();
+  }
+
+  /** A gradient that differs from step to step, worker to worker and element to element. */
+  private Future<Frame> send(TestShard to, int worker, long step, int part) {
+    float[] values = new float[job.plan.partitions().get(part).length()];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = (float) Math.sin(1 + worker + 3 * step + 7 * part + 11 * i);
+    }
+    long version = job.lockstep() ? step : 0;
+    GradientPartition gradient = job.gradient(worker, step, part, version, values);
+    return to.handle(gradient);
+  }
+
+  private void trainTo(TestShard shard, long steps, Random order) {
+    long begin = next(shard, 0, 0);
+    for (long step = begin; step < steps; step++) {
+      int first = order.nextInt(WORKERS);
+      for (int part = 0; part < parts(); part++) {
+        send(shard, first, step, part);
+        send(shard, 1 - first, step, part);
+      }
+      line.settle();
+    }
+  }
+
+  private TestShard undisturbed() {
+    TestShard shard = started(job.shard(0, 0));
+    for (long step = 0; step < STEPS; step++) {
+      for (int part = 0; part < parts(); part++) {
+        send(shard, 0, step, part);
+        send(shard, 1, step, part);
+      }
+    }
+    return shard;
+  }
+
+  /** The first step of a worker that a partition has not dealt with. */
+  private long next(TestShard shard, int worker, int part) {
+    return shard.internal().snapshot().partitions().get(part).window().stream()
+        .filter(entry -> entry.worker() == worker)
+        .mapToLong(entry -> entry.step() + 1)
+        .findFirst()
+        .orElse(0);
+  }
+
+  private static void assertSameBits(TestShard expected, TestShard found) {
+    var all = expected.internal().snapshot().partitions();
+    var others = found.internal().snapshot().partitions();
+    assertEquals(all.size(), others.size());
+    for (int i = 0; i < all.size(); i++) {
+      assertEquals(all.get(i).version(), others.get(i).version());
+      assertEquals(all.get(i).samples(), others.get(i).samples());
+      assertEquals(all.get(i).window(), others.get(i).window());
+      assertEquals(all.get(i).ledger(), others.get(i).ledger());
+      assertArrayEquals(all.get(i).parameters(), others.get(i).parameters());
+      assertArrayEquals(all.get(i).state(), others.get(i).state());
+    }
+  }
+
+  private static ParameterPartition answer(Future<Frame> future) {
+    return assertInstanceOf(ParameterPartition.class, future.result());
+  }
+}
