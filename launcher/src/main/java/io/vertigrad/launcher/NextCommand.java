@@ -2,7 +2,6 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -29,9 +28,9 @@ record NextCommand(List<String> arguments, RunDirectory directory, boolean open)
         : repeated().with(PROCESSES);
   }
 
-  /** After a run that was interrupted: trains on from the model that was saved. */
-  ShellCommand goingOnFrom(Path model) {
-    return repeated().with("--set", "model.name=" + model);
+  /** After a run that was interrupted. */
+  ShellCommand goingOn() {
+    return ShellCommand.of("resume", directory.path().toString());
   }
 
   /** The same once more, in a folder of its own. */

@@ -84,7 +84,11 @@ final class NodeCommand implements Callable<Integer> {
   public Integer call() {
     if (withParent) {
       TerminationSignals.leaveInterruptsToParent();
-      ParentExitMonitor.start();
+      ParentExitMonitor.start(
+          () ->
+              LOG.warn(
+                  "the process of the coordinator has ended; this member goes on, and waits for the"
+                      + " next coordinator (vertigrad resume) for exchange.orphanSeconds"));
     }
     JobConfig config = read();
     config.checkModel();

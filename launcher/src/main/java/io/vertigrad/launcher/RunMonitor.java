@@ -4,7 +4,12 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertigrad.launcher.deploy.PresentMembers;
+import io.vertigrad.launcher.deploy.PresentMembers.Present;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.EpochLog;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -17,6 +22,10 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 
@@ -36,10 +45,14 @@ final class RunMonitor implements AutoCloseable {
   private volatile Membership membership = Membership.NONE;
   private final Promise<Void> started = Promise.promise();
   private final Promise<Void> ended = Promise.promise();
+  private final Map<String, Present> present = new LinkedHashMap<>();
   private boolean closed;
 
   RunMonitor(JobConfig job, RunDirectory directory, Display display) {
     this.recorder = new RunRecorder(directory.events(), display::say);
+    if (job.run().resumes() > 0) {
+      progress.startedBefore();
+    }
     this.epochs = new EpochLog(directory.epochs(), job, display::say);
     this.display = display;
   }
@@ -73,6 +86,26 @@ final class RunMonitor implements AutoCloseable {
     return membership;
   }
 
+  /** Who has joined and not left; from any thread. */
+  PresentMembers present() {
+    lock.lock();
+    try {
+      return new PresentMembers(List.copyOf(present.values()));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void follow(TrainingEvent event) {
+    if (event instanceof MemberJoined joined) {
+      Role role = Role.valueOf(joined.role().toUpperCase(Locale.ROOT));
+      present.put(
+          joined.role() + " " + joined.rank(), new Present(role, joined.rank(), joined.node()));
+    } else if (event instanceof MemberLeft left) {
+      present.remove(left.role() + " " + left.rank());
+    }
+  }
+
   /** Says something that is no event; from any thread. */
   void say(String line) {
     locked(() -> display.say(line));
@@ -98,6 +131,7 @@ final class RunMonitor implements AutoCloseable {
     locked(
         () -> {
           progress.apply(event);
+          follow(event);
           recorder.record(event);
           epochs.record(event);
           display.show(event, progress);

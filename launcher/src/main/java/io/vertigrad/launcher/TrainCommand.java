@@ -4,7 +4,10 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.JobRequest;
+import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLaunch;
+import io.vertigrad.launcher.run.RunLock;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
@@ -80,6 +83,12 @@ final class TrainCommand implements Callable<Integer> {
       description = "Keeps the run there instead of in runs/<time>-<job>.")
   private Path runDirectory;
 
+  @Option(
+      names = "--resume",
+      paramLabel = "RUN",
+      description = "Goes on with a run instead, as the command resume does: its folder, or last.")
+  private String resume;
+
   @Option(names = "--no-dashboard", description = "Serves no page (dashboard.enabled).")
   private boolean noDashboard;
 
@@ -96,6 +105,9 @@ final class TrainCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (resume != null) {
+      return new ResumedRun(resume, List.of(), processes ? true : null).call(json, quiet);
+    }
     RunLog.leaveConsole();
     JobConfig asked = JobCheck.counted(read());
     LocalMembers roles = roles(asked);
@@ -104,7 +116,7 @@ final class TrainCommand implements Callable<Integer> {
         runDirectory == null
             ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
             : RunDirectory.at(runDirectory);
-    PipelinePlan start = PipelinePlan.of(directory.keepCheckpoints(asked));
+    PipelinePlan start = PipelinePlan.of(directory.begin(asked));
     JobConfig kept = start.job();
     Display display = Display.of(Display.Style.chosen(json, quiet), System.out, kept);
     boolean joins = !kept.cluster().members().isEmpty();
@@ -116,7 +128,12 @@ final class TrainCommand implements Callable<Integer> {
             .lastVersion(kept.steps(), kept.workers().count());
     kept.warnings(updates).forEach(warning -> notes.add("warning: " + warning));
     NextCommand next = new NextCommand(arguments(), directory, open);
-    return new TrainingRun(kept, directory, display, notes, next).call(roles, processes, open);
+    RunLock lock = RunLock.take(directory);
+    try (lock) {
+      new RunLaunch(LocalSettings.of(kept.json()), processes, open, roles.workers(), 0)
+          .write(directory);
+      return new TrainingRun(kept, directory, display, notes, next).call(roles, processes, open);
+    }
   }
 
   /** As they were typed, from {@code train} on. */

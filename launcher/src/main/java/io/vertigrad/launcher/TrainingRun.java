@@ -7,10 +7,13 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.deploy.Deployment;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.NodeLaunch;
+import io.vertigrad.launcher.deploy.PresentMembers;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
+import io.vertigrad.launcher.deploy.StandbyProcess;
 import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.LocalSettings;
@@ -33,6 +36,8 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,6 +50,9 @@ final class TrainingRun {
   private static final long END_SECONDS = 300;
   private static final long HEAR_SECONDS = 5;
   private static final long STOP_SECONDS = 15;
+  private static final long QUIET_MILLIS = 1_500;
+  private static final long LIVING_SECONDS = 15;
+  private static final long LOOK_MILLIS = 50;
   private static final long REST_SECONDS = 45;
   private static final long TEST_SECONDS = 10;
   private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
@@ -56,10 +64,14 @@ final class TrainingRun {
   private final NextCommand next;
   private final RunMonitor monitor;
   private final TimelineRecorder timeline;
+  private List<JoinAddress> living = List.of();
+  private boolean resumed;
+  private Optional<StandbyProcess> standby = Optional.empty();
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
   private Vertx vertx;
   private Optional<ClusterStart> cluster = Optional.empty();
   private boolean coordinating;
+  private boolean finished;
   private volatile boolean concluding;
   private TerminationSignals signals;
   private String joinAddress;
@@ -84,7 +96,19 @@ final class TrainingRun {
     this.directory = directory;
     this.display = display;
     this.monitor = new RunMonitor(job, directory, display);
-    this.timeline = new TimelineRecorder(job, directory.timeline(), display::say);
+    this.timeline =
+        new TimelineRecorder(job, directory.timeline(job.run().resumes()), display::say);
+  }
+
+  /**
+   * Says that this run was started before.
+   *
+   * @param nodes of its cluster that still live, which this coordinator joins
+   */
+  TrainingRun resuming(List<JoinAddress> nodes) {
+    resumed = true;
+    living = nodes;
+    return this;
   }
 
   /**
@@ -100,6 +124,14 @@ final class TrainingRun {
       return run(roles, processes, listen);
     } finally {
       stop("the run is over");
+      discardCheckpoints();
+    }
+  }
+
+  /** Nobody goes back to them after the end; whoever asked for certain versions keeps them. */
+  private void discardCheckpoints() {
+    if (finished && job.checkpoint().isTimed()) {
+      directory.discardCheckpoints();
     }
   }
 
@@ -134,7 +166,7 @@ final class TrainingRun {
   }
 
   private void start(LocalMembers roles, boolean processes, boolean listen) {
-    open(processes || listen);
+    open(processes || listen || !living.isEmpty());
     FrameCodecs.register(vertx.eventBus());
     if (job.dashboard().enabled()) {
       showDashboard();
@@ -153,11 +185,40 @@ final class TrainingRun {
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
     await(vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
     coordinating = true;
-    deployment = processes ? processes(roles) : new EmbeddedDeployment(vertx, job, roles);
+    if (job.coordinator().standby()) {
+      standby =
+          Optional.of(
+              StandbyProcess.start(
+                  directory, VertigradApplication.class.getName(), job.run().resumes()));
+    }
+    PresentMembers present = resumed ? awaitLiving() : PresentMembers.NOBODY;
+    deployment =
+        processes
+            ? processes(roles, present)
+            : new EmbeddedDeployment(vertx, job, present.missing(roles));
     await(deployment.start(), START_SECONDS, "starting the members");
     if (processes) {
       monitor.started().onSuccess(started -> FinalModel.prepare(vertx, job));
     }
+  }
+
+  /** Members that live hear of this coordinator with their next heartbeat and join again. */
+  private PresentMembers awaitLiving() {
+    if (living.isEmpty()) {
+      return PresentMembers.NOBODY;
+    }
+    long begun = System.nanoTime();
+    PresentMembers present = monitor.present();
+    long changedNanos = begun;
+    while (System.nanoTime() - changedNanos < TimeUnit.MILLISECONDS.toNanos(QUIET_MILLIS)
+        && System.nanoTime() - begun < TimeUnit.SECONDS.toNanos(LIVING_SECONDS)) {
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS));
+      PresentMembers now = monitor.present();
+      changedNanos = now.equals(present) ? changedNanos : System.nanoTime();
+      present = now;
+    }
+    monitor.say(present.describe());
+    return present;
   }
 
   private void offerJoining(LocalMembers roles) {
@@ -183,8 +244,9 @@ final class TrainingRun {
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
 
-  private Deployment processes(LocalMembers roles) {
-    return new ProcessDeployment(vertx, roles, launch(), coordinator, monitor::say, monitor::offer);
+  private Deployment processes(LocalMembers roles, PresentMembers present) {
+    return new ProcessDeployment(
+        vertx, roles, present, launch(), coordinator, monitor::say, monitor::offer);
   }
 
   private void open(boolean clustered) {
@@ -193,11 +255,26 @@ final class TrainingRun {
       return;
     }
     JobSecret secret = JobSecret.createOrRead(directory.secret(job));
-    ClusterStart start = ClusterStart.ofMember(job, Optional.of(secret), true);
+    ClusterStart start = ClusterStart.ofMember(joining(), Optional.of(secret), true);
     vertx = await(start.start(), START_SECONDS, "starting the cluster");
     cluster = Optional.of(start);
     joinAddress = start.joinAddress();
     start.otherPort().ifPresent(monitor::say);
+    start.tellNodes(
+        nodes ->
+            directory.write(
+                directory.nodes(), new JsonObject().put("nodes", new JsonArray(nodes))));
+  }
+
+  /** The job, with the nodes that live as those to join. */
+  private JobConfig joining() {
+    if (living.isEmpty()) {
+      return job;
+    }
+    JsonObject json = job.json();
+    json.getJsonObject("cluster")
+        .put("members", new JsonArray(living.stream().map(JoinAddress::toString).toList()));
+    return JobConfig.read(job.origin(), json);
   }
 
   private Future<JsonObject> ended() {
@@ -237,6 +314,7 @@ final class TrainingRun {
     JsonObject summary =
         RunSummary.of(job, monitor.progress(), "finished", Optional.of(last), Versions.all());
     directory.write(directory.summary(), summary);
+    finished = true;
     Await.result(tellDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
     monitor.close();
     display.conclude(ResultText.closing(job, directory, summary), summary);
@@ -281,11 +359,7 @@ final class TrainingRun {
     Await.farewell(tellDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
     stop("interrupted");
     display.conclude(ResultText.closing(job, directory, summary), summary);
-    if (directory.hasModel()) {
-      display.offer(
-          "to train on from this model, with steps, schedule and optimizer anew",
-          next.goingOnFrom(directory.model()).toString());
-    }
+    display.offer("to go on with it", next.goingOn().toString());
   }
 
   /** Workers finish the step they are in, and checkpoints are written; the files. */
@@ -323,6 +397,7 @@ final class TrainingRun {
     }
     Vertx closing = vertx;
     vertx = null;
+    standby.ifPresent(StandbyProcess::stop);
     Future<Void> left = coordinating ? coordinator.stop(why) : Future.succeededFuture();
     Future<?> stopped =
         left.eventually(() -> tellDashboard(Optional.empty())).eventually(() -> end(closing));

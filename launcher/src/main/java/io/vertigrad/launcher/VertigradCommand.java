@@ -24,6 +24,7 @@ import picocli.CommandLine.Spec;
       "  ${sys:vertigrad.command:-./vertigrad} train                              trains on generated digits, in seconds",
       "  ${sys:vertigrad.command:-./vertigrad} train conf/mnist-async.json --data DIR",
       "  ${sys:vertigrad.command:-./vertigrad} train --processes                  every role in its own JVM",
+      "  ${sys:vertigrad.command:-./vertigrad} resume                             goes on with the newest run that did not end",
       "  ${sys:vertigrad.command:-./vertigrad} replay runs/<time>-<job>           shows a run again in the browser",
       "  ${sys:vertigrad.command:-./vertigrad} compare runs/<one> runs/<other>    finished runs side by side; --serve draws",
       "  ${sys:vertigrad.command:-./vertigrad} doctor                             checks this machine",
@@ -32,6 +33,7 @@ import picocli.CommandLine.Spec;
     },
     subcommands = {
       TrainCommand.class,
+      ResumeCommand.class,
       NodeCommand.class,
       ReplayCommand.class,
       CompareCommand.class,

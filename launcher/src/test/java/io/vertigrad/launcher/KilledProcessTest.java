@@ -109,7 +109,7 @@ class KilledProcessTest {
 
     assertEquals(1, ended.exit(), ended.out());
     assertTrue(ended.err().contains("exit code 137 (signal 9)"), ended.err());
-    assertTrue(ended.err().contains("because checkpoint.every is 0"), ended.err());
+    assertTrue(ended.err().contains("because checkpoint.seconds is 0"), ended.err());
   }
 
   @Test

@@ -37,12 +37,11 @@ final class NextCommandTest {
   }
 
   @Test
-  void shouldTrainOnFromTheModelOfAnInterruptedRun() {
+  void shouldGoOnWithAnInterruptedRun() {
     List<String> typed = List.of("train", "--run-dir=runs/a run", "--processes");
 
     assertEquals(
-        "./vertigrad train --processes --set 'model.name=runs/a run/model.zip'",
-        new NextCommand(typed, RUN, false).goingOnFrom(RUN.model()).toString());
+        "./vertigrad resume 'runs/a run'", new NextCommand(typed, RUN, false).goingOn().toString());
   }
 
   @Test

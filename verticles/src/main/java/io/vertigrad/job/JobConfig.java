@@ -25,6 +25,7 @@ import java.util.TreeMap;
  *
  * @param origin the file it came from, for errors
  * @param addresses the job's name and its event-bus addresses
+ * @param run which run of the job this is
  * @param seed seed of initial parameters, sample order and generated data
  * @param length how long it trains, as it was asked for; {@link #steps()} is what that comes to
  * @param trainingSamples size of the training set, where it was {@linkplain #counted counted}
@@ -37,6 +38,7 @@ import java.util.TreeMap;
  * @param pipeline the stages of a model spread over members; empty where each has all of it
  * @param servers how many
  * @param checkpoint when its state is written, and where
+ * @param coordinator what happens when its process ends before the job
  * @param evaluator how often the newest parameters are tested
  * @param stop what ends it before its last step
  * @param exchange how partitions travel
@@ -48,6 +50,7 @@ import java.util.TreeMap;
 public record JobConfig(
     String origin,
     Addresses addresses,
+    RunConfig run,
     long seed,
     TrainingLength length,
     OptionalLong trainingSamples,
@@ -60,6 +63,7 @@ public record JobConfig(
     Optional<PipelineConfig> pipeline,
     ServersConfig servers,
     CheckpointConfig checkpoint,
+    StandbyConfig coordinator,
     EvaluatorConfig evaluator,
     StopConfig stop,
     ExchangeConfig exchange,
@@ -93,6 +97,7 @@ public record JobConfig(
         new JobConfig(
             origin,
             addresses(root),
+            RunConfig.read(root.section("run")),
             root.longInteger("seed", 0, 0, Long.MAX_VALUE),
             TrainingLength.read(root),
             counted(root.section(RESOLVED)),
@@ -105,6 +110,7 @@ public record JobConfig(
             pipeline,
             ServersConfig.read(root.section("servers")),
             CheckpointConfig.read(root.section("checkpoint")),
+            StandbyConfig.read(root.section("coordinator")),
             evaluator,
             StopConfig.read(root.section("stop"), evaluator),
             ExchangeConfig.read(root.section("exchange")),

@@ -13,6 +13,7 @@ import io.vertigrad.internal.membership.MemberNames;
 import io.vertigrad.internal.membership.NodeName;
 import io.vertigrad.internal.membership.OrderlyStop;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
@@ -43,6 +44,7 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   private final Promise<JobOutcome> result = Promise.promise();
   private JobConfig job;
+  private boolean workersHoldModel;
   private CoordinatorState coordinatorState;
   private DecisionExecutor executor;
 
@@ -105,7 +107,7 @@ public final class CoordinatorVerticle extends VerticleBase {
                     coordinatorState,
                     executor,
                     MemberNames.of(job),
-                    job.pipeline().isPresent(),
+                    workersHoldModel,
                     checkpoints)
                 .begin()
                 .map(ControlCodec::write)
@@ -159,6 +161,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     job = read;
     StrategyFactory strategy =
         StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
+    workersHoldModel = strategy instanceof PeerStrategyFactory peers && peers.needsEveryRank();
     CoordinatorConfig config = CoordinatorConfig.of(job, strategy);
     job.warnings(config.lastVersion()).forEach(LOG::warn);
     executor = new DecisionExecutor(vertx, job.addresses(), result);

@@ -18,7 +18,7 @@ final class RenamedKeysTest {
 
     JobConfig job = JobConfig.read("old.json", JsonObject.of("servers", servers));
 
-    assertEquals(new CheckpointConfig(50, 4, Optional.of(Path.of("kept"))), job.checkpoint());
+    assertEquals(new CheckpointConfig(50, 10, 4, Optional.of(Path.of("kept"))), job.checkpoint());
     assertEquals(2, job.servers().count());
     assertFalse(job.json().getJsonObject("servers").containsKey("checkpointEvery"));
   }

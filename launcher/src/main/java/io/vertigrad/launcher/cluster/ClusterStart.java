@@ -15,6 +15,7 @@ import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.spi.cluster.ClusterManager;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -153,6 +154,16 @@ public final class ClusterStart {
    */
   public void jobOver() {
     manager.jobOver();
+  }
+
+  /**
+   * Tells where all nodes of the cluster are, {@code HOST:PORT}, now and whenever one comes or
+   * goes; only after {@link #start()}.
+   *
+   * @param listener called on any thread
+   */
+  public void tellNodes(Consumer<List<String>> listener) {
+    manager.tellNodes(listener);
   }
 
   /** Completes when the node of the job's coordinator has left the cluster. */

@@ -10,6 +10,8 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.spi.cluster.RegistrationInfo;
 import io.vertx.spi.cluster.hazelcast.HazelcastClusterManager;
+import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * The cluster manager of a node of one job, which ends the cluster together with the job.
@@ -30,6 +32,7 @@ final class JobClusterManager extends HazelcastClusterManager {
 
   private final Promise<Void> coordinatorGone = Promise.promise();
   private Vertx vertx;
+  private volatile Consumer<List<String>> listener = nodes -> {};
   private volatile boolean over;
 
   /** Takes the settings of a node that is about to start. */
@@ -54,6 +57,26 @@ final class JobClusterManager extends HazelcastClusterManager {
                 .allMatch(member -> member.getAttribute(PART) != null);
   }
 
+  /** Is told where all nodes are, now and whenever one comes or goes; called on any thread. */
+  void tellNodes(Consumer<List<String>> some) {
+    listener = some;
+    told();
+  }
+
+  private void told() {
+    listener.accept(
+        getHazelcastInstance().getCluster().getMembers().stream()
+            .map(Member::getAddress)
+            .map(address -> address.getHost() + ":" + address.getPort())
+            .toList());
+  }
+
+  @Override
+  public void memberAdded(MembershipEvent event) {
+    super.memberAdded(event);
+    told();
+  }
+
   /** Completes when the coordinator's node has left the cluster. */
   Future<Void> coordinatorGone() {
     return coordinatorGone.future();
@@ -73,6 +96,7 @@ final class JobClusterManager extends HazelcastClusterManager {
     }
     if (!over) {
       super.memberRemoved(event);
+      told();
     }
   }
 

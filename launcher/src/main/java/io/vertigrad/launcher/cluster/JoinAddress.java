@@ -71,9 +71,18 @@ public record JoinAddress(String host, int port) {
     return (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
   }
 
+  /** True when something answers there within half a second. */
+  public boolean answersNow() {
+    return answers(ASK_MILLIS);
+  }
+
   private boolean answers() {
+    return answers(CONNECT_MILLIS);
+  }
+
+  private boolean answers(int limitMillis) {
     try (Socket socket = new Socket()) {
-      socket.connect(new InetSocketAddress(InetAddress.getByName(host), port), CONNECT_MILLIS);
+      socket.connect(new InetSocketAddress(InetAddress.getByName(host), port), limitMillis);
       return true;
     } catch (UnknownHostException e) {
       throw new InputException("%s: no machine of that name is known here".formatted(host), e);

@@ -7,8 +7,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 
 /** One member of a job in its own JVM, like this one, with its output in a file. */
 final class ChildProcess {
@@ -27,12 +31,40 @@ final class ChildProcess {
 
   private final String name;
   private final Path log;
-  private final Process process;
 
-  private ChildProcess(String name, Path log, Process process) {
+  /** Of one that another process has started, of which nobody here hears how it ended. */
+  private static final int UNKNOWN = -1;
+
+  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  private final CompletableFuture<Void> found = new CompletableFuture<>();
+  private final ProcessHandle handle;
+  private final Optional<Process> process;
+
+  private ChildProcess(String name, Path log, ProcessHandle handle, Optional<Process> process) {
     this.name = name;
     this.log = log;
+    this.handle = handle;
     this.process = process;
+  }
+
+  /** A member's process that another process has started. */
+  static ChildProcess found(String name, Path log, ProcessHandle handle) {
+    ChildProcess child = new ChildProcess(name, log, handle, Optional.empty());
+    Thread watch = new Thread(child::watch, "watch-" + name);
+    watch.setDaemon(true);
+    watch.start();
+    return child;
+  }
+
+  /**
+   * Nobody may have asked for the exit code of one whose parent has ended: it is dead all the same.
+   */
+  private void watch() {
+    while (isAlive()) {
+      LockSupport.parkNanos(LOOK_NANOS);
+    }
+    found.complete(null);
   }
 
   /** Starts {@code java} as this JVM was started, with other arguments for the main class. */
@@ -49,7 +81,8 @@ final class ChildProcess {
     command.addAll(arguments);
     Files.createDirectories(log.getParent());
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-    return new ChildProcess(name, log, builder.redirectOutput(log.toFile()).start());
+    Process started = builder.redirectOutput(log.toFile()).start();
+    return new ChildProcess(name, log, started.toHandle(), Optional.of(started));
   }
 
   String name() {
@@ -57,21 +90,24 @@ final class ChildProcess {
   }
 
   long pid() {
-    return process.pid();
+    return handle.pid();
   }
 
   int exitCode() {
-    return process.exitValue();
+    return process.map(Process::exitValue).orElse(UNKNOWN);
   }
 
   /** Completes when the process has ended. */
-  CompletableFuture<Process> onExit() {
-    return process.onExit();
+  CompletableFuture<?> onExit() {
+    return process.<CompletableFuture<?>>map(Process::onExit).orElse(found);
   }
 
   /** Its exit code, and the signal that it stands for. */
   String exit() {
-    int code = process.exitValue();
+    int code = exitCode();
+    if (code == UNKNOWN) {
+      return "an exit code that is not known here";
+    }
     return code > SIGNALS
         ? "exit code %d (signal %d)".formatted(code, code - SIGNALS)
         : "exit code " + code;
@@ -80,7 +116,7 @@ final class ChildProcess {
   /** How it ended, for a person: exit code, log, and the log's end if it ended by itself. */
   String ending() {
     String ending = "%s (process %d) ended with %s".formatted(name, pid(), exit());
-    return exitCode() > SIGNALS
+    return exitCode() > SIGNALS || exitCode() == UNKNOWN
         ? "%s; log: %s".formatted(ending, log)
         : "%s; %s ends with: %s".formatted(ending, log, String.join(" | ", lastLines()));
   }
@@ -92,27 +128,47 @@ final class ChildProcess {
   }
 
   boolean isAlive() {
-    return process.isAlive();
+    return handle.isAlive() && (process.isPresent() || !isZombie());
+  }
+
+  private boolean isZombie() {
+    try {
+      String status = Files.readString(Path.of("/proc", Long.toString(pid()), "stat"));
+      return status.substring(status.lastIndexOf(')')).startsWith(") Z");
+    } catch (IOException noProc) {
+      return false;
+    }
   }
 
   /** Ends it at once, also where it is stopped and obeys nothing else. */
   void kill() {
-    process.destroyForcibly();
+    handle.destroyForcibly();
   }
 
   /** Asks it to end; its shutdown hooks leave the job in good order. */
   void ask() {
-    process.destroy();
+    handle.destroy();
   }
 
   /** Waits for its end, and after the limit does not wait any more. */
   void end(long limitNanos) {
     try {
-      if (!process.waitFor(limitNanos, TimeUnit.NANOSECONDS)) {
-        process.destroyForcibly().waitFor(1, TimeUnit.SECONDS);
-      }
+      onExit().get(Math.max(0, limitNanos), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException | ExecutionException late) {
+      handle.destroyForcibly();
+      awaitEnd();
     } catch (InterruptedException e) {
-      process.destroyForcibly();
+      handle.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void awaitEnd() {
+    try {
+      onExit().get(1, TimeUnit.SECONDS);
+    } catch (TimeoutException | ExecutionException stays) {
+      // The operating system has been told; there is nothing more to do.
+    } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
   }

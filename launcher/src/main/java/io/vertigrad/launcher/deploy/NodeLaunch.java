@@ -26,7 +26,8 @@ public record NodeLaunch(
   ChildProcess start(Role role, String name, int restarts) throws IOException {
     List<String> arguments = new ArrayList<>(byHand(role).words());
     arguments.add(1, ChildProcess.WITH_PARENT);
-    String log = restarts == 0 ? name : name + "-restart-" + restarts;
+    String resumed = job.run().resumes() == 0 ? "" : "-resume-" + job.run().resumes();
+    String log = name + resumed + (restarts == 0 ? "" : "-restart-" + restarts);
     return ChildProcess.start(name, directory.log(log), mainClass, arguments);
   }
 

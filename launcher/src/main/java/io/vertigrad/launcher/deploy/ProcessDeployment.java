@@ -3,6 +3,7 @@ package io.vertigrad.launcher.deploy;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
 import io.vertigrad.job.Role;
+import io.vertigrad.launcher.deploy.PresentMembers.Present;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
@@ -39,6 +40,7 @@ public final class ProcessDeployment implements Deployment {
   private static final Set<Integer> IN_GOOD_ORDER = Set.of(ExitStatus.OK, ExitStatus.INTERRUPTED);
 
   private final LocalMembers roles;
+  private final PresentMembers present;
   private final NodeLaunch launch;
   private final CoordinatorVerticle coordinator;
   private final Consumer<String> report;
@@ -54,6 +56,7 @@ public final class ProcessDeployment implements Deployment {
    * Prepares the processes.
    *
    * @param roles whom to start
+   * @param present those of them that live already, and are watched as if they had been started
    * @param launch how
    * @param coordinator is told who died, and knows when the job is over
    * @param report takes a line about a member that died and is not started again
@@ -62,11 +65,13 @@ public final class ProcessDeployment implements Deployment {
   public ProcessDeployment(
       Vertx vertx,
       LocalMembers roles,
+      PresentMembers present,
       NodeLaunch launch,
       CoordinatorVerticle coordinator,
       Consumer<String> report,
       BiConsumer<String, ShellCommand> offer) {
     this.roles = roles;
+    this.present = present;
     this.launch = launch;
     this.coordinator = coordinator;
     this.report = report;
@@ -79,9 +84,15 @@ public final class ProcessDeployment implements Deployment {
   public Future<Void> start() {
     coordinator.onHungProcess(this::endHung);
     try {
+      present.members().forEach(this::watch);
+      LocalMembers missing = present.missing(roles);
       for (Role role : Role.values()) {
-        for (int i = 0; i < roles.count(role); i++) {
-          launch(role, RoleName.of(launch.job(), role) + "-" + i);
+        int left = missing.count(role);
+        for (int rank = 0; left > 0; rank++) {
+          if (!present.has(role, rank)) {
+            launch(role, name(role, rank));
+            left--;
+          }
         }
       }
       return Future.succeededFuture();
@@ -90,6 +101,31 @@ public final class ProcessDeployment implements Deployment {
       return Future.failedFuture(
           new InputException("a process could not be started: " + e.getMessage(), e));
     }
+  }
+
+  private String name(Role role, int rank) {
+    return RoleName.of(launch.job(), role) + "-" + rank;
+  }
+
+  /** One that an earlier coordinator's process has started, if it runs on this machine. */
+  private synchronized void watch(Present member) {
+    member
+        .process(launch.job().cluster().host())
+        .filter(process -> children.stream().noneMatch(child -> child.pid() == process.pid()))
+        .ifPresent(
+            process ->
+                watch(
+                    member.role(),
+                    ChildProcess.found(
+                        name(member.role(), member.rank()), launch.directory().path(), process)));
+  }
+
+  private void watch(Role role, ChildProcess child) {
+    children.add(child);
+    if (restarts.lostWith(role).isEmpty()) {
+      replaceable.add(child);
+    }
+    child.onExit().thenRun(() -> ended(role, child));
   }
 
   @Override
@@ -115,12 +151,7 @@ public final class ProcessDeployment implements Deployment {
     if (stopping) {
       return;
     }
-    ChildProcess child = launch.start(role, name, restarts.made(name));
-    children.add(child);
-    if (restarts.lostWith(role).isEmpty()) {
-      replaceable.add(child);
-    }
-    child.onExit().thenRun(() -> ended(role, child));
+    watch(role, launch.start(role, name, restarts.made(name)));
   }
 
   /**

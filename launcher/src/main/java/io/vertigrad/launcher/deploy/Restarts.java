@@ -23,7 +23,7 @@ final class Restarts {
   String lostWith(Role role) {
     boolean hasBackup = role == Role.SERVER && job.servers().replicas() > 0;
     return holdsModel(role) && !job.checkpoint().isOn() && !hasBackup
-        ? "its parameters are lost, because checkpoint.every is 0; with checkpoints it would"
+        ? "its parameters are lost, because checkpoint.seconds is 0; with checkpoints it would"
             + " have been started again"
         : "";
   }

@@ -3,6 +3,7 @@ package io.vertigrad.launcher.job;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -38,6 +39,28 @@ public final class LocalSettings {
       }
     }
     return portable;
+  }
+
+  /** Only them; paths absolute, so that they mean the same in any folder. */
+  public static JsonObject of(JsonObject job) {
+    JsonObject local = new JsonObject();
+    for (String key : KEYS) {
+      int dot = key.indexOf('.');
+      JsonObject section = job.getJsonObject(key.substring(0, dot));
+      String last = key.substring(dot + 1);
+      if (section != null && section.getValue(last) != null) {
+        Object value = section.getValue(last);
+        boolean path = value instanceof String && !last.equals("host");
+        String name = key.substring(0, dot);
+        if (!local.containsKey(name)) {
+          local.put(name, new JsonObject());
+        }
+        local
+            .getJsonObject(name)
+            .put(last, path ? Path.of((String) value).toAbsolutePath().toString() : value);
+      }
+    }
+    return local;
   }
 
   /**

@@ -57,6 +57,23 @@ public final class EpochLog implements AutoCloseable {
         EvaluationPlan.of(
             job, StrategyProviders.configure(job.strategy(), EpochLog.class.getClassLoader()));
     this.trouble = trouble;
+    goOn();
+  }
+
+  /** An earlier coordinator of the run has written some. */
+  private void goOn() {
+    if (!Files.exists(file)) {
+      return;
+    }
+    try {
+      for (String line : Files.readAllLines(file)) {
+        String[] words = line.split(" ");
+        written = Long.parseLong(words[0]);
+        seconds = Double.parseDouble(words[1]);
+      }
+    } catch (IOException | NumberFormatException | ArrayIndexOutOfBoundsException e) {
+      trouble.accept("%s: cannot be read: %s; epochs are counted anew".formatted(file, e));
+    }
   }
 
   /** Takes in the next event; writes the lines of which it was the last that was missing. */

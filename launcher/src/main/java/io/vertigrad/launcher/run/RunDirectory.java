@@ -2,14 +2,22 @@ package io.vertigrad.launcher.run;
 
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.job.InputException;
+import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
 import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
+import java.util.Comparator;
+import java.util.Optional;
+import java.util.UUID;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The folder of one run.
@@ -18,6 +26,8 @@ import java.util.stream.Stream;
  */
 public record RunDirectory(Path path) {
 
+  private static final Logger LOG = LoggerFactory.getLogger(RunDirectory.class);
+  private static final int ID_DIGITS = 8;
   private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
 
   /** Name of the file with the secret, in a run's folder and beside a copied job file. */
@@ -69,9 +79,24 @@ public record RunDirectory(Path path) {
     return path.resolve("epochs.log");
   }
 
-  /** What every member did when; only when the job asks for it. */
-  public Path timeline() {
-    return path.resolve("timeline.json");
+  /** What every member did when; only when the job asks for it. One file for each coordinator. */
+  public Path timeline(int resumes) {
+    return path.resolve(resumes == 0 ? "timeline.json" : "timeline-%d.json".formatted(resumes));
+  }
+
+  /** Held by the process of the run's coordinator. */
+  public Path lock() {
+    return path.resolve("lock");
+  }
+
+  /** How it was started on this machine. */
+  public Path launch() {
+    return path.resolve("launch.json");
+  }
+
+  /** Where the cluster's nodes were last, so that the next coordinator finds those that live. */
+  public Path nodes() {
+    return path.resolve("nodes.json");
   }
 
   /** What came out. */
@@ -112,20 +137,117 @@ public record RunDirectory(Path path) {
     return path.resolve("checkpoints");
   }
 
-  /** The job, with checkpoints in this folder unless it says where. */
-  public JobConfig keepCheckpoints(JobConfig job) {
-    if (job.checkpoint().directory().isPresent()) {
-      return job;
-    }
+  /** The job as a new run of this folder, with checkpoints in it unless it says where. */
+  public JobConfig begin(JobConfig job) {
     JsonObject json = job.json().copy();
-    json.getJsonObject("checkpoint").put("directory", checkpoints().toString());
+    if (job.checkpoint().directory().isEmpty()) {
+      json.getJsonObject("checkpoint").put("directory", checkpoints().toAbsolutePath().toString());
+    }
+    String id =
+        "%s-%s"
+            .formatted(
+                path.toAbsolutePath().normalize().getFileName(),
+                UUID.randomUUID().toString().substring(0, ID_DIGITS));
+    json.put("run", new JsonObject().put("id", id).put("resumes", 0));
     return JobConfig.read(job.origin(), json);
   }
 
-  /** Writes a JSON file of this folder. */
+  /**
+   * Finds the folder of a run that was started before.
+   *
+   * @param name its path, its name below {@code parent}, or {@code last} for the newest there
+   * @throws InputException when there is none
+   */
+  public static RunDirectory find(Path parent, String name) {
+    if (name.equals("last")) {
+      try (Stream<Path> runs = Files.isDirectory(parent) ? Files.list(parent) : Stream.empty()) {
+        return runs.map(RunDirectory::new)
+            .filter(run -> Files.isReadable(run.launch()))
+            .max(Comparator.comparing(RunDirectory::begun))
+            .orElseThrow(
+                () ->
+                    new InputException(
+                        "last: found no run below %s, expected the folder where train was started"
+                            .formatted(parent.toAbsolutePath())));
+      } catch (IOException e) {
+        throw new InputException("%s: cannot be read: %s".formatted(parent, e.getMessage()), e);
+      }
+    }
+    return Stream.of(Path.of(name), parent.resolve(name))
+        .map(RunDirectory::new)
+        .filter(run -> Files.isReadable(run.job()))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new InputException(
+                    "%s: expected the folder of a run, as train makes them below runs/, or last"
+                        .formatted(name)));
+  }
+
+  private FileTime begun() {
+    try {
+      return Files.getLastModifiedTime(job());
+    } catch (IOException e) {
+      return FileTime.fromMillis(0);
+    }
+  }
+
+  /** The job file of a run that was started before. */
+  public JsonObject readJob() {
+    try {
+      return new JsonObject(Files.readString(job()));
+    } catch (IOException | DecodeException e) {
+      throw new InputException(
+          "%s: cannot be read: %s; a run's folder holds the job it ran"
+              .formatted(job(), e.getMessage()),
+          e);
+    }
+  }
+
+  /** What its last coordinator wrote at the end; empty when that did not get so far. */
+  public Optional<JsonObject> readSummary() {
+    return read(summary());
+  }
+
+  /** Where the cluster's nodes were last; empty when the run had no cluster. */
+  public Optional<JsonObject> readNodes() {
+    return read(nodes());
+  }
+
+  private static Optional<JsonObject> read(Path file) {
+    try {
+      return Files.exists(file)
+          ? Optional.of(new JsonObject(Files.readString(file)))
+          : Optional.empty();
+    } catch (IOException | DecodeException unfinished) {
+      return Optional.empty();
+    }
+  }
+
+  /** Deletes the checkpoints in this folder, if there are any. */
+  public void discardCheckpoints() {
+    if (!Files.isDirectory(checkpoints())) {
+      return;
+    }
+    try (Stream<Path> files = Files.list(checkpoints())) {
+      for (Path file : files.toList()) {
+        Files.deleteIfExists(file);
+      }
+      Files.deleteIfExists(checkpoints());
+    } catch (IOException e) {
+      LOG.warn("{}: checkpoints stay: {}", checkpoints(), e.toString());
+    }
+  }
+
+  /**
+   * Writes a JSON file of this folder. Whoever reads it at the same time, or after a crash, finds
+   * the old one or the new one.
+   */
   public void write(Path file, JsonObject json) {
     try {
-      Files.writeString(file, json.encodePrettily() + System.lineSeparator());
+      Path unfinished = file.resolveSibling(file.getFileName() + ".unfinished");
+      Files.writeString(unfinished, json.encodePrettily() + System.lineSeparator());
+      Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException e) {
       throw new UncheckedIOException(file + ": could not be written: " + e.getMessage(), e);
     }

@@ -48,6 +48,8 @@ public final class RunProgress {
   private long endedNanos;
   private boolean stopped;
   private long progressNanos;
+  private boolean startedBefore;
+  private long firstVersion;
   private boolean paused;
   private long pausedAtNanos;
   private long pausedNanos;
@@ -64,10 +66,12 @@ public final class RunProgress {
     if (event instanceof WorkerProgress worker) {
       workers.put(worker.rank() + "." + worker.incarnation(), worker);
       progressNanos = now();
+      reached(worker.version());
       pace.reached(worker.version(), progressNanos);
       noteEnd(worker);
     } else if (event instanceof ServerProgress server) {
       servers.put(server.shard() + "." + server.incarnation(), server);
+      reached(server.version());
     } else if (event instanceof Evaluated tested) {
       evaluated = tested;
       wholeTestSet = tested.wholeTestSet() ? tested : wholeTestSet;
@@ -91,6 +95,15 @@ public final class RunProgress {
       pausedNanos = nanoClock.getAsLong() - pausedAtNanos;
       paused = false;
     }
+  }
+
+  /** The run goes on: what was trained before is not counted as done in this one's time. */
+  public void startedBefore() {
+    startedBefore = true;
+  }
+
+  private void reached(long version) {
+    firstVersion = firstVersion == 0 ? version : firstVersion;
   }
 
   /** What is known of workers that exchange without a server. */
@@ -192,8 +205,16 @@ public final class RunProgress {
         : pace.secondsTo(started.lastVersion(), now());
   }
 
+  /** Samples applied per second since this coordinator has started the job. */
   public double samplesPerSecond() {
-    return seconds() == 0 ? 0 : samples() / seconds();
+    boolean earlier = startedBefore && finished != null && version() > 0;
+    double share = earlier ? 1 - (double) firstVersion / version() : 1;
+    return seconds() == 0 ? 0 : share * samples() / seconds();
+  }
+
+  /** How far the run was when this coordinator took it over; 0 of one that it has begun. */
+  public long resumedAt() {
+    return startedBefore ? firstVersion : 0;
   }
 
   /** Mean of the latest training losses of the workers that are there; NaN before the first. */

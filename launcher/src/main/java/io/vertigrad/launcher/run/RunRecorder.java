@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -33,7 +34,7 @@ public final class RunRecorder implements AutoCloseable {
   private boolean full;
 
   /**
-   * Opens the file.
+   * Opens the file; what was recorded there before stays.
    *
    * @param trouble told once, when no more can be written; the run goes on
    */
@@ -41,7 +42,7 @@ public final class RunRecorder implements AutoCloseable {
     this.file = file;
     this.trouble = trouble;
     try {
-      writer = Files.newBufferedWriter(file);
+      writer = Files.newBufferedWriter(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     } catch (IOException e) {
       throw new UncheckedIOException(file + ": could not be opened: " + e.getMessage(), e);
     }

@@ -41,6 +41,9 @@ public final class RunSummary {
     if (progress.replicas().present()) {
       summary.put("replicas", progress.replicas().toJson());
     }
+    if (job.run().resumes() > 0) {
+      summary.put("resumes", job.run().resumes()).put("resumedAtVersion", progress.resumedAt());
+    }
     progress.ending().ifPresent(ending -> summary.put("stopped", stopped(ending)));
     if (job.length().unit() == Unit.EPOCHS) {
       summary.put("epochs", job.length().amount());

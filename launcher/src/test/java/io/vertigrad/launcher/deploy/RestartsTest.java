@@ -33,8 +33,8 @@ final class RestartsTest {
 
   @Test
   void shouldLoseParametersWithTheirOnlyHolderWhenThereAreNoCheckpoints() {
-    assertTrue(restarts("").lostWith(Role.SERVER).contains("checkpoint.every is 0"));
-    assertTrue(restarts(PIPELINE).lostWith(Role.WORKER).contains("checkpoint.every is 0"));
+    assertTrue(restarts("").lostWith(Role.SERVER).contains("checkpoint.seconds is 0"));
+    assertTrue(restarts(PIPELINE).lostWith(Role.WORKER).contains("checkpoint.seconds is 0"));
     assertEquals("", restarts("").lostWith(Role.WORKER));
     assertEquals("", restarts("").lostWith(Role.EVALUATOR));
   }

@@ -1,8 +1,12 @@
 package io.vertigrad.internal.checkpoint;
 
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -29,6 +33,10 @@ public final class CheckpointFolder {
           "shard-(\\d{1,4})-(\\d{1,9})-incarnation-(\\d{1,9})-version-(\\d{1,18})\\.checkpoint");
 
   private static final String UNFINISHED = ".unfinished";
+  private static final String OWNER = "run.json";
+  private static final String RUN = "run";
+  private static final int OWNER_LOOKS = 40;
+  private static final long OWNER_LOOK_MILLIS = 50;
 
   private final Path folder;
   private final int keep;
@@ -46,7 +54,112 @@ public final class CheckpointFolder {
     this.keep = keep;
   }
 
-  private record Found(Path file, int sequence, int incarnation) {}
+  /**
+   * Tells whether the folder holds checkpoints of this run.
+   *
+   * @return false of a folder that is not there, or that nobody has claimed
+   * @throws IOException when it belongs to another run, or to one that has no name
+   */
+  public boolean belongsTo(String run) throws IOException {
+    Path owner = folder.resolve(OWNER);
+    if (!Files.exists(owner)) {
+      if (Files.isDirectory(folder) && hasCheckpoints()) {
+        throw new CheckpointException(
+            folder,
+            "the folder's run",
+            "not known, for it has checkpoints and no " + OWNER,
+            "run \"%s\"; give this run a folder of its own (checkpoint.directory)".formatted(run));
+      }
+      return false;
+    }
+    String found = owner(owner);
+    if (!found.equals(run)) {
+      throw new CheckpointException(
+          folder,
+          "the folder's run",
+          "\"%s\"".formatted(found),
+          ("\"%s\": a folder of checkpoints belongs to one run; resume that one, or give this one"
+                  + " another folder (checkpoint.directory)")
+              .formatted(run));
+    }
+    return true;
+  }
+
+  /**
+   * Makes the folder this run's, if it is nobody's.
+   *
+   * @return true when it was this run's before
+   * @throws IOException as {@link #belongsTo}, or when it cannot be written
+   */
+  public boolean claim(String run) throws IOException {
+    if (belongsTo(run)) {
+      return true;
+    }
+    Files.createDirectories(folder);
+    try {
+      Files.writeString(
+          folder.resolve(OWNER),
+          new JsonObject().put(RUN, run).encode() + "\n",
+          StandardOpenOption.CREATE_NEW,
+          StandardOpenOption.WRITE);
+      return false;
+    } catch (FileAlreadyExistsException another) {
+      // Members of one run come at once.
+      belongsTo(run);
+      return false;
+    }
+  }
+
+  /** Whoever claims it may not have written the few bytes yet. */
+  private static String owner(Path file) throws IOException {
+    for (int look = 1; ; look++) {
+      try {
+        return new JsonObject(Files.readString(file)).getString(RUN);
+      } catch (DecodeException | ClassCastException unfinished) {
+        if (look == OWNER_LOOKS) {
+          throw new CheckpointException(file, "its content", unfinished, "{\"run\": \"NAME\"}");
+        }
+      }
+      try {
+        Thread.sleep(OWNER_LOOK_MILLIS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new InterruptedIOException("interrupted while " + file + " was read");
+      }
+    }
+  }
+
+  private boolean hasCheckpoints() throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.anyMatch(file -> NAME.matcher(file.getFileName().toString()).matches());
+    }
+  }
+
+  /** Versions of a shard's checkpoints by their names, the newest file first. */
+  public List<Long> versions(int shard) throws IOException {
+    return newestFirst(shard).stream().map(Found::version).distinct().toList();
+  }
+
+  /**
+   * A shard's checkpoint of one version.
+   *
+   * @param torn is told about each of that version that is not whole
+   */
+  public Optional<ShardSnapshot> valid(int shard, long version, Consumer<String> torn)
+      throws IOException {
+    for (Found found : newestFirst(shard)) {
+      if (found.version() == version) {
+        try {
+          return Optional.of(CheckpointFile.read(found.file()));
+        } catch (IOException e) {
+          torn.accept(e.getMessage());
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private record Found(Path file, int sequence, int incarnation, long version) {}
 
   /**
    * Writes a snapshot beside the others and then deletes the oldest beyond the number to keep.
@@ -142,7 +255,11 @@ public final class CheckpointFolder {
     Matcher name = NAME.matcher(file.getFileName().toString());
     return name.matches() && Integer.parseInt(name.group(1)) == shard
         ? Optional.of(
-            new Found(file, Integer.parseInt(name.group(2)), Integer.parseInt(name.group(3))))
+            new Found(
+                file,
+                Integer.parseInt(name.group(2)),
+                Integer.parseInt(name.group(3)),
+                Long.parseLong(name.group(4))))
         : Optional.empty();
   }
 }

@@ -48,7 +48,7 @@ public final class ResidualFiles implements AutoCloseable {
    * @param folder where checkpoints are
    * @param job hash of the job's name
    * @param layout hash of the parameter layout
-   * @param every versions between two checkpoints of servers
+   * @param every versions between two checkpoints of servers; 0 where those are written by time
    * @param keep how many of those stay
    */
   public ResidualFiles(Path folder, int rank, long job, long layout, long every, int keep) {
@@ -76,7 +76,7 @@ public final class ResidualFiles implements AutoCloseable {
       blocks[slot] = new BlockChannel(file, latest[slot]);
     }
     write(latest[slot], blocks[slot], version, owed);
-    if (version % every == 0) {
+    if (every > 0 && version % every == 0) {
       Path file = at(version);
       try (FileChannel channel = open(file)) {
         write(channel, blocks[slot].to(file, channel), version, owed);

@@ -74,7 +74,8 @@ final class AdmissionPolicy {
     boolean needed =
         progress.waitsForRanks(config, registry)
             || progress.hasServerBehind(config.lastVersion(), registry);
-    if (role == Role.WORKER && progress.ended(config.lastVersion()) && !needed) {
+    boolean begun = lifecycle.state() != JobPhase.WAITING;
+    if (role == Role.WORKER && begun && progress.ended(config.lastVersion()) && !needed) {
       throw JoinException.late("the job has reached its last version, " + config.lastVersion());
     }
   }

@@ -2,6 +2,7 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.strategy.Membership;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** What the coordinator answers to a {@link ControlRequest}. */
 sealed interface ControlAnswer {
@@ -15,8 +16,14 @@ sealed interface ControlAnswer {
    */
   record Refused(String why, boolean retry, boolean late) implements ControlAnswer {}
 
-  /** A newcomer takes part from now on. */
-  record Admitted(JobPhase state, int epoch, Admission admission) implements ControlAnswer {}
+  /**
+   * A newcomer takes part from now on.
+   *
+   * @param run name of the run, whose checkpoints are the newcomer's
+   * @param from version that a server goes back to, because all of them do; empty for its newest
+   */
+  record Admitted(JobPhase state, int epoch, Admission admission, String run, OptionalLong from)
+      implements ControlAnswer {}
 
   /**
    * The request was granted.

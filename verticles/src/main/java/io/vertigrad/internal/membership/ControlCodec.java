@@ -22,6 +22,7 @@ import io.vertigrad.internal.membership.MemberRequest.Evaluate;
 import io.vertigrad.internal.membership.MemberRequest.Promote;
 import io.vertigrad.internal.membership.MemberRequest.Propose;
 import io.vertigrad.internal.membership.MemberRequest.Replicate;
+import io.vertigrad.internal.membership.ProposalAnswer.Held;
 import io.vertigrad.internal.membership.ProposalAnswer.Start;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
@@ -157,8 +158,12 @@ public final class ControlCodec {
           : json;
     }
     if (answer instanceof Admitted admitted) {
-      return answer(admitted.state(), admitted.epoch())
-          .put("admitted", write(admitted.admission()));
+      JsonObject json =
+          answer(admitted.state(), admitted.epoch())
+              .put("admitted", write(admitted.admission()))
+              .put("run", admitted.run());
+      admitted.from().ifPresent(version -> json.put("from", version));
+      return json;
     }
     if (answer instanceof Unknown unknown) {
       return answer(unknown.state(), unknown.epoch()).put("unknown", unknown.why());
@@ -183,7 +188,12 @@ public final class ControlCodec {
             .orElseThrow(() -> fields.complaint("state", "the state of a job"));
     int epoch = fields.count("epoch");
     if (fields.has("admitted")) {
-      return new Admitted(state, epoch, admission(fields.section("admitted")));
+      return new Admitted(
+          state,
+          epoch,
+          admission(fields.section("admitted")),
+          fields.text("run"),
+          fields.optionalWhole("from"));
     }
     if (fields.has("unknown")) {
       return new Unknown(state, epoch, fields.text("unknown"));
@@ -278,14 +288,22 @@ public final class ControlCodec {
     answer
         .starts()
         .forEach(start -> starts.add(JsonArray.of(start.rank(), start.round(), start.step())));
+    answer
+        .held()
+        .ifPresent(
+            held ->
+                json.put("low", held.low())
+                    .put("high", held.high())
+                    .put("kept", new JsonArray(held.kept())));
     return starts.isEmpty() ? json : json.put("starts", starts);
   }
 
   static ProposalAnswer proposalAnswer(JsonObject json) {
     MessageFields fields = new MessageFields("answer to a proposal", json);
     OptionalLong reached = fields.optionalWhole("version");
+    Optional<Held> held = fields.has("low") ? Optional.of(held(fields)) : Optional.empty();
     if (!fields.has("starts")) {
-      return new ProposalAnswer(reached, List.of());
+      return new ProposalAnswer(reached, List.of(), held);
     }
     try {
       return new ProposalAnswer(
@@ -293,9 +311,21 @@ public final class ControlCodec {
           fields.array("starts").stream()
               .map(JsonArray.class::cast)
               .map(s -> new Start(s.getInteger(0), s.getLong(1), s.getLong(2)))
-              .toList());
+              .toList(),
+          held);
     } catch (ClassCastException | IndexOutOfBoundsException | NullPointerException malformed) {
       throw fields.complaint("starts", "a list of [rank, round, step]");
+    }
+  }
+
+  private static Held held(MessageFields fields) {
+    try {
+      return new Held(
+          fields.whole("low"),
+          fields.whole("high"),
+          fields.array("kept").stream().map(v -> ((Number) v).longValue()).toList());
+    } catch (ClassCastException | NullPointerException malformed) {
+      throw fields.complaint("kept", "a list of versions");
     }
   }
 
@@ -440,6 +470,9 @@ public final class ControlCodec {
     if (status.restored()) {
       json.put("restored", true);
     }
+    if (status.saveMillis() > 0) {
+      json.put("saveMillis", status.saveMillis());
+    }
     status.waiting().ifPresent(waiting -> json.put("waiting", waiting.toJson()));
     status.counters().ifPresent(counters -> json.put("counters", counters.toJson()));
     return json;
@@ -469,7 +502,8 @@ public final class ControlCodec {
             : Optional.empty(),
         fields.optionalWhole("testing"),
         fields.optionalWhole("evaluated"),
-        fields.has("counters") ? Optional.of(counters(fields)) : Optional.empty());
+        fields.has("counters") ? Optional.of(counters(fields)) : Optional.empty(),
+        fields.whole("saveMillis", 0));
   }
 
   private static ServerProgress counters(MessageFields fields) {
@@ -487,6 +521,9 @@ public final class ControlCodec {
             .put("number", pause.number())
             .put("holdFrom", pause.holdFrom())
             .put("ends", pause.ends());
+    if (pause.saveAt() > 0) {
+      json.put("saveAt", pause.saveAt());
+    }
     return pause.testAt() == EvaluationPlan.NONE
         ? json
         : json.put("testAt", pause.testAt()).put("testing", pause.testing());
@@ -502,7 +539,8 @@ public final class ControlCodec {
         fields.whole("holdFrom"),
         fields.whole("testAt", EvaluationPlan.NONE),
         fields.flag("testing"),
-        fields.flag("ends"));
+        fields.flag("ends"),
+        fields.whole("saveAt", 0));
   }
 
   private static JsonObject write(ProcessVitals vitals) {

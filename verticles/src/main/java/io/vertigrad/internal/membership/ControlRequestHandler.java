@@ -68,7 +68,12 @@ public final class ControlRequestHandler {
   private ControlAnswer join(JoinRequest request) {
     try {
       Admission admission = coordinator.join(request);
-      return new Admitted(coordinator.state(), epoch(), admission);
+      return new Admitted(
+          coordinator.state(),
+          epoch(),
+          admission,
+          coordinator.run(),
+          coordinator.goesBackTo(admission.role()));
     } catch (JoinException e) {
       return new Refused(e.getMessage(), e.worthRetrying(), e.late());
     }

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.internal.membership.ControlAnswer.Admitted;
 import io.vertigrad.internal.membership.ControlAnswer.Granted;
 import io.vertigrad.internal.membership.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlAnswer.Released;
@@ -21,6 +22,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -57,6 +59,8 @@ public final class CoordinatorClient {
   private String over = "";
   private int attempt;
   private volatile boolean adopts;
+  private volatile String run = "";
+  private volatile OptionalLong from = OptionalLong.empty();
   private volatile Membership membership = Membership.NONE;
   private volatile MemberStatus status = MemberStatus.NONE;
 
@@ -89,7 +93,7 @@ public final class CoordinatorClient {
           }
           return listen()
               .compose(listening -> joinAttempt(layout, mine))
-              .compose(admission -> admitted(admission, mine));
+              .compose(answer -> admitted(answer, mine));
         });
   }
 
@@ -98,6 +102,16 @@ public final class CoordinatorClient {
    */
   public void adopts() {
     adopts = true;
+  }
+
+  /** Name of the run that this member was admitted to; empty before. */
+  public String run() {
+    return run;
+  }
+
+  /** The version that a server goes back to after its last admission; empty for its newest. */
+  public OptionalLong goesBackTo() {
+    return from;
   }
 
   /** By which this member limits how long it waits for others. */
@@ -204,7 +218,7 @@ public final class CoordinatorClient {
     return control.completion();
   }
 
-  private Future<Admission> joinAttempt(ParameterLayout layout, int mine) {
+  private Future<Admitted> joinAttempt(ParameterLayout layout, int mine) {
     JoinRequest request =
         new JoinRequest(
             role,
@@ -216,6 +230,12 @@ public final class CoordinatorClient {
             Optional.ofNullable(before),
             status);
     return new JoinAttempt(vertx, line, job, request, () -> mine == attempt ? null : over).answer();
+  }
+
+  private Future<Admission> admitted(Admitted answer, int mine) {
+    run = answer.run();
+    from = answer.from();
+    return admitted(answer.admission(), mine);
   }
 
   private Future<Admission> admitted(Admission admitted, int mine) {

@@ -6,10 +6,16 @@ import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
+import java.util.UUID;
 
 /**
  * What a coordinator's state decides by; all limits in milliseconds.
  *
+ * @param run name of the run, under which its checkpoints are kept
+ * @param resumes how many coordinators the run has had before: ranks and memberships are numbered
+ *     above theirs
+ * @param checkpointMillis least time between two checkpoints that are written by time; 0 where none
+ *     are
  * @param terms what every member must agree on
  * @param strategy its name, for the start event
  * @param lockstep newcomers start at a round agreed with all servers
@@ -37,6 +43,9 @@ import io.vertigrad.strategy.StrategyFactory;
  * @param names what members are called
  */
 public record CoordinatorConfig(
+    String run,
+    int resumes,
+    long checkpointMillis,
     JobTerms terms,
     String strategy,
     boolean lockstep,
@@ -62,10 +71,21 @@ public record CoordinatorConfig(
     EvaluationPlan evaluations,
     MemberNames names) {
 
+  /** More admissions of one rank than one coordinator sees. */
+  private static final int INCARNATIONS = 10_000;
+
+  /** More memberships than one coordinator publishes. */
+  private static final int EPOCHS = 1 << 20;
+
   private static final long EVALUATOR_WAIT_MILLIS = 5_000;
 
   public static CoordinatorConfig of(JobConfig job, StrategyFactory strategy) {
     return new CoordinatorConfig(
+        job.run().id().orElseGet(() -> UUID.randomUUID().toString()),
+        job.run().resumes(),
+        job.checkpoint().isTimed()
+            ? Math.max(1, Math.round(1_000 * job.checkpoint().seconds()))
+            : 0,
         JobTerms.of(job),
         job.strategy().name(),
         strategy.lockstep(),
@@ -96,6 +116,16 @@ public record CoordinatorConfig(
   String whyMinimum() {
     boolean all = lockstep && minimumWorkers == workers && (ranks > 0 || servers == 0);
     return all ? "a step needs every rank" : "workers.minimum";
+  }
+
+  /** The incarnation of the first member of a rank that this coordinator admits. */
+  int firstIncarnation() {
+    return resumes * INCARNATIONS;
+  }
+
+  /** The epoch before this coordinator's first membership. */
+  int firstEpoch() {
+    return resumes * EPOCHS;
   }
 
   /** How many of a role may be present at once. */

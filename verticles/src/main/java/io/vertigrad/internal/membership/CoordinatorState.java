@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -46,6 +47,8 @@ public final class CoordinatorState {
   private final BlockingTests tests;
   private final RankAdoption adoption;
   private final HungProcesses hung;
+  private final CheckpointPlan checkpoints;
+  private OptionalLong goBack = OptionalLong.empty();
   private final BackupServers backups;
 
   /**
@@ -62,13 +65,14 @@ public final class CoordinatorState {
       LongSupplier wallMillis,
       Consumer<Decision> decisions) {
     this.config = config;
-    registry = new MemberRegistry(config.names(), config.servers());
+    registry = new MemberRegistry(config.names(), config.servers(), config.firstIncarnation());
     RunningTimeClock clock =
         new RunningTimeClock(clockMillis, Math.max(1, config.suspectMillis() / FREEZE_SHARE));
     this.clockMillis = clock;
     this.decisions = decisions;
     MembershipProposal proposal =
-        new MembershipProposal(config.lockstep(), config.ranks(), config.lastVersion());
+        new MembershipProposal(
+            config.lockstep(), config.ranks(), config.lastVersion(), config.firstEpoch());
     changes = new MembershipChanges(proposal, registry, progress, decisions);
     timeouts = new JobTimeouts(config, registry, proposal);
     news = new CoordinatorEvents(decisions, wallMillis);
@@ -80,6 +84,7 @@ public final class CoordinatorState {
     tests = new BlockingTests(config, registry, progress, pauses, news);
     stalls = new StallFinder(config, registry, progress, tests, news, clock);
     hung = new HungProcesses(config.evictMillis());
+    checkpoints = new CheckpointPlan(config, registry, progress, pauses);
     adoption = new RankAdoption(config, registry, progress, decisions);
     backups = new BackupServers(config, registry, news, decisions);
     earlyStop = new EarlyStop(config.stop(), clock.getAsLong());
@@ -205,16 +210,29 @@ public final class CoordinatorState {
     return changes.awaits(epoch, server);
   }
 
-  /** A server took the proposed membership over. */
-  void accepted(int epoch, int server) {
-    accepted(epoch, server, List.of());
+  /** Name of the run, under which members keep their checkpoints. */
+  String run() {
+    return config.run();
   }
 
-  /** The same, with where those workers go on that the server did not know. */
-  void accepted(int epoch, int server, List<ProposalAnswer.Start> starts) {
-    changes.accepted(epoch, server, starts);
+  /**
+   * The version that a server that is admitted now goes back to, because all servers do; empty for
+   * its newest, and for everybody else.
+   */
+  OptionalLong goesBackTo(Role role) {
+    return role == Role.SERVER ? goBack : OptionalLong.empty();
+  }
+
+  /** A server took the proposed membership over. */
+  void accepted(int epoch, int server) {
+    accepted(epoch, server, ProposalAnswer.ACCEPTED);
+  }
+
+  /** The same, with where those workers go on that the server did not know, and what it has. */
+  void accepted(int epoch, int server, ProposalAnswer answer) {
+    changes.accepted(epoch, server, answer);
     if (lifecycle.running()) {
-      repeatMissing(starts);
+      repeatMissing(answer.starts());
     }
     publishWhenAgreed();
   }
@@ -370,6 +388,7 @@ public final class CoordinatorState {
     boolean trains = lifecycle.running() && !lifecycle.paused() && !minimumWorkers.lasts();
     tests.look(trains || lifecycle.ending(), now);
     stalls.look(trains, now);
+    checkpoints.look(trains && !lifecycle.ending(), now);
     adoption.look(lifecycle.running() && !lifecycle.ending(), now);
     adoption.hopeless().filter(why -> lifecycle.running()).ifPresent(lifecycle::failed);
     timeouts.exhausted(state(), progress.anyFinished(), now).ifPresent(lifecycle::failed);
@@ -479,6 +498,17 @@ public final class CoordinatorState {
     changes.due();
   }
 
+  /**
+   * One server has gone back further than the others can follow with the step that each worker
+   * repeats: all go back to one version, so that the job repeats the same rounds to the same bits.
+   */
+  private void goBack(long version) {
+    goBack = OptionalLong.of(version);
+    String why =
+        "all servers go back to version %d, which each of them has kept".formatted(version);
+    List.copyOf(registry.of(Role.SERVER)).forEach(server -> remove(server, LeaveReason.lost(why)));
+  }
+
   /** After the last step servers still hold the model: one that is lost may come back with it. */
   private boolean servesModel() {
     return config.servers() > 0 && lifecycle.holdsResult();
@@ -499,6 +529,15 @@ public final class CoordinatorState {
   }
 
   private void publishWhenAgreed() {
+    if (lifecycle.running() && changes.complete()) {
+      OptionalLong common = changes.newestCommon();
+      if (common.isPresent()) {
+        goBack(common.getAsLong());
+        return;
+      }
+      boolean all = registry.readyServers().size() == config.servers();
+      goBack = all ? OptionalLong.empty() : goBack;
+    }
     boolean first = membership().epoch() == 0;
     Optional<Membership> agreed =
         lifecycle.running() || servesModel() ? changes.agreed() : Optional.empty();

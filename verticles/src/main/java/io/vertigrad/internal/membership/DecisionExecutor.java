@@ -130,7 +130,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
               if (answer.reached().isPresent()) {
                 coordinator.refused(epoch, server, answer.reached().getAsLong());
               } else {
-                coordinator.accepted(epoch, server, answer.starts());
+                coordinator.accepted(epoch, server, answer);
               }
             })
         .onFailure(

@@ -24,7 +24,7 @@ final class JoinAttempt {
   private final JobConfig job;
   private final JoinRequest request;
   private final Supplier<String> over;
-  private final Promise<Admission> answer = Promise.promise();
+  private final Promise<Admitted> answer = Promise.promise();
   private final long silenceSeconds;
   private final long beganNanos;
   private boolean told;
@@ -54,7 +54,7 @@ final class JoinAttempt {
   }
 
   /** Knocks; completes with the coordinator's yes, or fails with a {@link JoinException}. */
-  Future<Admission> answer() {
+  Future<Admitted> answer() {
     attempt();
     return answer.future();
   }
@@ -67,7 +67,7 @@ final class JoinAttempt {
 
   private void heard(ControlAnswer heard) {
     if (heard instanceof Admitted admitted) {
-      answer.complete(admitted.admission());
+      answer.complete(admitted);
     } else if (!(heard instanceof Refused refused)) {
       answer.fail(new JoinException("the coordinator's answer to a join makes no sense: " + heard));
     } else if (refused.retry()) {

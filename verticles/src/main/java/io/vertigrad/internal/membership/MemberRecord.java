@@ -148,6 +148,11 @@ final class MemberRecord {
     return status.ended();
   }
 
+  /** How long it said that its last checkpoint took to write. */
+  long saveMillis() {
+    return status.saveMillis();
+  }
+
   /** True when it was part of a published membership. */
   boolean published() {
     return published;

@@ -22,15 +22,18 @@ final class MemberRegistry {
   private final DepartedMembers departures = new DepartedMembers();
   private final MemberNames names;
   private final int shards;
+  private final int firstIncarnation;
 
   /**
    * A registry of nobody.
    *
    * @param shards servers of lower ranks own one each; the others are backups
+   * @param firstIncarnation of the first member of each rank
    */
-  MemberRegistry(MemberNames names, int shards) {
+  MemberRegistry(MemberNames names, int shards, int firstIncarnation) {
     this.names = names;
     this.shards = shards;
+    this.firstIncarnation = firstIncarnation;
     for (Role role : Role.values()) {
       present.put(role, new TreeMap<>());
     }
@@ -64,7 +67,9 @@ final class MemberRegistry {
   }
 
   private Admission next(Role role, int rank) {
-    return new Admission(role, rank, incarnations.merge(key(role, rank), 1, Integer::sum) - 1);
+    int incarnation = incarnations.getOrDefault(key(role, rank), firstIncarnation);
+    incarnations.put(key(role, rank), incarnation + 1);
+    return new Admission(role, rank, incarnation);
   }
 
   /** Whoever was a backup is wanted more where a shard has no server. */
@@ -139,7 +144,7 @@ final class MemberRegistry {
   List<MemberRecord> returnedServers() {
     return readyServers().stream()
         .filter(server -> !server.published() && !server.wasBackup())
-        .filter(server -> server.admission().incarnation() > 0)
+        .filter(server -> server.admission().incarnation() > firstIncarnation)
         .toList();
   }
 

@@ -22,6 +22,7 @@ import java.util.OptionalLong;
  * @param testing version that an evaluator tests now, or tested last
  * @param evaluated version that an evaluator has tested and told of
  * @param counters a server's counters so far, only where it was asked for them
+ * @param saveMillis how long its last checkpoint took to write; 0 before the first
  */
 public record MemberStatus(
     boolean starting,
@@ -35,7 +36,8 @@ public record MemberStatus(
     Optional<StragglerReport> waiting,
     OptionalLong testing,
     OptionalLong evaluated,
-    Optional<ServerProgress> counters) {
+    Optional<ServerProgress> counters,
+    long saveMillis) {
 
   /** Nothing to say. */
   public static final MemberStatus NONE = starting(false);
@@ -76,7 +78,8 @@ public record MemberStatus(
         waiting,
         OptionalLong.empty(),
         OptionalLong.empty(),
-        Optional.empty());
+        Optional.empty(),
+        0);
   }
 
   /**
@@ -103,7 +106,8 @@ public record MemberStatus(
         Optional.empty(),
         OptionalLong.empty(),
         OptionalLong.empty(),
-        Optional.empty());
+        Optional.empty(),
+        0);
   }
 
   /**
@@ -126,7 +130,8 @@ public record MemberStatus(
         Optional.empty(),
         OptionalLong.of(testing),
         OptionalLong.of(evaluated),
-        Optional.empty());
+        Optional.empty(),
+        0);
   }
 
   /** Returns the same status with a server's counters. */
@@ -143,7 +148,15 @@ public record MemberStatus(
         waiting,
         testing,
         evaluated,
-        Optional.of(now));
+        Optional.of(now),
+        saveMillis);
+  }
+
+  /** Returns the same status of a member whose last checkpoint took this long to write. */
+  public MemberStatus withSaveMillis(long millis) {
+    return new MemberStatus(
+        starting, version, samples, step, event, tested, ended, restored, waiting, testing,
+        evaluated, counters, millis);
   }
 
   /** Returns the status as people are told of it, in the words of the control protocol. */
@@ -165,6 +178,7 @@ public record MemberStatus(
         Optional.empty(),
         OptionalLong.empty(),
         OptionalLong.empty(),
-        Optional.empty());
+        Optional.empty(),
+        0);
   }
 }

@@ -3,8 +3,8 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.internal.membership.Decision.Propose;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
-import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 
 /** Changes of a membership, one at a time: proposed to every server, in force when all agree. */
@@ -67,8 +67,18 @@ final class MembershipChanges {
   }
 
   /** A server took the proposal over. */
-  void accepted(int epoch, int server, List<ProposalAnswer.Start> starts) {
-    proposal.accepted(epoch, server, starts);
+  void accepted(int epoch, int server, ProposalAnswer answer) {
+    proposal.accepted(epoch, server, answer);
+  }
+
+  /** True when all servers have taken the proposal over. */
+  boolean complete() {
+    return proposal.complete();
+  }
+
+  /** The version that all servers have to go back to before the proposal can be in force. */
+  OptionalLong newestCommon() {
+    return proposal.newestCommon();
   }
 
   /** A server is at or past a newcomer's first round; the next proposal leaves more room. */

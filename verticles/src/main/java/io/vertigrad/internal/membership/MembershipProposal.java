@@ -6,6 +6,7 @@ import io.vertigrad.strategy.Membership.Member;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -24,7 +25,8 @@ final class MembershipProposal {
   private final long lastVersion;
   private final Map<Integer, ProposalAnswer.Start> starts = new HashMap<>();
   private final Set<Integer> unanswered = new TreeSet<>();
-  private Membership next = Membership.NONE;
+  private final Map<Integer, ProposalAnswer.Held> held = new HashMap<>();
+  private Membership next;
   private boolean open;
   private long margin = FIRST_MARGIN;
 
@@ -36,7 +38,17 @@ final class MembershipProposal {
    *     plays one goes on where they say
    */
   MembershipProposal(boolean lockstep, int ranks, long lastVersion) {
+    this(lockstep, ranks, lastVersion, 0);
+  }
+
+  /**
+   * The same, with epochs above {@code epoch}.
+   *
+   * @param epoch above those of the coordinators before
+   */
+  MembershipProposal(boolean lockstep, int ranks, long lastVersion, int epoch) {
     this.lockstep = lockstep;
+    next = new Membership(epoch, List.of(), List.of());
     this.ranks = ranks;
     this.lastVersion = lastVersion;
   }
@@ -63,18 +75,46 @@ final class MembershipProposal {
             .toList();
     next = new Membership(next.epoch() + 1, workers, servers);
     starts.clear();
+    held.clear();
     unanswered.clear();
     servers.forEach(server -> unanswered.add(server.rank()));
     open = true;
     return next;
   }
 
-  /** Takes one server's yes, and where it says that newcomers go on. */
-  void accepted(int epoch, int server, List<ProposalAnswer.Start> said) {
+  /** Takes one server's yes, where it says that newcomers go on, and what it has. */
+  void accepted(int epoch, int server, ProposalAnswer answer) {
     if (awaits(epoch, server)) {
       unanswered.remove(server);
-      said.forEach(start -> starts.merge(start.rank(), start, ProposalAnswer.Start::earlier));
+      answer.held().ifPresent(has -> held.put(server, has));
+      answer
+          .starts()
+          .forEach(start -> starts.merge(start.rank(), start, ProposalAnswer.Start::earlier));
     }
+  }
+
+  /**
+   * The version that all servers have to go back to, because they are further apart than the round
+   * that some of them may have closed and others not yet: the newest that each of them has kept.
+   *
+   * @return empty when they can go on from where they are
+   */
+  OptionalLong newestCommon() {
+    long low = held.values().stream().mapToLong(ProposalAnswer.Held::low).min().orElse(0);
+    long high = held.values().stream().mapToLong(ProposalAnswer.Held::high).max().orElse(0);
+    if (!lockstep || high - low <= 1) {
+      return OptionalLong.empty();
+    }
+    return held.values().stream()
+        .map(has -> (Set<Long>) new TreeSet<>(has.kept()))
+        .reduce(
+            (some, others) -> {
+              some.retainAll(others);
+              return some;
+            })
+        .flatMap(common -> common.stream().max(Long::compare))
+        .map(OptionalLong::of)
+        .orElse(OptionalLong.of(0));
   }
 
   /** The next attempt leaves twice the room. */

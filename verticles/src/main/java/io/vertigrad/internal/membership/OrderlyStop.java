@@ -52,7 +52,7 @@ public final class OrderlyStop {
   /**
    * An interruption that has not begun.
    *
-   * @param workersHoldModel true where each worker has a part of the model to itself
+   * @param workersHoldModel true where the workers keep checkpoints
    * @param saves true to have checkpoints written
    */
   public OrderlyStop(

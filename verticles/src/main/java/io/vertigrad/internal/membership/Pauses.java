@@ -180,6 +180,11 @@ final class Pauses {
     say(pause.testing(at, testing));
   }
 
+  /** Every member writes a checkpoint of this version. */
+  void save(long at) {
+    say(pause.saving(at));
+  }
+
   private void holdBack() {
     if (!pause.holds()) {
       hold(0);

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
@@ -9,8 +10,10 @@ import java.util.OptionalLong;
  * @param reached empty when it took the membership over; otherwise the highest version any of its
  *     partitions has reached, because a newcomer's first round has already closed there
  * @param starts where each worker would go on; it counts for newcomers
+ * @param held what the server has; empty of one without partitions, and where servers do not move
+ *     in rounds
  */
-public record ProposalAnswer(OptionalLong reached, List<Start> starts) {
+public record ProposalAnswer(OptionalLong reached, List<Start> starts, Optional<Held> held) {
 
   /** Took it over, and has nothing to say about anybody. */
   public static final ProposalAnswer ACCEPTED = new ProposalAnswer(OptionalLong.empty(), List.of());
@@ -19,9 +22,33 @@ public record ProposalAnswer(OptionalLong reached, List<Start> starts) {
     starts = List.copyOf(starts);
   }
 
+  /** An answer of which nothing is known but where workers go on. */
+  public ProposalAnswer(OptionalLong reached, List<Start> starts) {
+    this(reached, starts, Optional.empty());
+  }
+
+  /** The same answer of a server that has this. */
+  public ProposalAnswer with(Held has) {
+    return new ProposalAnswer(reached, starts, Optional.of(has));
+  }
+
   /** The answer of a server that has closed a newcomer's first round. */
   public static ProposalAnswer refused(long reached) {
     return new ProposalAnswer(OptionalLong.of(reached), List.of());
+  }
+
+  /**
+   * What a server has of its shard.
+   *
+   * @param low version that all of its partitions have reached
+   * @param high version that any of them has reached
+   * @param kept versions that it can go back to, 0 among them
+   */
+  public record Held(long low, long high, List<Long> kept) {
+
+    public Held {
+      kept = List.copyOf(kept);
+    }
   }
 
   /**

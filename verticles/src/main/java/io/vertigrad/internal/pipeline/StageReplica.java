@@ -87,7 +87,7 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
 
   /** Where this stage can go on besides memory: from what an earlier incarnation kept. */
   List<RunVersion> kept(ReplicaCheckpoints checkpoints, SenderIdentity identity) {
-    return identity.incarnation() > 0 || run != 0 ? checkpoints.points(identity.rank()) : List.of();
+    return checkpoints.points(identity.rank());
   }
 
   /** A version was reached and nothing of it is missing. */

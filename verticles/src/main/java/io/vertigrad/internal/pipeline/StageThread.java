@@ -45,7 +45,7 @@ public final class StageThread extends WorkerThread {
     Consumer<TrainingEvent> events = new EventPublisher(vertx, job.addresses())::publish;
     ReplicaCheckpoints checkpoints =
         new ReplicaCheckpoints(
-            job, plan.hash(), job.checkpoint().every(), job.checkpoint().keep(), events);
+            job, plan.hash(), job.checkpoint().every(), job.checkpoint().keep(), member, events);
     StageContext setting =
         new StageContext(
             vertx,

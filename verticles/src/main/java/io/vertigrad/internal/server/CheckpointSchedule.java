@@ -9,72 +9,180 @@ import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * When a shard's checkpoints are written, one at a time: copied on the shard's thread, written on a
- * worker thread. A failed one is announced and tried again an interval later.
+ * When a shard's checkpoints are written, one at a time, on a worker thread, which copies partition
+ * by partition; one that is to change before it was copied is copied on the shard's thread. A
+ * failed one is announced and tried again an interval later.
+ *
+ * <p>Where workers move in rounds all shards write the same versions: multiples of {@code
+ * checkpoint.every}, or the one that the coordinator has named. Elsewhere each shard goes by its
+ * own count or clock.
  */
 final class CheckpointSchedule {
 
   private static final Logger LOG = LoggerFactory.getLogger(CheckpointSchedule.class);
 
+  /** Writing takes at most one part in so many of the time. */
+  private static final long COST = 50;
+
   private final Vertx vertx;
   private final EventPublisher events;
   private final CheckpointFolder folder;
-  private final long every;
+  private final CheckpointConfig config;
+  private final String run;
+  private final int shard;
   private final boolean inRounds;
+  private final Set<Long> torn = ConcurrentHashMap.newKeySet();
+  private volatile List<Long> written = List.of();
+  private volatile boolean known;
+  private volatile long lastMillis;
   private Future<Void> writing = Future.succeededFuture();
+  private int queued;
   private long triedVersion;
+  private long triedNanos;
+  private long saveAt;
 
   /**
    * The schedule of one shard.
    *
+   * @param run whose checkpoints these are
    * @param inRounds true where workers move in rounds
    */
-  CheckpointSchedule(Vertx vertx, JobConfig job, boolean inRounds) {
+  CheckpointSchedule(Vertx vertx, JobConfig job, String run, int shard, boolean inRounds) {
     this.vertx = vertx;
+    this.run = run;
+    this.shard = shard;
     this.inRounds = inRounds;
     events = new EventPublisher(vertx, job.addresses());
-    CheckpointConfig config = job.checkpoint();
-    Path directory = config.directory().orElse(Path.of("checkpoints", job.addresses().job()));
-    folder = new CheckpointFolder(directory, config.keep());
-    every = config.every();
+    config = job.checkpoint();
+    folder = new CheckpointFolder(config.directoryOf(job.addresses().job(), run), config.keep());
   }
 
-  /** The newest whole checkpoint of a shard. */
-  Future<Optional<ShardSnapshot>> newest(int shard) {
+  /**
+   * Looks what is there, and makes the folder this run's.
+   *
+   * @return fails when it is another run's
+   */
+  Future<Void> open() {
     return vertx.executeBlocking(
-        () -> folder.newestValid(shard, torn -> LOG.warn("checkpoint skipped: {}", torn)));
+        () -> {
+          known = config.isOn() ? folder.claim(run) : folder.belongsTo(run);
+          written = known ? folder.versions(shard) : List.of();
+          return null;
+        });
   }
 
-  /** Counts the interval from here; a shard that nothing was restored of is written at once. */
+  /** True when this run had the folder before, so that what is not in it was never written. */
+  boolean isKnown() {
+    return known;
+  }
+
+  /**
+   * The shard's checkpoint of a version, or its newest whole one.
+   *
+   * @param from which version; empty for the newest
+   * @return empty where there is none, which stands for the first parameters
+   */
+  Future<Optional<ShardSnapshot>> read(OptionalLong from) {
+    return known
+        ? vertx.executeBlocking(() -> readNow(from))
+        : Future.succeededFuture(Optional.empty());
+  }
+
+  private Optional<ShardSnapshot> readNow(OptionalLong from) throws IOException {
+    if (from.isEmpty()) {
+      for (long version : written) {
+        Optional<ShardSnapshot> found = read(version);
+        if (found.isPresent()) {
+          return found;
+        }
+      }
+      return Optional.empty();
+    }
+    return from.getAsLong() == 0 && !written.contains(0L)
+        ? Optional.empty()
+        : read(from.getAsLong());
+  }
+
+  private Optional<ShardSnapshot> read(long version) throws IOException {
+    Optional<ShardSnapshot> found =
+        folder.valid(shard, version, damaged -> LOG.warn("checkpoint skipped: {}", damaged));
+    if (found.isEmpty()) {
+      torn.add(version);
+    }
+    return found;
+  }
+
+  /** Versions that this shard can go back to; the first parameters follow from the seed. */
+  List<Long> kept() {
+    List<Long> kept = new ArrayList<>(written);
+    kept.removeAll(torn);
+    if (!kept.contains(0L)) {
+      kept.add(0L);
+    }
+    return kept;
+  }
+
+  /** How long the last checkpoint took to write, in milliseconds; 0 before the first. */
+  long lastMillis() {
+    return lastMillis;
+  }
+
+  /** Counts the interval from here. */
   void start(Shard shard) {
     triedVersion = shard.version();
-    if (every > 0 && !shard.restored()) {
+    triedNanos = System.nanoTime();
+    if (config.every() > 0 && !shard.restored()) {
       write(shard);
     }
+  }
+
+  /** Where workers move in rounds: all shards write this version. */
+  void saveAt(long version) {
+    saveAt = version;
   }
 
   /** Begins a checkpoint when the interval is over and none is being written. */
   void tick(Shard shard) {
-    if (!inRounds && every > 0 && writing.isComplete() && shard.version() - triedVersion >= every) {
+    if (!inRounds && writing.isComplete() && isDue(shard)) {
       write(shard);
     }
   }
 
+  private boolean isDue(Shard shard) {
+    if (config.every() > 0) {
+      return shard.version() - triedVersion >= config.every();
+    }
+    double least = Math.max(config.seconds(), COST * lastMillis / 1e3);
+    return config.isTimed()
+        && shard.version() > triedVersion
+        && System.nanoTime() - triedNanos >= least * TimeUnit.SECONDS.toNanos(1);
+  }
+
   /**
-   * Begins a checkpoint after a round whose number is a multiple of the interval, so that all
-   * shards write the same versions, and no partition of one is ahead of another.
+   * Begins a checkpoint after a round that all shards write, so that no partition of one is ahead
+   * of another. Two at most are on their way, so that one shard never falls far behind the others.
    */
   void roundEnded(Shard shard) {
-    if (inRounds && every > 0 && writing.isComplete() && shard.isAligned()) {
+    if (inRounds && config.isOn() && queued < 2 && shard.isAligned()) {
       long version = shard.version();
-      if (version % every == 0 && version > triedVersion) {
+      boolean due =
+          config.every() > 0
+              ? version % config.every() == 0 && version > triedVersion
+              : version == saveAt && version != triedVersion;
+      if (due) {
         write(shard);
       }
     }
@@ -92,11 +200,15 @@ final class CheckpointSchedule {
     return writing.compose(written -> write(shard));
   }
 
-  /** Writes what is newer than the last checkpoint; completes when it is on the disk, or failed. */
+  /**
+   * Writes what is newer than the last checkpoint; where that is left to time, only the last
+   * version. Completes when it is on the disk, or failed.
+   */
   Future<Void> finish(Shard shard) {
     return writing.compose(
         written -> {
-          if (every > 0 && shard.version() > triedVersion) {
+          boolean due = config.every() > 0 || config.isTimed() && shard.isFinished();
+          if (due && shard.version() > triedVersion) {
             write(shard);
           }
           return writing;
@@ -104,29 +216,34 @@ final class CheckpointSchedule {
   }
 
   private Future<Path> write(Shard shard) {
-    ShardSnapshot snapshot = shard.snapshot();
-    triedVersion = snapshot.version();
-    long start = System.nanoTime();
+    ShardCopy copy = shard.beginCopy();
+    triedVersion = copy.version();
+    triedNanos = System.nanoTime();
+    queued++;
     Future<Path> file =
-        vertx
-            .executeBlocking(() -> folder.write(snapshot))
-            .onSuccess(done -> written(snapshot, done, System.nanoTime() - start))
-            .onFailure(failure -> failed(snapshot, failure));
+        writing
+            .compose(before -> vertx.executeBlocking(() -> writeNow(copy)))
+            .onFailure(failure -> failed(copy, failure))
+            .onComplete(ended -> queued--);
     writing = file.<Void>mapEmpty().otherwiseEmpty();
     return file;
   }
 
-  private void written(ShardSnapshot snapshot, Path file, long nanos) {
+  private Path writeNow(ShardCopy copy) throws IOException {
+    long start = System.nanoTime();
+    ShardSnapshot snapshot = copy.take();
+    folder.claim(run);
+    Path file = folder.write(snapshot);
+    torn.remove(snapshot.version());
+    written = folder.versions(shard);
+    lastMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
     events.publish(
         new CheckpointWritten(
-            System.currentTimeMillis(),
-            snapshot.shard(),
-            snapshot.version(),
-            file.toString(),
-            TimeUnit.NANOSECONDS.toMillis(nanos)));
+            System.currentTimeMillis(), shard, snapshot.version(), file.toString(), lastMillis));
+    return file;
   }
 
-  private void failed(ShardSnapshot snapshot, Throwable failure) {
+  private void failed(ShardCopy snapshot, Throwable failure) {
     LOG.warn("checkpoint of shard {} not written: {}", snapshot.shard(), failure.toString());
     events.publish(
         new CheckpointFailed(

@@ -98,13 +98,13 @@ final class ServedPartition {
     return store.snapshot(window.entries()).with(filter.ledger().snapshot());
   }
 
-  void restore(PartitionSnapshot snapshot, boolean sameRun) {
+  PartitionCopy beginCopy() {
+    return store.beginCopy(window.entries(), filter.ledger().snapshot());
+  }
+
+  void restore(PartitionSnapshot snapshot) {
     store.restore(snapshot);
-    if (sameRun) {
-      window.restore(snapshot.window());
-      filter.ledger().restore(snapshot.ledger());
-    } else {
-      filter.ledger().startFrom(snapshot.version());
-    }
+    window.restore(snapshot.window());
+    filter.ledger().restore(snapshot.ledger());
   }
 }

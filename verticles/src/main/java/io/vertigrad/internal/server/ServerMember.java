@@ -22,6 +22,7 @@ import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -164,7 +165,7 @@ public final class ServerMember implements MemberHandler {
         .promote(to)
         .compose(
             promotion -> {
-              ShardService serving = assembly.promote(promotion, to);
+              ShardService serving = assembly.promote(promotion, to, coordinator.run());
               service = Optional.of(serving);
               return serving.open();
             })
@@ -225,13 +226,15 @@ public final class ServerMember implements MemberHandler {
     if (admission.rank() >= job.servers().count()) {
       return backUp(model, admission);
     }
+    OptionalLong from = coordinator.goesBackTo();
     Future<Optional<ShardSnapshot>> inherited =
         service
+            .filter(old -> from.isEmpty())
             .map(old -> old.inheritance(admission))
             .orElseGet(() -> Future.succeededFuture(Optional.empty()));
     service = Optional.empty();
     return inherited
-        .compose(kept -> assembly.assemble(model, admission, kept))
+        .compose(kept -> assembly.assemble(model, admission, kept, coordinator.run(), from))
         .compose(ShardService::open)
         .compose(opened -> serve(opened, admission));
   }
@@ -274,6 +277,7 @@ public final class ServerMember implements MemberHandler {
     if (waitsForTests && word.number() > 0) {
       serving.testAt(word.testAt());
     }
+    serving.saveAt(word.saveAt());
   }
 
   private Future<Void> close(String why) {

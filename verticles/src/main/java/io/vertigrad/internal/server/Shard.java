@@ -184,9 +184,24 @@ public final class Shard {
     return versions().stream().distinct().count() <= 1;
   }
 
+  /** True where workers move in rounds. */
+  public boolean movesInRounds() {
+    return lockstep;
+  }
+
+  /** Version that any partition has reached; the last one without partitions. */
+  public long highestVersion() {
+    return versions().stream().max(Long::compare).orElse(config.lastVersion());
+  }
+
   /** Version that every partition has reached; the last one without partitions. */
   public long version() {
     return versions().stream().min(Long::compare).orElse(config.lastVersion());
+  }
+
+  /** Says that the first parameters are what is left of this shard, and that nothing is lost. */
+  public void restoredToBeginning() {
+    restored = true;
   }
 
   /** True when every partition is at the last version; a shard without partitions always is. */
@@ -194,7 +209,7 @@ public final class Shard {
     return version() >= config.lastVersion();
   }
 
-  /** True when it went back to a snapshot, of version 0 or later. */
+  /** True when it went back to a snapshot, or to the first parameters for want of any. */
   public boolean restored() {
     return restored;
   }
@@ -266,11 +281,19 @@ public final class Shard {
         partitions.values().stream().map(ServedPartition::snapshot).toList());
   }
 
+  /** Begins a copy as {@link #snapshot()}, which costs this thread nothing yet. */
+  ShardCopy beginCopy() {
+    return new ShardCopy(
+        config.job(),
+        store.shard(),
+        config.incarnation(),
+        store.layout(),
+        partitions.values().stream().map(ServedPartition::beginCopy).toList());
+  }
+
   /**
-   * Goes back to a snapshot, before the first frame.
-   *
-   * <p>A server of a higher incarnation continues that run and recognises its duplicates. Any other
-   * starts a new run from it, whose workers count their steps anew.
+   * Goes back to a snapshot of the same run, before the first frame, and recognises the updates
+   * that are in it.
    *
    * @throws IllegalArgumentException naming what differs, if it is of another job, shard, layout or
    *     optimizer
@@ -280,10 +303,9 @@ public final class Shard {
     require("shard", snapshot.shard(), store.shard());
     require("layout", snapshot.layout(), store.layout());
     require("number of partitions", snapshot.partitions().size(), partitions.size());
-    boolean sameRun = config.incarnation() > snapshot.incarnation();
     restored = true;
     for (PartitionSnapshot part : snapshot.partitions()) {
-      partitions.get(part.index()).restore(part, sameRun);
+      partitions.get(part.index()).restore(part);
     }
   }
 

@@ -18,6 +18,7 @@ import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -69,25 +70,32 @@ final class ShardAssembly {
   }
 
   /**
-   * A shard that does not take frames yet. A replacement goes back to what was {@code kept} in
-   * memory, or else to the newest whole checkpoint, or else to the first parameters.
+   * A shard that does not take frames yet. It goes back to what was {@code kept} in memory, or else
+   * to a whole checkpoint of this run, or else to the first parameters.
+   *
+   * @param run name of the run that checkpoints belong to
+   * @param from version of the checkpoint that all servers go back to; empty for the newest
    */
   Future<ShardService> assemble(
-      InitialModel model, Admission admission, Optional<ShardSnapshot> kept) {
-    CheckpointSchedule checkpoints = new CheckpointSchedule(vertx, job, strategy.lockstep());
-    Future<Optional<ShardSnapshot>> past =
-        kept.isPresent() || admission.incarnation() == 0
-            ? Future.succeededFuture(kept)
-            : checkpoints.newest(admission.rank());
-    return past.compose(
-        snapshot ->
-            vertx
-                .executeBlocking(() -> shard(model, admission, snapshot))
-                .compose(
-                    shard ->
-                        finder
-                            .beside(admission.rank(), admission.incarnation())
-                            .map(host -> service(model, admission, shard, checkpoints, host))));
+      InitialModel model,
+      Admission admission,
+      Optional<ShardSnapshot> kept,
+      String run,
+      OptionalLong from) {
+    CheckpointSchedule checkpoints =
+        new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
+    return checkpoints
+        .open()
+        .compose(known -> kept.isPresent() ? Future.succeededFuture(kept) : checkpoints.read(from))
+        .compose(
+            snapshot ->
+                vertx
+                    .executeBlocking(() -> shard(model, admission, snapshot, checkpoints.isKnown()))
+                    .compose(
+                        shard ->
+                            finder
+                                .beside(admission.rank(), admission.incarnation())
+                                .map(host -> service(model, admission, shard, checkpoints, host))));
   }
 
   /** A backup of a shard, without a copy, which listens for its primary. */
@@ -111,19 +119,27 @@ final class ShardAssembly {
   }
 
   /** A shard that does not take frames yet and goes on with what a backup has. */
-  ShardService promote(BackupService.Promotion promotion, Admission admission) {
+  ShardService promote(BackupService.Promotion promotion, Admission admission, String run) {
     ShardBackup backup = promotion.backup();
     Shard shard = shard(admission, backup.store(), backup.windows()).promoted(backup);
     LOG.info("{} goes on at version {}", admission, shard.version());
-    CheckpointSchedule checkpoints = new CheckpointSchedule(vertx, job, strategy.lockstep());
+    CheckpointSchedule checkpoints =
+        new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
+    checkpoints
+        .open()
+        .onFailure(why -> LOG.warn("{} writes no checkpoints: {}", admission, why.getMessage()));
     return service(promotion.model(), admission, shard, checkpoints, promotion.host());
   }
 
-  private Shard shard(InitialModel model, Admission admission, Optional<ShardSnapshot> snapshot) {
+  private Shard shard(
+      InitialModel model, Admission admission, Optional<ShardSnapshot> snapshot, boolean known) {
     int ranks = job.workers().count();
     Shard shard =
         shard(admission, model.store(job, admission.rank()), () -> new DuplicateWindow(ranks));
     snapshot.ifPresent(shard::restore);
+    if (known) {
+      shard.restoredToBeginning();
+    }
     snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
     return shard;
   }
@@ -178,7 +194,7 @@ final class ShardAssembly {
             patience,
             counters -> {
               if (owns) {
-                report.accept(ShardEndpoint.status(shard));
+                report.accept(ShardEndpoint.status(shard).withSaveMillis(checkpoints.lastMillis()));
                 events.publish(
                     ShardEndpoint.event(admission.rank(), admission.incarnation(), counters));
               }

@@ -7,6 +7,7 @@ import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.ProposalAnswer;
+import io.vertigrad.internal.membership.ProposalAnswer.Held;
 import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
@@ -87,13 +88,19 @@ final class ShardService {
     return beside(
         () -> {
           if (informed) {
-            return Future.succeededFuture(shard.propose(next));
+            return Future.succeededFuture(holding(shard.propose(next)));
           }
           // Nobody has closed a round under this incarnation, however far the checkpoint had come.
           inform(next);
           return Future.succeededFuture(
-              new ProposalAnswer(OptionalLong.empty(), shard.starts(next.workers())));
+              holding(new ProposalAnswer(OptionalLong.empty(), shard.starts(next.workers()))));
         });
+  }
+
+  private ProposalAnswer holding(ProposalAnswer answer) {
+    return owns && shard.movesInRounds()
+        ? answer.with(new Held(shard.version(), shard.highestVersion(), checkpoints.kept()))
+        : answer;
   }
 
   /**
@@ -126,6 +133,15 @@ final class ShardService {
         });
   }
 
+  /** Has a checkpoint of this version written, where that is left to time. */
+  void saveAt(long version) {
+    beside(
+        () -> {
+          checkpoints.saveAt(version);
+          return Future.succeededFuture();
+        });
+  }
+
   void membershipChanged(Membership now) {
     beside(
         () -> {
@@ -148,7 +164,9 @@ final class ShardService {
   }
 
   private MemberStatus statusNow() {
-    return owns ? ShardEndpoint.status(shard) : MemberStatus.NONE;
+    return owns
+        ? ShardEndpoint.status(shard).withSaveMillis(checkpoints.lastMillis())
+        : MemberStatus.NONE;
   }
 
   /** The status, with {@code counters}: the event that tells them, up to now. */

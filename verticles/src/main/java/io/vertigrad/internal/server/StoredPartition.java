@@ -2,6 +2,7 @@ package io.vertigrad.internal.server;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.timeline.SpanRecorder;
@@ -25,6 +26,7 @@ final class StoredPartition implements PartitionStore {
   private boolean restored;
   private Tensor current;
   private Tensor previous;
+  private PartitionCopy copy;
   private SpanRecorder track = SpanRecorder.OFF;
   private ChangeListener listener = ChangeListener.NONE;
 
@@ -104,6 +106,7 @@ final class StoredPartition implements PartitionStore {
   @Override
   public void apply(float[] gradient, float scale, long count) {
     long begun = track.now();
+    takeCopy();
     previous = current;
     if (scale != 1f) {
       for (int i = 0; i < gradient.length; i++) {
@@ -139,6 +142,35 @@ final class StoredPartition implements PartitionStore {
       current = Tensor.copyOf(type, FloatBuffer.wrap(parameters));
     }
     return current;
+  }
+
+  /** A copy for a checkpoint, made by another thread, or by this one before the next update. */
+  PartitionCopy beginCopy(List<DuplicateWindow.Entry> window, LedgerSnapshot ledger) {
+    takeCopy();
+    long of = version;
+    long behind = samples;
+    copy =
+        new PartitionCopy(
+            of,
+            () ->
+                new PartitionSnapshot(
+                        partition.index(),
+                        partition.first(),
+                        of,
+                        behind,
+                        parameters.clone(),
+                        step.state(),
+                        window)
+                    .with(ledger));
+    return copy;
+  }
+
+  /** What is about to change was not copied yet, perhaps. */
+  private void takeCopy() {
+    if (copy != null) {
+      copy.take();
+      copy = null;
+    }
   }
 
   /** Numbers of the optimizer's state. */
@@ -177,6 +209,7 @@ final class StoredPartition implements PartitionStore {
     require("first element", snapshot.first(), partition.first());
     require("length", snapshot.parameters().length, parameters.length);
     require("optimizer state", snapshot.state().length, step.stateLength());
+    takeCopy();
     System.arraycopy(snapshot.parameters(), 0, parameters, 0, parameters.length);
     step.restore(snapshot.state());
     version = snapshot.version();

@@ -39,7 +39,9 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   private final JobConfig job;
   private final long plan;
   private final long every;
-  private final CheckpointFolder folder;
+  private final int keep;
+  private final SaveOrders orders;
+  private volatile CheckpointFolder folder;
   private final Consumer<TrainingEvent> events;
   private final ThreadPoolExecutor writer;
 
@@ -47,18 +49,23 @@ public final class ReplicaCheckpoints implements AutoCloseable {
    * A worker's checkpoints.
    *
    * @param plan hash of what the vector means
-   * @param every versions between two of them; 0 for none
+   * @param every versions between two of them; 0 where the coordinator names the version
    * @param keep how many stay of each rank
+   * @param orders from the coordinator
    */
   public ReplicaCheckpoints(
-      JobConfig job, long plan, long every, int keep, Consumer<TrainingEvent> events) {
+      JobConfig job,
+      long plan,
+      long every,
+      int keep,
+      SaveOrders orders,
+      Consumer<TrainingEvent> events) {
     this.job = job;
     this.plan = plan;
     this.every = every;
     this.events = events;
-    Path directory =
-        job.checkpoint().directory().orElse(Path.of("checkpoints", job.addresses().job()));
-    folder = new CheckpointFolder(directory, keep);
+    this.keep = keep;
+    this.orders = orders;
     writer =
         new ThreadPoolExecutor(
             1,
@@ -77,7 +84,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
 
   /** True at the versions of which a checkpoint is written. */
   public boolean due(long version) {
-    return every > 0 && version % every == 0;
+    return every > 0 ? version % every == 0 : version > 0 && version == orders.saveAt();
   }
 
   /**
@@ -99,8 +106,9 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     long version = snapshot.version();
     long begun = System.nanoTime();
     try {
-      Path file = folder.write(snapshot);
+      Path file = folder().write(snapshot);
       long millis = (System.nanoTime() - begun) / 1_000_000;
+      orders.took(millis);
       events.accept(
           new CheckpointWritten(
               System.currentTimeMillis(), rank, version, file.toString(), millis));
@@ -115,6 +123,11 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   /** States that whole files of this rank hold, once all that was begun is written. */
   public List<RunVersion> points(int rank) {
     settle();
+    try {
+      folder();
+    } catch (IOException e) {
+      throw new ExchangeException(name(rank) + ": " + e.getMessage());
+    }
     return read(rank).stream()
         .map(file -> new RunVersion(file.version(), file.layout() ^ plan))
         .distinct()
@@ -148,7 +161,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
 
   private List<ShardSnapshot> read(int rank) {
     try {
-      return folder.allValid(rank, torn -> LOG.warn("checkpoint skipped: {}", torn)).stream()
+      return folder().allValid(rank, torn -> LOG.warn("checkpoint skipped: {}", torn)).stream()
           .filter(file -> file.job() == job.addresses().jobHash())
           .filter(file -> file.partitions().size() == 1)
           .toList();
@@ -156,6 +169,25 @@ public final class ReplicaCheckpoints implements AutoCloseable {
       LOG.warn("{} cannot read its checkpoints: {}", name(rank), e.toString());
       return List.of();
     }
+  }
+
+  /**
+   * The run's folder, which this worker makes its own when it first needs it: the run is known once
+   * the worker was admitted.
+   */
+  private CheckpointFolder folder() throws IOException {
+    if (folder == null) {
+      CheckpointFolder found =
+          new CheckpointFolder(
+              job.checkpoint().directoryOf(job.addresses().job(), orders.run()), keep);
+      if (job.checkpoint().isOn()) {
+        found.claim(orders.run());
+      } else {
+        found.belongsTo(orders.run());
+      }
+      folder = found;
+    }
+    return folder;
   }
 
   private void settle() {

@@ -38,6 +38,11 @@ final class StepGate {
     this.testAt = firstTest;
   }
 
+  /** Version of which all members write a checkpoint, where that is left to time; 0 for none. */
+  public long saveAt() {
+    return word.saveAt();
+  }
+
   /** True while a step at this version may begin. */
   public boolean open(long version) {
     return version < word.holdFrom() && version < testAt;

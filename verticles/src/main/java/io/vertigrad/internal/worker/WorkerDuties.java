@@ -100,7 +100,10 @@ final class WorkerDuties implements ReplicaDuties {
    * another as there are workers between them, so that the last few are not enough.
    */
   static int checkpointKeep(JobConfig job, PeerStrategyFactory strategy) {
-    long every = Math.max(1, checkpointEvery(job, strategy));
+    long every = checkpointEvery(job, strategy);
+    if (every == 0) {
+      return job.checkpoint().keep();
+    }
     int count = job.workers().count();
     return Math.max(job.checkpoint().keep(), 3 + (int) ((count + every - 1) / every));
   }
@@ -207,7 +210,7 @@ final class WorkerDuties implements ReplicaDuties {
   private void goOn(Peers peers, PeerGroup all, PeerStrategy rule) {
     exact &= all.size() == setting.job().workers().count();
     Optional<RunVersion> held = held(rule);
-    Statement mine = new Statement(held, kept(), extra(), exact);
+    Statement mine = new Statement(held, kept(held), extra(), exact);
     long anyRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
     Agreed agreed =
         CheckpointAgreement.hold(peers, all, mine, setting.rule(), anyRun)
@@ -242,10 +245,13 @@ final class WorkerDuties implements ReplicaDuties {
     return point.version() > 0 && whole && remembered ? Optional.of(point) : Optional.empty();
   }
 
-  /** Any of them can restore the first parameters, which all make from the same seed. */
-  private List<RunVersion> kept() {
+  /**
+   * Any of them can restore the first parameters, which all make from the same seed. Where one
+   * gives what it holds to the others, files do not matter to it.
+   */
+  private List<RunVersion> kept(Optional<RunVersion> held) {
     List<RunVersion> kept = new ArrayList<>(List.of(RunVersion.BEGINNING));
-    if (!extra() && (self.identity().incarnation() > 0 || model.point().run() != 0)) {
+    if (!extra() && !(setting.rule() == Rule.ANY_MEMORY && held.isPresent())) {
       kept.addAll(setting.checkpoints().points(rank()));
     }
     return kept;

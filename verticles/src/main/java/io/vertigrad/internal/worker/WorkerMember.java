@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * A worker's place in its job: passes on, between the verticle's context and the loop's thread, who
  * takes part and when to stop.
  */
-public final class WorkerMember implements MemberHandler, JoinRequester {
+public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrders {
 
   private static final Logger LOG = LoggerFactory.getLogger(WorkerMember.class);
 
@@ -49,6 +49,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
   private volatile Admission current;
   private volatile Admission lost;
   private volatile boolean stopping;
+  private volatile long saveMillis;
 
   private record Duties(ParameterLayout layout, Consumer<Membership> membership, WorkerTask work) {}
 
@@ -105,6 +106,21 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
   @Override
   public StepGate gate() {
     return gate;
+  }
+
+  @Override
+  public String run() {
+    return coordinator.run();
+  }
+
+  @Override
+  public long saveAt() {
+    return gate.saveAt();
+  }
+
+  @Override
+  public void took(long millis) {
+    saveMillis = millis;
   }
 
   @Override
@@ -180,7 +196,8 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
   public void report(LoopProgress progress, long samplesOfAll, long tested, String event) {
     coordinator.report(
         MemberStatus.ofWorker(
-            progress.version(), samplesOfAll, progress.step(), event, tested, gate.resting()));
+                progress.version(), samplesOfAll, progress.step(), event, tested, gate.resting())
+            .withSaveMillis(saveMillis));
   }
 
   public Future<Void> leave(LeaveReason reason) {

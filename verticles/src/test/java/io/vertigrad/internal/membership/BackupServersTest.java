@@ -14,6 +14,7 @@ import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership.Member;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class BackupServersTest {
@@ -136,7 +137,7 @@ class BackupServersTest {
 
   private void accept(ProposalAnswer.Start... starts) {
     int epoch = stage.last(Decision.Propose.class).next().epoch();
-    stage.coordinator.accepted(epoch, 0, List.of(starts));
+    stage.coordinator.accepted(epoch, 0, new ProposalAnswer(OptionalLong.empty(), List.of(starts)));
   }
 
   private void lose(Admission member) {

@@ -29,12 +29,12 @@ final class BlockingTestsTest {
   void shouldLetTrainingGoOnToTheNextTestWhenAVersionWasTested() {
     reach(1);
     stage.says(EVALUATOR, tests(1, 0, 0));
-    assertEquals(new Pause(1, Long.MAX_VALUE, 1, true, false), word());
+    assertEquals(new Pause(1, Long.MAX_VALUE, 1, true, false, 0), word());
     assertTrue(word().stopsClocks());
 
     stage.says(EVALUATOR, tests(1, 1, 500));
 
-    assertEquals(new Pause(2, Long.MAX_VALUE, 11, false, false), word());
+    assertEquals(new Pause(2, Long.MAX_VALUE, 11, false, false, 0), word());
     stage.says(EVALUATOR, tests(1, 1, 500));
     assertEquals(2, stage.all(Hold.class).size(), "a status that is repeated says nothing new");
   }
@@ -133,13 +133,13 @@ final class BlockingTestsTest {
     reach(1);
     stage.says(EVALUATOR, tests(1, 0, 0));
     stage.coordinator.pauses().begin();
-    assertEquals(new Pause(2, 0, 1, true, false), word());
+    assertEquals(new Pause(2, 0, 1, true, false, 0), word());
     stage.pass(2 * LIMIT);
     assertTrue(stage.events(EvaluationSkipped.class).isEmpty(), "nothing counts in a pause");
 
     stage.coordinator.pauses().end();
 
-    assertEquals(new Pause(3, Long.MAX_VALUE, 1, true, false), word());
+    assertEquals(new Pause(3, Long.MAX_VALUE, 1, true, false, 0), word());
   }
 
   private Pause word() {

@@ -73,12 +73,12 @@ final class ControlCodecTest {
         new ControlAnswer.Refused("full", true, false),
         new ControlAnswer.Refused("over", false, true),
         new ControlAnswer.Refused("never", false, false),
-        new ControlAnswer.Admitted(JobPhase.WAITING, 0, WORKER),
+        new ControlAnswer.Admitted(JobPhase.WAITING, 0, WORKER, "run 1", OptionalLong.of(40)),
         new ControlAnswer.Granted(
             JobPhase.PAUSED,
             7,
             Optional.of(MEMBERSHIP),
-            Optional.of(new Pause(3, 40, 20, true, true))),
+            Optional.of(new Pause(3, 40, 20, true, true, 30))),
         new ControlAnswer.Granted(
             JobPhase.RUNNING, 7, Optional.empty(), Optional.of(new Pause(3, Long.MAX_VALUE))),
         new ControlAnswer.Unknown(JobPhase.RUNNING, 8, "silent for 10 s"),
@@ -94,7 +94,7 @@ final class ControlCodecTest {
   static Stream<ControlMessage> messages() {
     return Stream.of(
         new ControlMessage.MembershipPublished(MEMBERSHIP),
-        new ControlMessage.PausePublished(new Pause(1, 0, EvaluationPlan.NONE, false, true)),
+        new ControlMessage.PausePublished(new Pause(1, 0, EvaluationPlan.NONE, false, true, 0)),
         new ControlMessage.StopPublished("done"));
   }
 

@@ -9,6 +9,7 @@ import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
+import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -79,7 +80,8 @@ final class CoordinationLossTest extends BusJobFixture {
     Admission admission = new Admission(Role.SERVER, 0, 0);
     MessageConsumer<JsonObject> fake =
         vertx.eventBus().consumer("vertigrad.coordination.coordinator");
-    ControlAnswer admitted = new ControlAnswer.Admitted(JobPhase.WAITING, 0, admission);
+    ControlAnswer admitted =
+        new ControlAnswer.Admitted(JobPhase.WAITING, 0, admission, "run", OptionalLong.empty());
     fake.handler(m -> m.reply(ControlCodec.write(admitted)));
     FakeMember server = member(Role.SERVER);
     await(server.join());

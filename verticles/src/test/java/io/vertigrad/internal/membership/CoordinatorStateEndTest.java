@@ -43,7 +43,7 @@ final class CoordinatorStateEndTest {
     hears(stage, SECOND, 3, 19);
 
     assertEquals(
-        new Pause(4, 19, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
+        new Pause(4, 19, EvaluationPlan.NONE, false, true, 0), stage.last(Hold.class).pause());
     assertEquals(List.of(new JobEnding(0, "accuracy", 90, 91, 10)), stage.events(JobEnding.class));
     stage.coordinator.leave(
         FIRST,
@@ -139,7 +139,8 @@ final class CoordinatorStateEndTest {
 
     test(stage, 90);
 
-    assertEquals(new Pause(2, 0, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
+    assertEquals(
+        new Pause(2, 0, EvaluationPlan.NONE, false, true, 0), stage.last(Hold.class).pause());
   }
 
   @Test
@@ -151,7 +152,7 @@ final class CoordinatorStateEndTest {
     hears(stage, FIRST, 2, 18);
     hears(stage, SECOND, 2, 17);
     assertEquals(
-        new Pause(3, 20, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
+        new Pause(3, 20, EvaluationPlan.NONE, false, true, 0), stage.last(Hold.class).pause());
     stage.repeats(
         FIRST, ControlCodec.status(new JsonObject().put("version", 20).put("ended", true)));
     stage.pass(2_000);
@@ -209,7 +210,8 @@ final class CoordinatorStateEndTest {
     hears(stage, SECOND, 2, 5);
 
     assertEquals(1, stage.events(JobResumed.class).size());
-    assertEquals(new Pause(3, 5, EvaluationPlan.NONE, false, true), stage.last(Hold.class).pause());
+    assertEquals(
+        new Pause(3, 5, EvaluationPlan.NONE, false, true, 0), stage.last(Hold.class).pause());
   }
 
   @Test

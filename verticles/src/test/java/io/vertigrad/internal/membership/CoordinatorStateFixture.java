@@ -40,6 +40,9 @@ final class CoordinatorStateFixture {
   static CoordinatorConfig config(
       int servers, int workers, int places, boolean lockstep, long endsEvery, StopConfig stop) {
     return new CoordinatorConfig(
+        "run",
+        0,
+        0,
         new JobTerms(Map.of()),
         "sync",
         lockstep,
@@ -69,6 +72,9 @@ final class CoordinatorStateFixture {
   /** The same with an evaluator, whom training waits for at versions 1, 11, 21 and so on. */
   static CoordinatorConfig waitingForTests(CoordinatorConfig c) {
     return new CoordinatorConfig(
+        c.run(),
+        c.resumes(),
+        c.checkpointMillis(),
         c.terms(),
         c.strategy(),
         c.lockstep(),
@@ -98,6 +104,9 @@ final class CoordinatorStateFixture {
   /** The same with a backup for each server, and its workers' ranks there for good. */
   static CoordinatorConfig withBackups(CoordinatorConfig c) {
     return new CoordinatorConfig(
+        c.run(),
+        c.resumes(),
+        c.checkpointMillis(),
         c.terms(),
         c.strategy(),
         c.lockstep(),

@@ -219,6 +219,9 @@ final class CoordinatorStateTest {
 
   private static CoordinatorConfig withEvaluator(CoordinatorConfig c) {
     return new CoordinatorConfig(
+        c.run(),
+        c.resumes(),
+        c.checkpointMillis(),
         c.terms(),
         c.strategy(),
         c.lockstep(),

@@ -240,16 +240,18 @@ class ShardTest {
   }
 
   @Test
-  void shouldForgetStepsWhenANewRunStartsFromAnOldCheckpoint() {
+  void shouldKnowTheStepsOfTheCheckpointThatItWentBackTo() {
     shard.membershipChanged(TestJob.workers(1));
     shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
     TestShard next = job.shard(0, 0);
     next.restoreFrom(shard);
     next.membershipChanged(TestJob.workers(1));
 
-    Frame answer = next.handle(job.gradient(0, 0, 0, 1, 1, 1, 1, 1)).result();
+    Frame again = next.handle(job.gradient(0, 0, 0, 1, 1, 1, 1, 1)).result();
+    Frame following = next.handle(job.gradient(0, 1, 0, 1, 1, 1, 1, 1)).result();
 
-    assertEquals(Outcome.APPLIED, assertInstanceOf(ParameterPartition.class, answer).outcome());
+    assertEquals(Outcome.DUPLICATE, assertInstanceOf(ParameterPartition.class, again).outcome());
+    assertEquals(Outcome.APPLIED, assertInstanceOf(ParameterPartition.class, following).outcome());
   }
 
   private static TestShard trained(TestJob job, TestShard shard, int from, int to) {

@@ -278,7 +278,7 @@ final class TrainingJobTest extends PointsJob {
   @ParameterizedTest
   @ValueSource(longs = {50, 1_000_000})
   @Tag("slow")
-  void shouldPassOverTheLostRoundsWhenOneOfTwoServersCrashed(long every) {
+  void shouldEndWithTheBitsOfAnUndisturbedRunWhenOneOfTwoServersCrashed(long every) {
     job.getJsonObject("exchange").put("partitionElements", 1);
     job.put("servers", new JsonObject().put("count", 2));
     job.put("checkpoint", new JsonObject().put("every", every).put("directory", folder.toString()));
@@ -294,6 +294,7 @@ final class TrainingJobTest extends PointsJob {
     assertEquals("finished", result.getString("state"), result::encode);
     assertEquals(10_000, result.getLong("version"));
     assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-3);
+    assertEquals(10_000 * 2 * 4, result.getLong("samples"));
   }
 
   /** A server whose event loop can be reached. */

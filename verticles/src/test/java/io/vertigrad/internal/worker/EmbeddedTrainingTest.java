@@ -225,7 +225,10 @@ class EmbeddedTrainingTest {
     job.put("steps", 400);
     job.put(
         "checkpoint", new JsonObject().put("every", 50).put("directory", checkpoints.toString()));
+    job.put("run", new JsonObject().put("id", "undisturbed"));
     String undisturbed = hashOfAnUndisturbedRun();
+    job.getJsonObject("checkpoint").put("directory", checkpoints.resolve("disturbed").toString());
+    job.getJsonObject("run").put("id", "disturbed");
     String server = start().get(0);
     awaitStep(120);
 

@@ -1,0 +1,79 @@
+package io.vertigrad.launcher;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code vertigrad resume}: goes on with a run that did not come to its end. */
+@Command(
+    name = "resume",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = {
+      "Goes on with a run that was interrupted, or whose coordinator's process was killed.%n",
+      "Members of it that still live take part again; the others start from its checkpoints.",
+      "What is trained again ends in the same parameters."
+    },
+    parameterListHeading = "%nParameters:%n",
+    optionListHeading = "%nOptions:%n")
+final class ResumeCommand implements Callable<Integer> {
+
+  @Parameters(
+      arity = "0..1",
+      paramLabel = "RUN",
+      defaultValue = "last",
+      description =
+          "The run's folder, its name below runs/, or last for the newest there."
+              + " Default: ${DEFAULT-VALUE}.")
+  private String run;
+
+  @Option(
+      names = "--data",
+      paramLabel = "DIR",
+      description = "Folder with the data set's files, where they lie elsewhere by now.")
+  private String data;
+
+  @Option(
+      names = "--host",
+      paramLabel = "ADDRESS",
+      description = "This machine's address for the cluster, if it is another by now.")
+  private String host;
+
+  @Option(
+      names = "--set",
+      paramLabel = "KEY=VALUE",
+      description =
+          "Changes a key that says where and how members run, such as cluster.port or"
+              + " checkpoint.seconds; what is trained stays. Repeatable.")
+  private List<String> assignments = new ArrayList<>();
+
+  @Option(
+      names = "--processes",
+      negatable = true,
+      description = "Starts every role as a JVM of its own, or not; as before if not given.")
+  private Boolean processes;
+
+  @Option(names = "--no-dashboard", description = "Serves no page (dashboard.enabled).")
+  private boolean noDashboard;
+
+  @Option(names = "--quiet", description = "Prints the result only.")
+  private boolean quiet;
+
+  @Option(names = "--json", description = "Prints every event, then the summary, as JSON lines.")
+  private boolean json;
+
+  @Option(names = "--standby", hidden = true)
+  private boolean standby;
+
+  @Override
+  public Integer call() {
+    ResumedRun resumed = new ResumedRun(run, assignments, processes);
+    resumed.set("--data", "data.directory", data);
+    resumed.set("--host", "cluster.host", host);
+    resumed.set("--no-dashboard", "dashboard.enabled", noDashboard ? false : null);
+    return standby ? resumed.standBy() : resumed.call(json, quiet);
+  }
+}

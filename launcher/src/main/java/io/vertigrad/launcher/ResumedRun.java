@@ -1,0 +1,157 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.launcher.cluster.JoinAddress;
+import io.vertigrad.launcher.job.Assignment;
+import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.job.LocalSettings;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLaunch;
+import io.vertigrad.launcher.run.RunLock;
+import io.vertigrad.launcher.run.RunLog;
+import io.vertigrad.launcher.terminal.Display;
+import io.vertigrad.training.LocalMembers;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The next coordinator of a run that was started before. */
+final class ResumedRun {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ResumedRun.class);
+
+  /** What may differ from what was trained before; everything else decides the parameters. */
+  private static final List<String> CHANGEABLE =
+      List.of(
+          "cluster.",
+          "dashboard.",
+          "checkpoint.",
+          "data.directory",
+          "timeline",
+          "servers.replicas",
+          "coordinator.",
+          "workers.waitSeconds",
+          "workers.threads",
+          "exchange.transport",
+          "exchange.deadlineMillis",
+          "exchange.suspectMillis",
+          "exchange.evictMillis",
+          "exchange.stallMillis",
+          "exchange.orphanSeconds",
+          "exchange.maxConnections");
+
+  private final RunDirectory directory;
+  private final List<Assignment> assignments = new ArrayList<>();
+  private final Optional<Boolean> processes;
+
+  /**
+   * A run to be resumed.
+   *
+   * @param name its folder's path or name, or {@code last}
+   * @param changes of its job file, each {@code KEY=VALUE}
+   * @param processes true or false to have processes or not; null for as before
+   */
+  ResumedRun(String name, List<String> changes, Boolean processes) {
+    directory = RunDirectory.find(Path.of("runs"), name);
+    this.processes = Optional.ofNullable(processes);
+    for (String change : changes) {
+      Assignment assignment = Assignment.parse(change);
+      if (CHANGEABLE.stream().noneMatch(assignment.path()::startsWith)) {
+        throw new InputException(
+            ("--set %s: is a part of what is trained, expected one of %s; start a new run with"
+                    + " train to change it")
+                .formatted(assignment.path(), String.join(", ", CHANGEABLE)));
+      }
+      assignments.add(assignment);
+    }
+  }
+
+  /** An option that stands for one key; null for one that was not given. */
+  void set(String option, String key, Object value) {
+    if (value != null) {
+      assignments.add(new Assignment(key, value));
+    }
+  }
+
+  /** Goes on to the end of the job. */
+  int call(boolean json, boolean quiet) {
+    RunLog.leaveConsole();
+    refuseFinished();
+    RunLock lock = RunLock.take(directory);
+    try (lock) {
+      return train(Display.Style.chosen(json, quiet));
+    }
+  }
+
+  /**
+   * Waits until the run's coordinator has ended. If the run has not, it becomes the next one.
+   *
+   * @return at once when the run came to its end, or was interrupted in good order
+   */
+  int standBy() {
+    RunLog.leaveConsole();
+    TerminationSignals.leaveInterruptsToParent();
+    RunLock lock = RunLock.await(directory);
+    try (lock) {
+      if (directory.readSummary().isPresent()) {
+        return ExitStatus.OK;
+      }
+      LOG.warn("the coordinator's process has ended, this one takes its place");
+      return train(Display.Style.chosen(false, false));
+    }
+  }
+
+  private void refuseFinished() {
+    boolean finished =
+        directory
+            .readSummary()
+            .filter(summary -> "finished".equals(summary.getString("state")))
+            .isPresent();
+    if (finished) {
+      throw new InputException(
+          "%s: the run has finished, its model is %s; there is nothing to resume"
+              .formatted(directory.path(), directory.model()));
+    }
+  }
+
+  private int train(Display.Style style) {
+    RunLaunch before = RunLaunch.read(directory);
+    JsonObject json = directory.readJob().mergeIn(before.local(), true);
+    assignments.forEach(assignment -> assignment.applyTo(json));
+    JsonObject run = json.getJsonObject("run");
+    json.put("run", run.copy().put("resumes", before.resumes() + 1));
+    JobConfig job =
+        JobCheck.counted(JobConfig.read(directory.job() + " with " + directory.launch(), json));
+    boolean apart = processes.orElse(before.processes());
+    LocalMembers all = LocalMembers.of(job);
+    LocalMembers roles = all.withWorkers(Math.min(before.workersHere(), all.workers()));
+    JobCheck.files(job, roles);
+    RunLaunch launch = before.again(LocalSettings.of(job.json()), apart);
+    launch.write(directory);
+    Display display = Display.of(style, System.out, job);
+    NextCommand next = new NextCommand(List.of("train"), directory, launch.listen() || apart);
+    List<String> notes = List.of("resumes %s".formatted(directory.path()));
+    return new TrainingRun(job, directory, display, notes, next)
+        .resuming(livingNodes())
+        .call(roles, apart, launch.listen());
+  }
+
+  /** Nodes of the run's cluster that still answer. */
+  private List<JoinAddress> livingNodes() {
+    return directory
+        .readNodes()
+        .map(nodes -> nodes.getJsonArray("nodes", new JsonArray()))
+        .orElse(new JsonArray())
+        .stream()
+        .map(String::valueOf)
+        .map(JoinAddress::parse)
+        .filter(JoinAddress::answersNow)
+        .toList();
+  }
+}

@@ -1,0 +1,61 @@
+package io.vertigrad.launcher.run;
+
+import io.vertigrad.launcher.job.InputException;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+
+/**
+ * How a run was started on this machine, kept in its folder so that it can be resumed: what {@code
+ * job.json} leaves out.
+ *
+ * @param local paths and addresses of this machine, as sections of a job file
+ * @param processes true when each role has a process of its own
+ * @param listen true when nodes from elsewhere may join
+ * @param workersHere how many of the workers start here
+ * @param resumes how many coordinators the run has had before
+ */
+public record RunLaunch(
+    JsonObject local, boolean processes, boolean listen, int workersHere, int resumes) {
+
+  /** The next coordinator's. */
+  public RunLaunch again(JsonObject newLocal, boolean newProcesses) {
+    return new RunLaunch(newLocal, newProcesses, listen, workersHere, resumes + 1);
+  }
+
+  /** Writes it into the run's folder. */
+  public void write(RunDirectory run) {
+    run.write(
+        run.launch(),
+        new JsonObject()
+            .put("local", local)
+            .put("processes", processes)
+            .put("listen", listen)
+            .put("workersHere", workersHere)
+            .put("resumes", resumes));
+  }
+
+  /**
+   * Reads it.
+   *
+   * @throws InputException when it is missing or makes no sense
+   */
+  public static RunLaunch read(RunDirectory run) {
+    try {
+      JsonObject json = new JsonObject(Files.readString(run.launch()));
+      return new RunLaunch(
+          json.getJsonObject("local"),
+          json.getBoolean("processes"),
+          json.getBoolean("listen"),
+          json.getInteger("workersHere"),
+          json.getInteger("resumes"));
+    } catch (IOException | DecodeException | ClassCastException | NullPointerException e) {
+      throw new InputException(
+          "%s: cannot be read (%s), expected what train writes there; only a run of this version"
+                  .formatted(run.launch(), e.getMessage())
+              + " can be resumed",
+          e);
+    }
+  }
+}

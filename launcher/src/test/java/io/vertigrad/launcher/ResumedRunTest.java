@@ -1,0 +1,247 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Runs that were killed, and resumed by the command line, in processes of their own. */
+@Tag("slow")
+final class ResumedRunTest {
+
+  private static final Duration LIMIT = Duration.ofSeconds(240);
+  private static final List<String> OPTIONS =
+      List.of("--no-dashboard", "--set", "evaluator.count=0", "--set", "data.test=500");
+
+  @TempDir Path folder;
+  private final List<Process> started = new ArrayList<>();
+  private final Set<ProcessHandle> members = new HashSet<>();
+
+  @AfterEach
+  void nobodyIsLeftBehind() {
+    started.forEach(Process::destroyForcibly);
+    members.forEach(ProcessHandle::destroyForcibly);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "digits-sync servers.count=2 exchange.partitionElements=400",
+        "digits-ring strategy={\"name\":\"allreduce\"}",
+        "digits-ring",
+        "digits-pipeline"
+      })
+  void shouldEndWithTheBitsOfAnUndisturbedRunWhenEverythingWasKilled(String job) throws Exception {
+    String[] words = (job + " steps=1500 checkpoint.every=100").split(" ");
+    String undisturbed = hashOf(end(train("undisturbed", words)), "undisturbed");
+    Process killed = train("run", words);
+    await(killed, () -> count("checkpointWritten") > 4);
+
+    killed.destroyForcibly().waitFor();
+    assertFalse(Files.exists(folder.resolve("run/summary.json")), "it had ended before");
+    String resumed = hashOf(end(command("resume", folder.resolve("run").toString())), "run");
+
+    assertEquals(undisturbed, resumed);
+    assertTrue(summary("run").getLong("resumedAtVersion") >= 100, summary("run").encode());
+    assertEquals(1, summary("run").getInteger("resumes"));
+  }
+
+  @Test
+  void shouldTakeMembersThatLiveOnAlsoWithTheNextCoordinator() throws Exception {
+    String[] words = {"digits-sync", "steps=3000", "cluster.port=17501"};
+    String undisturbed = hashOf(end(train("undisturbed", words)), "undisturbed");
+    Process killed = train("run", words, "--processes");
+    await(killed, () -> count("serverProgress") > 3);
+    List<Long> pids = pids();
+
+    killed.destroyForcibly().waitFor();
+    Process resumed = command("resume", folder.resolve("run").toString());
+    await(resumed, () -> count("jobStarted") == 2);
+    assertEquals(pids, pids(), "members were started again");
+    members.stream().findFirst().orElseThrow().destroyForcibly();
+    String hash = hashOf(end(resumed), "run");
+
+    assertEquals(undisturbed, hash);
+    assertTrue(said("resume").contains("3 members of the run live"), said("resume"));
+    assertTrue(said("resume").contains("started again"), said("resume"));
+    Awaitility.await().atMost(LIMIT).until(() -> members.stream().noneMatch(this::runs));
+  }
+
+  @Test
+  void shouldHaveAStandbyTakeThePlaceOfTheCoordinator() throws Exception {
+    String[] words = {
+      "digits-sync", "steps=3000", "cluster.port=17521", "coordinator={\"standby\":true}"
+    };
+    Process killed = train("run", words, "--processes");
+    await(killed, () -> count("serverProgress") > 3);
+    pids();
+    members.addAll(killed.descendants().toList());
+
+    killed.destroyForcibly().waitFor();
+    Awaitility.await().atMost(LIMIT).until(() -> Files.exists(folder.resolve("run/summary.json")));
+
+    assertEquals("finished", summary("run").getString("state"));
+    assertEquals(1, summary("run").getInteger("resumes"));
+    Awaitility.await().atMost(LIMIT).until(() -> members.stream().noneMatch(this::runs));
+  }
+
+  @Test
+  void shouldGoBackToTheCheckpointBeforeADamagedOne() throws Exception {
+    String[] words = {"digits-sync", "steps=1500", "checkpoint.every=100"};
+    String undisturbed = hashOf(end(train("undisturbed", words)), "undisturbed");
+    Process killed = train("run", words);
+    await(killed, () -> count("checkpointWritten") > 3);
+    killed.destroyForcibly().waitFor();
+    Path newest = checkpoints().get(checkpoints().size() - 1);
+    try (FileChannel file = FileChannel.open(newest, StandardOpenOption.WRITE)) {
+      file.truncate(file.size() / 2);
+    }
+
+    String resumed = hashOf(end(command("resume", folder.resolve("run").toString())), "run");
+
+    assertEquals(undisturbed, resumed);
+    String log = Files.readString(folder.resolve("run/run.log"));
+    assertTrue(log.contains("checkpoint skipped: ") && log.contains(newest.toString()), log);
+  }
+
+  @Test
+  void shouldRefuseARunThatHasFinishedThatRunsOrThatIsToTrainSomethingElse() throws Exception {
+    Process killed = train("run", new String[] {"digits-sync", "steps=1000000"});
+    await(killed, () -> count("serverProgress") > 0);
+    String run = folder.resolve("run").toString();
+
+    CommandRun running = CommandRun.of("resume", run);
+    killed.destroyForcibly().waitFor();
+    CommandRun other = CommandRun.of("resume", run, "--set", "seed=7");
+    end(train("short", new String[] {"digits-sync", "steps=20"}));
+    CommandRun finished = CommandRun.of("resume", folder.resolve("short").toString());
+    CommandRun nothing = CommandRun.of("resume", folder.toString());
+
+    assertEquals(2, running.exit());
+    assertTrue(running.err().contains("process " + killed.pid() + " runs it"), running.err());
+    assertEquals(2, other.exit());
+    assertTrue(other.err().contains("--set seed: is a part of what is trained"), other.err());
+    assertEquals(2, finished.exit());
+    assertTrue(finished.err().contains("the run has finished"), finished.err());
+    assertEquals(2, nothing.exit());
+    assertTrue(nothing.err().contains("expected the folder of a run"), nothing.err());
+  }
+
+  private Process train(String name, String[] job, String... options) throws IOException {
+    List<String> words = new ArrayList<>(List.of("train", "conf/" + job[0] + ".json"));
+    Stream.of(job).skip(1).forEach(setting -> words.addAll(List.of("--set", setting)));
+    words.addAll(List.of("--set", "data.train=2000", "--run-dir", folder.resolve(name).toString()));
+    words.addAll(OPTIONS);
+    words.addAll(List.of(options));
+    return start(name, words);
+  }
+
+  private Process command(String... words) throws IOException {
+    List<String> all = new ArrayList<>(List.of(words));
+    all.add("--no-dashboard");
+    return start(words[0], all);
+  }
+
+  private Process start(String name, List<String> words) throws IOException {
+    Process process =
+        new ProcessBuilder(JavaCommand.of("2g", words.toArray(String[]::new)))
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve(name + ".said").toFile())
+            .start();
+    started.add(process);
+    return process;
+  }
+
+  private Process end(Process process) throws Exception {
+    assertTrue(process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS), "it does not end");
+    return process;
+  }
+
+  private String hashOf(Process ended, String name) throws IOException {
+    assertEquals(0, ended.exitValue(), said(name) + said("resume"));
+    return summary(name).getString("parametersHash");
+  }
+
+  private void await(Process process, Callable<Boolean> condition) throws Exception {
+    Awaitility.await()
+        .dontCatchUncaughtExceptions()
+        .atMost(LIMIT)
+        .pollInterval(Duration.ofMillis(20))
+        .until(() -> !process.isAlive() || condition.call());
+    assertTrue(process.isAlive(), said("run"));
+  }
+
+  private long count(String type) throws IOException {
+    return events(type).count();
+  }
+
+  private Stream<JsonObject> events(String type) throws IOException {
+    Path file = folder.resolve("run/events.jsonl");
+    return (Files.exists(file) ? Files.readString(file) : "")
+        .lines()
+        .filter(line -> line.startsWith("{\"type\":\"" + type + "\"") && line.endsWith("}"))
+        .map(JsonObject::new);
+  }
+
+  /** Of every process that a member joined from. */
+  private List<Long> pids() throws IOException {
+    List<Long> pids =
+        events("memberJoined")
+            .map(event -> Long.parseLong(event.getString("node").replaceAll(".* pid ", "")))
+            .distinct()
+            .sorted()
+            .toList();
+    pids.forEach(pid -> ProcessHandle.of(pid).ifPresent(members::add));
+    return pids;
+  }
+
+  /** One whose parent was killed may stay as a zombie where nobody asks for its exit code. */
+  private boolean runs(ProcessHandle process) {
+    try {
+      String status = Files.readString(Path.of("/proc/" + process.pid() + "/stat"));
+      return process.isAlive() && !status.substring(status.lastIndexOf(')')).startsWith(") Z");
+    } catch (IOException gone) {
+      return process.isAlive();
+    }
+  }
+
+  private List<Path> checkpoints() throws IOException {
+    try (Stream<Path> files = Files.list(folder.resolve("run/checkpoints"))) {
+      return files
+          .filter(file -> file.toString().endsWith(".checkpoint"))
+          .sorted(Comparator.comparing(Path::toString))
+          .toList();
+    }
+  }
+
+  private JsonObject summary(String name) throws IOException {
+    return new JsonObject(Files.readString(folder.resolve(name).resolve("summary.json")));
+  }
+
+  private String said(String name) throws IOException {
+    Path file = folder.resolve(name + ".said");
+    return Files.exists(file) ? Files.readString(file) : "";
+  }
+}

@@ -1,0 +1,26 @@
+package io.vertigrad.job;
+
+import io.vertigrad.compute.settings.Settings;
+import java.util.Optional;
+
+/**
+ * Which run of a job this is.
+ *
+ * @param id name of the run, under which its checkpoints are kept; empty for one that the
+ *     coordinator makes up
+ * @param resumes how many coordinators this run has had before
+ */
+public record RunConfig(Optional<String> id, int resumes) {
+
+  private static final int MOST_RESUMES = 1000;
+
+  static RunConfig read(Settings section) {
+    String id = section.string("id", "");
+    RunConfig config =
+        new RunConfig(
+            id.isBlank() ? Optional.empty() : Optional.of(id),
+            section.integer("resumes", 0, 0, MOST_RESUMES));
+    section.refuseUnknown();
+    return config;
+  }
+}
