@@ -5,6 +5,7 @@ import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
+import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.JoinAddress;
@@ -17,6 +18,7 @@ import io.vertigrad.launcher.deploy.ProcessDeployment;
 import io.vertigrad.launcher.deploy.StandbyProcess;
 import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
@@ -262,8 +264,7 @@ final class TrainingRun {
       return;
     }
     JobSecret secret = JobSecret.createOrRead(directory.secret(job));
-    ClusterStart start = ClusterStart.ofMember(joining(), Optional.of(secret), true);
-    vertx = await(start.start(), START_SECONDS, "starting the cluster");
+    ClusterStart start = startCluster(secret);
     cluster = Optional.of(start);
     joinAddress = start.joinAddress();
     joinPort = JoinPoint.open(job, vertx, joinAddress, secret, this::sayRefusal);
@@ -272,6 +273,24 @@ final class TrainingRun {
         nodes ->
             directory.write(
                 directory.nodes(), new JsonObject().put("nodes", new JsonArray(nodes))));
+  }
+
+  /** Joins the nodes that live; when all of them end just then, it begins a cluster instead. */
+  private ClusterStart startCluster(JobSecret secret) {
+    while (true) {
+      ClusterStart start = ClusterStart.ofMember(joining(), Optional.of(secret), true);
+      try {
+        vertx = await(start.start(), START_SECONDS, "starting the cluster");
+        return start;
+      } catch (InputException | JoinException e) {
+        List<JoinAddress> left = living.stream().filter(JoinAddress::answersNow).toList();
+        if (left.size() == living.size()) {
+          throw e;
+        }
+        LOG.warn("of nodes that lived, {} have ended", living.size() - left.size(), e);
+        living = left;
+      }
+    }
   }
 
   /** The job, with the nodes that live as those to join. */

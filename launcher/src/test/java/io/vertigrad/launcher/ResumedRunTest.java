@@ -4,8 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -87,6 +90,27 @@ final class ResumedRunTest {
     assertTrue(said("resume").contains("3 members of the run live"), said("resume"));
     assertTrue(said("resume").contains("started again"), said("resume"));
     Awaitility.await().atMost(LIMIT).until(() -> members.stream().noneMatch(this::runs));
+  }
+
+  /** A node that dies answers whoever connects until its process is gone. */
+  @Test
+  void shouldBeginAClusterWhenTheNodesThatLivedEndJustThen() throws Exception {
+    Process killed =
+        train("run", new String[] {"digits-sync", "steps=1500", "checkpoint.every=50"});
+    await(killed, () -> count("checkpointWritten") > 1);
+    killed.destroyForcibly().waitFor();
+
+    Process resumed;
+    try (ServerSocket dying = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      JsonArray nodes = JsonArray.of("127.0.0.1:" + dying.getLocalPort());
+      Files.writeString(folder.resolve("run/nodes.json"), JsonObject.of("nodes", nodes).encode());
+      resumed = command("resume", folder.resolve("run").toString());
+      dying.setSoTimeout((int) LIMIT.toMillis());
+      dying.accept().close();
+    }
+
+    assertEquals(0, end(resumed).exitValue(), said("resume"));
+    assertEquals("finished", summary("run").getString("state"));
   }
 
   @Test

@@ -7,26 +7,38 @@ package io.vertigrad.testkit;
  * @param duplicate probability that a frame is delivered twice, from 0 to below 1
  * @param delayMillis delays are uniform below this, at least 1; frames overtake each other
  * @param workerDeaths workers that are killed, each to be replaced
- * @param serverCrashes servers that are killed, each to be restarted from its last snapshot
+ * @param serverCrashes servers that are killed, each to be restarted from a snapshot it has kept
+ * @param cuts how often one worker and one server cannot reach each other for some seconds
+ * @param workerStops workers that stand still for some seconds, are replaced, and then go on as if
+ *     nothing had happened
  */
 public record NetworkConditions(
-    double drop, double duplicate, int delayMillis, int workerDeaths, int serverCrashes) {
+    double drop,
+    double duplicate,
+    int delayMillis,
+    int workerDeaths,
+    int serverCrashes,
+    int cuts,
+    int workerStops) {
 
   /** Every frame arrives once, at once, and nobody fails. */
-  public static final NetworkConditions RELIABLE = new NetworkConditions(0, 0, 1, 0, 0);
+  public static final NetworkConditions RELIABLE = new NetworkConditions(0, 0, 1, 0, 0, 0, 0);
 
   /** One frame in five is lost, one in five is repeated, delays are below 900 ms. */
-  public static final NetworkConditions UNRELIABLE = new NetworkConditions(0.2, 0.2, 900, 0, 0);
+  public static final NetworkConditions UNRELIABLE =
+      new NetworkConditions(0.2, 0.2, 900, 0, 0, 0, 0);
 
   /** Checks the ranges. */
   public NetworkConditions {
     boolean probabilities = drop >= 0 && drop < 1 && duplicate >= 0 && duplicate < 1;
-    if (!probabilities || delayMillis < 1 || workerDeaths < 0 || serverCrashes < 0) {
+    boolean counts = workerDeaths >= 0 && serverCrashes >= 0 && cuts >= 0 && workerStops >= 0;
+    if (!probabilities || delayMillis < 1 || !counts) {
       throw new IllegalArgumentException(
           ("network conditions: drop %s, duplicate %s, delay %d ms, %d worker deaths, %d server"
-                  + " crashes; expected probabilities from 0 to below 1, a delay of at least 1 ms,"
+                  + " crashes, %d cuts, %d worker stops; expected probabilities from 0 to below 1, a delay of at least 1 ms,"
                   + " and counts of at least 0")
-              .formatted(drop, duplicate, delayMillis, workerDeaths, serverCrashes));
+              .formatted(
+                  drop, duplicate, delayMillis, workerDeaths, serverCrashes, cuts, workerStops));
     }
   }
 
@@ -37,7 +49,8 @@ public record NetworkConditions(
    * @return these conditions, with that many deaths
    */
   public NetworkConditions withWorkerDeaths(int count) {
-    return new NetworkConditions(drop, duplicate, delayMillis, count, serverCrashes);
+    return new NetworkConditions(
+        drop, duplicate, delayMillis, count, serverCrashes, cuts, workerStops);
   }
 
   /**
@@ -47,6 +60,29 @@ public record NetworkConditions(
    * @return these conditions, with that many crashes
    */
   public NetworkConditions withServerCrashes(int count) {
-    return new NetworkConditions(drop, duplicate, delayMillis, workerDeaths, count);
+    return new NetworkConditions(
+        drop, duplicate, delayMillis, workerDeaths, count, cuts, workerStops);
+  }
+
+  /**
+   * Replaces the number of cuts.
+   *
+   * @param count how often a worker and a server cannot reach each other
+   * @return these conditions, with that many cuts
+   */
+  public NetworkConditions withCuts(int count) {
+    return new NetworkConditions(
+        drop, duplicate, delayMillis, workerDeaths, serverCrashes, count, workerStops);
+  }
+
+  /**
+   * Replaces the number of workers that stand still.
+   *
+   * @param count workers that are taken for dead and are not
+   * @return these conditions, with that many stops
+   */
+  public NetworkConditions withWorkerStops(int count) {
+    return new NetworkConditions(
+        drop, duplicate, delayMillis, workerDeaths, serverCrashes, cuts, count);
   }
 }

@@ -1,15 +1,19 @@
 package io.vertigrad.testkit;
 
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
+import io.vertigrad.internal.checkpoint.LedgerEntry;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.server.Shard;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
@@ -19,7 +23,10 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
+import java.util.NavigableSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -55,6 +62,9 @@ public final class NetworkSimulator {
   private final List<SimulatedWorker> everyone = new ArrayList<>();
   private final List<ParameterPartition> answers = new ArrayList<>();
   private final TensorMemory memory = new TensorMemory();
+  private final List<NavigableMap<Long, ShardSnapshot>> kept = new ArrayList<>();
+  private final PlantedFault fault;
+  private final int[][] cuts;
   private int disasters;
 
   /**
@@ -68,7 +78,7 @@ public final class NetworkSimulator {
    */
   public NetworkSimulator(
       String strategy, int workers, int shardCount, NetworkConditions conditions, long seed) {
-    this(strategy, workers, shardCount, conditions, seed, () -> new DuplicateWindow(workers));
+    this(strategy, workers, shardCount, conditions, seed, PlantedFault.NONE);
   }
 
   NetworkSimulator(
@@ -77,7 +87,8 @@ public final class NetworkSimulator {
       int shardCount,
       NetworkConditions conditions,
       long seed,
-      Supplier<DuplicateWindow> windows) {
+      PlantedFault fault) {
+    this.fault = fault;
     this.conditions = conditions;
     this.workers = workers;
     this.seed = seed;
@@ -87,14 +98,31 @@ public final class NetworkSimulator {
         new TestJob(
             new JsonObject(strategy), PARTITIONS * length, 0, STEPS, workers, length, shardCount);
     job.learningRate = 1;
-    job.windows = windows;
+    job.windows = window(fault, workers);
     job.ranks = workers;
     this.network = new SimulatedNetwork(job.clock, conditions, seed);
     this.incarnations = new int[shardCount];
     this.snapshots = new ShardSnapshot[shardCount];
+    this.cuts = new int[workers][shardCount];
     for (int shard = 0; shard < shardCount; shard++) {
       shards.add(job.shard(shard, 0));
       snapshots[shard] = shards.get(shard).internal().snapshot();
+      kept.add(new TreeMap<>(Map.of(0L, snapshots[shard])));
+    }
+  }
+
+  private static Supplier<DuplicateWindow> window(PlantedFault fault, int ranks) {
+    return fault == PlantedFault.NO_DEDUPLICATION
+        ? ForgetfulWindow::new
+        : () -> new DuplicateWindow(ranks);
+  }
+
+  /** A window that recognises nothing. */
+  private static final class ForgetfulWindow extends DuplicateWindow {
+
+    @Override
+    public boolean isSettled(ExchangeId id) {
+      return false;
     }
   }
 
@@ -112,6 +140,12 @@ public final class NetworkSimulator {
     }
     for (int i = 0; i < conditions.serverCrashes(); i++) {
       plan(this::crashServer);
+    }
+    for (int i = 0; i < conditions.cuts(); i++) {
+      plan(this::cut);
+    }
+    for (int i = 0; i < conditions.workerStops(); i++) {
+      plan(this::stopWorker);
     }
     network.runUntil(this::isOver, LIMIT_MILLIS, () -> everyone.toString());
     return this;
@@ -150,13 +184,65 @@ public final class NetworkSimulator {
   void toShard(int partition, Frame frame, Consumer<Frame> receiver) {
     int index = job.plan.partitions().get(partition).shard();
     int incarnation = incarnations[index];
+    int[] cut = cuts[rankOf(frame)];
     network.send(
         () -> {
-          if (incarnations[index] == incarnation) {
-            lend(frame, lent -> shard(index).handle(lent))
-                .onSuccess(answer -> back(index, incarnation, answer, receiver));
+          if (incarnations[index] == incarnation && cut[index] == 0) {
+            lend(admitted(frame), lent -> shard(index).handle(lent))
+                .onSuccess(answer -> back(index, incarnation, cut, answer, receiver));
+            keep(index);
           }
         });
+  }
+
+  /** True now and then where workers are to take for delivered what nobody acknowledged. */
+  boolean takesForDelivered() {
+    return fault == PlantedFault.LOST_ACKNOWLEDGEMENT && network.random(10) == 0;
+  }
+
+  /** The frame as its server gets it: without fencing, with the incarnation that is expected. */
+  private Frame admitted(Frame frame) {
+    if (fault != PlantedFault.NO_FENCING || !(frame instanceof GradientPartition update)) {
+      return frame;
+    }
+    ExchangeId id = update.id();
+    int known = coordinator.incarnation(id.worker());
+    int expected = known < 0 ? id.incarnation() : known;
+    return new GradientPartition(
+        new ExchangeId(id.job(), id.worker(), expected, id.epoch(), id.step(), id.partition()),
+        update.layout(),
+        update.version(),
+        update.samples(),
+        update.firstElement(),
+        update.gradient());
+  }
+
+  private static int rankOf(Frame frame) {
+    return frame instanceof GradientPartition update
+        ? update.id().worker()
+        : ((PullRequest) frame).id().worker();
+  }
+
+  /** Where workers move in rounds, servers keep copies of rounds that have ended everywhere. */
+  private void keep(int index) {
+    Shard served = shard(index).internal();
+    if (conditions.serverCrashes() > 0 && served.movesInRounds() && served.isAligned()) {
+      boolean isNew = !kept.get(index).containsKey(served.version());
+      if (isNew && network.random(3) > 0) {
+        kept.get(index).put(served.version(), served.snapshot());
+      }
+    }
+  }
+
+  /** All servers go back to the newest version that each of them has kept. */
+  void goBack() {
+    NavigableSet<Long> common = new TreeSet<>(kept.get(0).keySet());
+    kept.forEach(some -> common.retainAll(some.keySet()));
+    for (int index = 0; index < shards(); index++) {
+      restart(index, kept.get(index).get(common.last()));
+      kept.get(index).tailMap(common.last(), false).clear();
+    }
+    beginAnew();
   }
 
   void startWorker(Member member) {
@@ -234,6 +320,49 @@ public final class NetworkSimulator {
     }
   }
 
+  /**
+   * Checks the servers' ledgers against the parameters, where the strategy sums updates: every step
+   * that a worker completed was dealt with once for each partition, none was passed over, and as
+   * many updates are in the parameters as the ledger says.
+   *
+   * @throws AssertionError naming the first rank and partition where that is not so
+   */
+  public void requireBalancedLedger() {
+    float[][] parameters = parameters();
+    for (int part = 0; part < PARTITIONS; part++) {
+      for (SimulatedWorker worker : alive.values()) {
+        requireBalanced(parameters, part, worker);
+      }
+    }
+  }
+
+  private void requireBalanced(float[][] parameters, int part, SimulatedWorker worker) {
+    int rank = worker.self().rank();
+    LedgerEntry entry = ledger(part, rank);
+    float applied = 0;
+    for (long step = 0; step < entry.next(); step++) {
+      ExchangeId id = new ExchangeId(TestJob.JOB, rank, 0, 0, step, part);
+      applied += applied(parameters, part, slots.of(id));
+    }
+    boolean all = entry.applied() + entry.late() + entry.tooStale() == entry.next();
+    if (!all || entry.applied() != applied || entry.next() < worker.completedSteps()) {
+      throw new AssertionError(
+          ("seed %d: partition %d, rank %d: found %s applied updates and the ledger %s, expected an"
+                  + " outcome of each of %d steps, and as many applied")
+              .formatted(seed, part, rank, applied, entry, worker.completedSteps()));
+    }
+  }
+
+  private LedgerEntry ledger(int part, int rank) {
+    Shard served = shard(job.plan.partitions().get(part).shard()).internal();
+    return served.snapshot().partitions().stream()
+        .filter(snapshot -> snapshot.index() == part)
+        .flatMap(snapshot -> snapshot.ledger().entries().stream())
+        .filter(entry -> entry.rank() == rank)
+        .findFirst()
+        .orElseGet(() -> new LedgerEntry(rank, 0, 0, 0, 0, 0, 0, 0, List.of()));
+  }
+
   private float applied(float[][] parameters, int part, int slot) {
     return job.initial()[part * slots.length() + slot] - parameters[part][slot];
   }
@@ -265,10 +394,10 @@ public final class NetworkSimulator {
     return answer;
   }
 
-  private void back(int index, int incarnation, Frame answer, Consumer<Frame> receiver) {
+  private void back(int index, int incarnation, int[] cut, Frame answer, Consumer<Frame> receiver) {
     network.send(
         () -> {
-          if (incarnations[index] == incarnation) {
+          if (incarnations[index] == incarnation && cut[index] == 0) {
             receiver.accept(answer);
           }
         });
@@ -301,26 +430,64 @@ public final class NetworkSimulator {
   }
 
   private void killWorker() {
-    int rank = network.random(workers);
-    SimulatedWorker victim = alive.remove(rank);
-    if (victim == null) {
-      return;
+    SimulatedWorker victim = alive.remove(network.random(workers));
+    if (victim != null) {
+      victim.kill();
+      replace(victim);
     }
-    victim.kill();
+  }
+
+  /** It is taken for dead, and goes on some time after its replacement has begun, or before. */
+  private void stopWorker() {
+    SimulatedWorker victim = alive.remove(network.random(workers));
+    if (victim != null) {
+      victim.stop();
+      replace(victim);
+      network.after(500 + network.random(2_500), victim::goOn);
+    }
+  }
+
+  private void replace(SimulatedWorker victim) {
+    int rank = victim.self().rank();
     int incarnation = victim.self().incarnation() + 1;
     network.after(1_000, () -> coordinator.leave(victim.self()));
     network.after(1_000 + network.random(1_000), () -> coordinator.join(rank, incarnation));
   }
 
+  private void cut() {
+    int[] cut = cuts[network.random(workers)];
+    int index = network.random(shards());
+    cut[index]++;
+    network.after(500 + network.random(2_500), () -> cut[index]--);
+  }
+
+  /** Its newest snapshot may be damaged. */
   private void crashServer() {
     int index = network.random(shards());
+    NavigableMap<Long, ShardSnapshot> versions = kept.get(index);
+    if (shard(index).internal().movesInRounds()) {
+      if (versions.size() > 1 && network.random(4) == 0) {
+        versions.pollLastEntry();
+      }
+      restart(index, versions.lastEntry().getValue());
+    } else {
+      restart(index, snapshots[index]);
+    }
+    beginAnew();
+  }
+
+  private void restart(int index, ShardSnapshot from) {
     incarnations[index]++;
     TestShard restarted = job.shard(index, incarnations[index]);
-    restarted.internal().restore(snapshots[index]);
+    restarted.internal().restore(from);
     shards.set(index, restarted);
+  }
+
+  /** Workers hear some time later that they were replaced. */
+  private void beginAnew() {
     List<SimulatedWorker> begunAnew = List.copyOf(alive.values());
     alive.clear();
-    begunAnew.forEach(SimulatedWorker::kill);
+    begunAnew.forEach(worker -> network.after(network.random(1_500), worker::kill));
     coordinator.serverRestarted(
         begunAnew.stream()
             .map(SimulatedWorker::self)

@@ -18,6 +18,8 @@ final class SimulatedCoordinator {
   private int epoch;
   private int attempt;
   private int answers;
+  private long lowest;
+  private long highest;
   private final Map<Integer, ProposalAnswer.Start> starts = new TreeMap<>();
 
   SimulatedCoordinator(NetworkSimulator world) {
@@ -49,8 +51,18 @@ final class SimulatedCoordinator {
     }
   }
 
-  /** A restarted server has gone back: every worker begins anew where it needs them to. */
+  /** Which incarnation of a rank takes part, or is about to; -1 for nobody. */
+  int incarnation(int rank) {
+    Member member = members.get(rank);
+    return member == null ? -1 : member.incarnation();
+  }
+
+  /**
+   * A restarted server has gone back: every worker begins anew where it needs them to. Nobody else
+   * who was a member before takes part any more, whether it is dead or only silent.
+   */
   void serverRestarted(List<Member> again) {
+    members.keySet().retainAll(newcomers);
     for (Member member : again) {
       members.put(member.rank(), member);
       newcomers.add(member.rank());
@@ -61,6 +73,8 @@ final class SimulatedCoordinator {
   private void propose() {
     attempt++;
     answers = 0;
+    lowest = Long.MAX_VALUE;
+    highest = 0;
     starts.clear();
     Membership next = new Membership(++epoch, List.copyOf(members.values()), List.of());
     int mine = attempt;
@@ -76,7 +90,14 @@ final class SimulatedCoordinator {
     }
     ProposalAnswer answer = world.shard(shard).internal().propose(next);
     answer.starts().forEach(s -> starts.merge(s.rank(), s, ProposalAnswer.Start::earlier));
-    if (++answers == world.shards()) {
+    lowest = Math.min(lowest, world.shard(shard).internal().version());
+    highest = Math.max(highest, world.shard(shard).internal().highestVersion());
+    if (++answers < world.shards()) {
+      return;
+    }
+    if (highest - lowest > 1 && world.shard(shard).internal().movesInRounds()) {
+      world.goBack();
+    } else {
       conclude(next);
     }
   }

@@ -29,7 +29,9 @@ final class SimulatedWorker {
   private final Frame[] offered;
   private final List<Refusal> unexpectedRefusals = new ArrayList<>();
   private long step;
+  private final List<Runnable> missed = new ArrayList<>();
   private boolean dead;
+  private boolean stopped;
 
   SimulatedWorker(NetworkSimulator world, Member self) {
     this.world = world;
@@ -54,6 +56,24 @@ final class SimulatedWorker {
 
   void kill() {
     dead = true;
+  }
+
+  /** Stands still until {@link #goOn}, and knows nothing of it afterwards. */
+  void stop() {
+    stopped = true;
+  }
+
+  /** Does what came meanwhile. */
+  void goOn() {
+    stopped = false;
+    List<Runnable> now = List.copyOf(missed);
+    missed.clear();
+    now.forEach(Runnable::run);
+  }
+
+  /** Steps of its rank that were answered, all those before its first one among them. */
+  long completedSteps() {
+    return step + 1;
   }
 
   boolean finished() {
@@ -93,7 +113,16 @@ final class SimulatedWorker {
   }
 
   private void sendUntilAnswered(int part, Frame frame) {
+    if (stopped) {
+      missed.add(() -> sendUntilAnswered(part, frame));
+      return;
+    }
     if (dead || unanswered.get(part) != frame) {
+      return;
+    }
+    if (frame instanceof GradientPartition && world.takesForDelivered()) {
+      unanswered.remove(part);
+      goOnWhenAnswered();
       return;
     }
     world.toShard(part, frame, answer -> receive(part, frame, answer));
@@ -101,6 +130,10 @@ final class SimulatedWorker {
   }
 
   private void receive(int part, Frame asked, Frame answer) {
+    if (stopped) {
+      missed.add(() -> receive(part, asked, answer));
+      return;
+    }
     if (dead || unanswered.get(part) != asked) {
       return;
     }
@@ -118,6 +151,10 @@ final class SimulatedWorker {
     if (found.outcome() != Outcome.PULLED) {
       world.answered(found);
     }
+    goOnWhenAnswered();
+  }
+
+  private void goOnWhenAnswered() {
     if (finished()) {
       world.finished(self);
     } else if (unanswered.isEmpty()) {

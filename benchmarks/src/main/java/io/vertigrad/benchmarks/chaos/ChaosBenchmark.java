@@ -25,7 +25,7 @@ public final class ChaosBenchmark implements Benchmark {
 
   private static final int PORT = 19_500;
   private static final String ANY_KILL = "any kill";
-  private static final String RESUMED = "resume began";
+  private static final String RESUMED = "start of resume";
 
   private final String only;
   private final String data;
@@ -87,7 +87,7 @@ public final class ChaosBenchmark implements Benchmark {
 
   private ChaosTrial.Launch launch(Path folder) {
     return new ChaosTrial.Launch(
-        List.of("./vertigrad"), Map.of(), Path.of("."), data, folder, PORT);
+        List.of("./vertigrad"), Map.of(), Path.of("."), data, folder, PORT, true);
   }
 
   private void report(BenchmarkReport report, String plan, ChaosTrial trial, int planned) {

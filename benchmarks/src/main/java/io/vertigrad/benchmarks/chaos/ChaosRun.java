@@ -60,12 +60,17 @@ final class ChaosRun {
    * @param data folder with the data set's files; empty without
    * @param plan what is done to it, in this order
    * @param hasStandby whether another process takes a killed coordinator's place
+   * @param apart whether every member has a process of its own
    */
-  RunEnd train(JsonObject job, String data, List<Disturbance> plan, boolean hasStandby)
+  RunEnd train(
+      JsonObject job, String data, List<Disturbance> plan, boolean hasStandby, boolean apart)
       throws IOException, InterruptedException {
     Path file = Files.writeString(folder.resolve("job.json"), job.encodePrettily());
-    List<String> words = new ArrayList<>(List.of("train", file.toString(), "--processes"));
+    List<String> words = new ArrayList<>(List.of("train", file.toString()));
     words.addAll(List.of("--run-dir", run.toString()));
+    if (apart) {
+      words.add("--processes");
+    }
     if (!data.isEmpty()) {
       words.addAll(List.of("--data", data));
     }

@@ -29,6 +29,8 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
    * @param data folder with MNIST's files; empty for generated digits
    * @param folder an empty folder for what runs leave
    * @param port of the first run's cluster
+   * @param apart whether the undisturbed run's members have processes of their own, as those of the
+   *     disturbed run have where anything is done to it; goodput means nothing if not
    */
   record Launch(
       List<String> command,
@@ -36,7 +38,8 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
       Path root,
       String data,
       Path folder,
-      int port) {
+      int port,
+      boolean apart) {
 
     Launch {
       command = List.copyOf(command);
@@ -60,12 +63,18 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
     JsonObject job = plan.job(file, steps, launch.port());
     Path first = Files.createDirectories(launch.folder().resolve(plan.name() + "-undisturbed"));
     RunEnd undisturbed =
-        new ChaosRun(launch.command(), Map.of(), first).train(job, launch.data(), List.of(), false);
+        new ChaosRun(launch.command(), Map.of(), first)
+            .train(job, launch.data(), List.of(), false, launch.apart());
     job.getJsonObject("cluster").put("port", launch.port() + 20);
     Path second = Files.createDirectories(launch.folder().resolve(plan.name() + "-disturbed"));
     RunEnd disturbed =
         new ChaosRun(launch.command(), launch.disturbedEnvironment(), second)
-            .train(job.mergeIn(changes, true), launch.data(), disturbances, plan.hasStandby());
+            .train(
+                job.mergeIn(changes, true),
+                launch.data(),
+                disturbances,
+                plan.hasStandby(),
+                launch.apart() || !disturbances.isEmpty());
     return new ChaosTrial(
         undisturbed,
         disturbed,

@@ -60,10 +60,12 @@ public record ProposalAnswer(OptionalLong reached, List<Start> starts, Optional<
    */
   public record Start(int rank, long round, long step) {
 
-    /** Of two servers' answers the one that needs more of the worker. */
+    /**
+     * What two servers' answers need of the worker together. With a quorum the one that is in an
+     * earlier round may have heard more of the worker's steps.
+     */
     public Start earlier(Start other) {
-      boolean before = round < other.round || round == other.round && step <= other.step;
-      return before ? this : other;
+      return new Start(rank, Math.min(round, other.round), Math.min(step, other.step));
     }
   }
 }
