@@ -135,7 +135,7 @@ final class ResumedRun {
     RunLaunch launch = before.again(LocalSettings.of(job.json()), apart);
     launch.write(directory);
     Display display = Display.of(style, System.out, job);
-    NextCommand next = new NextCommand(List.of("train"), directory, launch.listen() || apart);
+    NextCommand next = new NextCommand(List.of("resume"), directory, true);
     List<String> notes = List.of("resumes %s".formatted(directory.path()));
     return new TrainingRun(job, directory, display, notes, next)
         .resuming(livingNodes())

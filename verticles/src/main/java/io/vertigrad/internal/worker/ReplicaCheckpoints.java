@@ -4,6 +4,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
+import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ExchangeException;
@@ -90,22 +91,23 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   /**
    * Writes one beside training; when that fails it says so, and training goes on.
    *
-   * @param state a copy that nobody changes
+   * @param state a copy, which is made on the writing thread if nobody has made it before
    * @return completes on the writing thread with the file
    */
-  public Future<Path> write(int rank, int incarnation, long run, PartitionSnapshot state) {
-    ShardSnapshot snapshot =
-        new ShardSnapshot(job.addresses().jobHash(), rank, incarnation, plan ^ run, List.of(state));
+  public Future<Path> write(int rank, int incarnation, long run, PartitionCopy state) {
     Promise<Path> written = Promise.promise();
-    writer.execute(() -> write(snapshot, written));
+    writer.execute(() -> write(rank, incarnation, plan ^ run, state, written));
     return written.future();
   }
 
-  private void write(ShardSnapshot snapshot, Promise<Path> written) {
-    int rank = snapshot.shard();
-    long version = snapshot.version();
+  private void write(
+      int rank, int incarnation, long layout, PartitionCopy state, Promise<Path> written) {
+    long version = state.version();
     long begun = System.nanoTime();
     try {
+      ShardSnapshot snapshot =
+          new ShardSnapshot(
+              job.addresses().jobHash(), rank, incarnation, layout, List.of(state.take()));
       Path file = folder().write(snapshot);
       long millis = (System.nanoTime() - begun) / 1_000_000;
       orders.took(millis);

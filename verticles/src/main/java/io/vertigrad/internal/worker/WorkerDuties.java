@@ -14,13 +14,10 @@ import io.vertigrad.strategy.PeerStrategy;
 import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Peers;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -36,13 +33,12 @@ import org.slf4j.LoggerFactory;
 final class WorkerDuties implements ReplicaDuties {
 
   private static final Logger LOG = LoggerFactory.getLogger(WorkerDuties.class);
-  private static final int SAVES = 4;
 
   private final Setting setting;
   private final Incarnation self;
   private final VectorModel model;
   private final SnapshotServer snapshots;
-  private final BlockingQueue<Promise<Path>> saves = new ArrayBlockingQueue<>(SAVES);
+  private final ReplicaSaves saves;
   private Supplier<float[]> memory = () -> new float[0];
   private boolean fresh = true;
   private boolean exact = true;
@@ -83,6 +79,9 @@ final class WorkerDuties implements ReplicaDuties {
     this.self = self;
     this.model = model;
     this.snapshots = snapshots;
+    saves =
+        new ReplicaSaves(
+            setting.checkpoints(), self.identity().rank(), self.identity().incarnation());
   }
 
   /**
@@ -147,6 +146,11 @@ final class WorkerDuties implements ReplicaDuties {
   }
 
   @Override
+  public void changing() {
+    saves.changing();
+  }
+
+  @Override
   public boolean fresh() {
     return fresh;
   }
@@ -179,12 +183,7 @@ final class WorkerDuties implements ReplicaDuties {
 
   @Override
   public void idle() {
-    Promise<Path> asked = saves.poll();
-    if (asked != null && settled) {
-      write().onComplete(asked);
-    } else if (asked != null) {
-      asked.fail("%s has not begun".formatted(name()));
-    }
+    saves.idle(() -> settled ? write() : Future.failedFuture("%s has not begun".formatted(name())));
   }
 
   @Override
@@ -192,17 +191,12 @@ final class WorkerDuties implements ReplicaDuties {
     if (!setting.strategy().needsEveryRank()) {
       return ReplicaDuties.super.checkpoint();
     }
-    Promise<Path> asked = Promise.promise();
-    return saves.offer(asked)
-        ? asked.future()
-        : Future.failedFuture("%d checkpoints are being waited for already".formatted(SAVES));
+    return saves.ask();
   }
 
   @Override
   public Future<?> close() {
-    for (Promise<Path> late = saves.poll(); late != null; late = saves.poll()) {
-      late.fail("this worker is stopping");
-    }
+    saves.close("this worker is stopping");
     return Future.succeededFuture();
   }
 
@@ -258,13 +252,9 @@ final class WorkerDuties implements ReplicaDuties {
   }
 
   private Future<Path> write() {
-    return setting
-        .checkpoints()
-        .write(
-            rank(),
-            self.identity().incarnation(),
-            model.point().run(),
-            model.snapshot(memory.get()));
+    float[] remembered = memory.get();
+    return saves.write(
+        model.point().version(), model.point().run(), () -> model.snapshot(remembered));
   }
 
   private String missing(PeerGroup all) {
