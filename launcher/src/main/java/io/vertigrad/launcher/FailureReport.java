@@ -62,12 +62,13 @@ final class FailureReport {
 
   private static boolean isJob(Throwable error) {
     return error instanceof JobFailedException
-        || error instanceof JoinException
+        || error instanceof JoinException join && !join.refused()
         || error instanceof UncheckedIOException;
   }
 
   private static boolean isInput(Throwable error) {
     return error instanceof InputException
+        || error instanceof JoinException join && join.refused()
         || error instanceof SettingsException
         || error instanceof DataException
         || error instanceof InvalidPathException

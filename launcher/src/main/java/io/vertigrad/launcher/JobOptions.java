@@ -12,6 +12,7 @@ import picocli.CommandLine.Parameters;
 final class JobOptions {
 
   @Parameters(
+      index = "0",
       arity = "0..1",
       paramLabel = "FILE",
       description = "Job file, JSON or YAML; without one, conf/digits-sync.json.")
@@ -45,6 +46,12 @@ final class JobOptions {
       description = "Accepts other machines without TLS: whoever reaches the port can take over.")
   private boolean insecure;
 
+  /** True when an address of this machine was given. */
+  boolean namesHost() {
+    return host != null
+        || assignments.stream().anyMatch(assignment -> assignment.startsWith("cluster.host="));
+  }
+
   /** The job file that was named. */
   Optional<String> file() {
     return Optional.ofNullable(file);
@@ -52,7 +59,12 @@ final class JobOptions {
 
   /** What these options ask for. */
   JobRequest request() {
-    JobRequest request = new JobRequest(file);
+    return request(file);
+  }
+
+  /** Likewise, of another job file. */
+  JobRequest request(String job) {
+    JobRequest request = new JobRequest(job);
     assignments.forEach(request::set);
     request.option("--data", "data.directory", data == null && download ? "data" : data);
     request.option("--download", "data.download", download ? mirror() : null);

@@ -2,17 +2,23 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.JoinAddress;
+import io.vertigrad.launcher.cluster.JoinPoint;
 import io.vertigrad.launcher.deploy.CoordinatorLostException;
 import io.vertigrad.launcher.deploy.ParentExitMonitor;
 import io.vertigrad.launcher.deploy.RoleName;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.job.JobFile;
+import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.training.JoinOffer;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import java.nio.file.Files;
@@ -20,12 +26,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 
 /** {@code vertigrad node}: plays one role in a job that runs elsewhere, until it is over. */
 @Command(
@@ -34,7 +42,10 @@ import picocli.CommandLine.Option;
     sortOptions = false,
     description = {
       "Takes one part in a job that was started with train --listen or --processes.%n",
-      "The job file must be the same as there: use the run's job.json."
+      "HOST:PORT is what train prints; there it is given the job file, so that it needs nothing",
+      "but the job's secret:%n",
+      "    vertigrad node 10.0.0.5:15801 --secret secret --role worker%n",
+      "With --join it is given a job file instead, which must be the same as the run's job.json."
     },
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n")
@@ -53,12 +64,29 @@ final class NodeCommand implements Callable<Integer> {
       completionCandidates = RoleNames.class)
   private String roleName;
 
+  @Parameters(
+      index = "1",
+      arity = "0..1",
+      paramLabel = "FILE",
+      description = "After HOST:PORT: a job file to use instead of the one that is given there.")
+  private String second;
+
   @Option(
       names = "--join",
-      required = true,
       paramLabel = "HOST[:PORT]",
-      description = "Where the job runs, as train prints it; port 15701 if not given.")
+      description =
+          "Where the job's cluster is (cluster.port); port 15701 if not given. Then FILE is the"
+              + " run's job.json.")
   private String join;
+
+  @Option(
+      names = "--wait",
+      arity = "0..1",
+      fallbackValue = "2147483647",
+      paramLabel = "SECONDS",
+      parameterConsumer = OptionalSeconds.class,
+      description = "Waits for the job to be started, so long or as long as it takes.")
+  private Integer waitSeconds;
 
   @Option(
       names = "--secret",
@@ -90,7 +118,12 @@ final class NodeCommand implements Callable<Integer> {
                   "the process of the coordinator has ended; this member goes on, and waits for the"
                       + " next coordinator (vertigrad resume) for exchange.orphanSeconds"));
     }
-    JobConfig config = read();
+    JobConfig config;
+    try {
+      config = read();
+    } catch (JoinException refused) {
+      throw told(refused);
+    }
     config.checkModel();
     Role role = role(config);
     DatasetProvider.check(
@@ -104,7 +137,7 @@ final class NodeCommand implements Callable<Integer> {
         awaitReturn(lost);
       } catch (JoinException refused) {
         if (!refused.late()) {
-          throw refused;
+          throw told(refused);
         }
         LOG.info("nothing is left to do: {}", refused.getMessage());
         return ExitStatus.OK;
@@ -112,15 +145,20 @@ final class NodeCommand implements Callable<Integer> {
     }
   }
 
+  /** Whoever started this process may start it again; a person has to do something first. */
+  private JoinException told(JoinException refused) {
+    return withParent ? new JoinException(refused.getMessage()) : refused;
+  }
+
   /** The network may have been cut; then the job goes on without this member and takes it back. */
   private void awaitReturn(CoordinatorLostException lost) {
     if (rejoinSeconds > 0) {
       LOG.warn("{}; looking for it for {} s", lost.getMessage(), rejoinSeconds);
     }
-    if (!JoinAddress.parse(join).answersWithin(rejoinSeconds)) {
+    if (!address().answersWithin(rejoinSeconds)) {
       throw lost;
     }
-    LOG.info("{} answers again, joining", join);
+    LOG.info("{} answers again, joining", address());
   }
 
   private Role role(JobConfig config) {
@@ -138,12 +176,31 @@ final class NodeCommand implements Callable<Integer> {
     return RoleName.role(name);
   }
 
+  /** Where something has to answer. */
+  private JoinAddress address() {
+    if (join != null) {
+      return JoinAddress.parse(join);
+    }
+    String there =
+        job.file()
+            .orElseThrow(
+                () ->
+                    new InputException(
+                        "node: found no address, expected the HOST:PORT that train prints, or --join"));
+    return JoinAddress.parse(there, JoinPoint.DEFAULT_PORT);
+  }
+
+  /** The job file on the command line. */
+  private Optional<String> jobFile() {
+    return join == null ? Optional.ofNullable(second) : job.file();
+  }
+
   /** Null where there is none; the job file may still name one. */
   private String secretFile() {
     if (secret != null) {
       return secret.toString();
     }
-    return job.file()
+    return jobFile()
         .map(file -> Path.of(file).toAbsolutePath().resolveSibling(RunDirectory.SECRET))
         .filter(Files::exists)
         .map(Path::toString)
@@ -151,18 +208,75 @@ final class NodeCommand implements Callable<Integer> {
   }
 
   private JobConfig read() {
-    JsonArray members = new JsonArray().add(JoinAddress.parse(join).toString());
+    JoinAddress there = address();
+    if (waitSeconds != null && !there.answers()) {
+      LOG.info(
+          "waits {}for a job at {}: nothing answers there yet",
+          waitSeconds == Integer.MAX_VALUE ? "" : "up to %d s ".formatted(waitSeconds),
+          there);
+      there.answersWithin(waitSeconds);
+    }
     Vertx reader = ClusterStart.alone();
     try {
-      return Await.result(
-          job.request()
-              .option("--join", "cluster.members", members)
-              .option("--secret", "cluster.secretFile", secretFile())
-              .read(reader),
-          READ_SECONDS,
-          "reading the job file");
+      return join == null ? asked(reader, there) : joined(reader, there);
     } finally {
       reader.close();
     }
+  }
+
+  /** With a job file, and the address of the cluster. */
+  private JobConfig joined(Vertx reader, JoinAddress cluster) {
+    JobRequest request = request(jobFile().orElse(null), cluster.toString());
+    JobConfig config = read(request, reader);
+    JoinAddress port = cluster.joinPort();
+    if (!withParent && config.cluster().secretFile().isPresent() && port.answers()) {
+      // Whether this node is refused is said there at once; Hazelcast says nothing.
+      ask(reader, port, config.cluster(), Optional.of(config.addresses().job()));
+    }
+    return config;
+  }
+
+  /** With the job file that is given where the job runs. */
+  private JobConfig asked(Vertx reader, JoinAddress port) {
+    if (jobFile().isPresent()) {
+      JobConfig own = read(request(jobFile().get(), null), reader);
+      JoinOffer offer = ask(reader, port, own.cluster(), Optional.of(own.addresses().job()));
+      return read(request(jobFile().get(), offer.cluster()), reader);
+    }
+    if (secret == null) {
+      throw new InputException(
+          "--secret FILE: found none, expected the file secret of the run's folder, copied from the"
+              + " machine where the job was started");
+    }
+    JobRequest changes = request(null, null);
+    JoinOffer offer = ask(reader, port, changes.cluster(), Optional.empty());
+    JobRequest request = request(null, offer.cluster());
+    if (!job.namesHost()) {
+      request.option("--host", "cluster.host", offer.localHost());
+    }
+    return request.resolve(new JobFile("the job at " + port, offer.job()));
+  }
+
+  private JoinOffer ask(Vertx reader, JoinAddress port, ClusterConfig own, Optional<String> name) {
+    JobSecret known =
+        own.secretFile().map(file -> JobSecret.read(Path.of(file))).orElseGet(JobSecret::none);
+    return JoinPoint.ask(port, own, reader, known, name)
+        .orElseThrow(
+            () ->
+                new InputException(
+                    "%s is no join port of a job: give the HOST:PORT that train prints, or --join"
+                            .formatted(port)
+                        + " with the cluster's address and a job file"));
+  }
+
+  private JobRequest request(String file, String cluster) {
+    JsonArray members = cluster == null ? null : new JsonArray().add(cluster);
+    return job.request(file)
+        .option("--join", "cluster.members", members)
+        .option("--secret", "cluster.secretFile", secretFile());
+  }
+
+  private static JobConfig read(JobRequest request, Vertx reader) {
+    return Await.result(request.read(reader), READ_SECONDS, "reading the job file");
   }
 }

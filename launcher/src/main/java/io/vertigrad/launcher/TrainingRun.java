@@ -8,6 +8,7 @@ import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.JoinAddress;
+import io.vertigrad.launcher.cluster.JoinPoint;
 import io.vertigrad.launcher.deploy.Deployment;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.NodeLaunch;
@@ -26,6 +27,7 @@ import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
 import io.vertigrad.training.FinalModel;
 import io.vertigrad.training.JobFailedException;
+import io.vertigrad.training.JoinPort;
 import io.vertigrad.training.LocalMembers;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertx.core.DeploymentOptions;
@@ -75,6 +77,7 @@ final class TrainingRun {
   private volatile boolean concluding;
   private TerminationSignals signals;
   private String joinAddress;
+  private JoinPort joinPort;
   private Deployment deployment;
   private Optional<MetricsVerticle> metrics = Optional.empty();
 
@@ -225,13 +228,17 @@ final class TrainingRun {
     boolean full = roles.workers() >= job.workers().places();
     String label = full ? "a node may take the place of one that is lost" : "nodes may join";
     monitor.offer(label, launch().byHand(Role.WORKER));
-    monitor.say(
-        "on another machine: copy %s there, and give --host and --data as they are there"
-            .formatted(directory.job()));
+    monitor.say(launch().elsewhere());
+  }
+
+  private void sayRefusal(String line) {
+    LOG.warn(line);
+    monitor.say(line);
   }
 
   private NodeLaunch launch() {
-    return new NodeLaunch(job, directory, joinAddress, VertigradApplication.class.getName());
+    String port = new JoinAddress(job.cluster().host(), joinPort.port()).toString();
+    return new NodeLaunch(job, directory, joinAddress, port, VertigradApplication.class.getName());
   }
 
   private void showDashboard() {
@@ -259,6 +266,7 @@ final class TrainingRun {
     vertx = await(start.start(), START_SECONDS, "starting the cluster");
     cluster = Optional.of(start);
     joinAddress = start.joinAddress();
+    joinPort = JoinPoint.open(job, vertx, joinAddress, secret, this::sayRefusal);
     start.otherPort().ifPresent(monitor::say);
     start.tellNodes(
         nodes ->
@@ -409,6 +417,9 @@ final class TrainingRun {
 
   /** The processes hold what Vert.x closes with no longer, so that neither waits for the other. */
   private Future<?> end(Vertx closing) {
+    if (joinPort != null) {
+      joinPort.close();
+    }
     if (cluster.isPresent()) {
       RunLog.expectLeavingNodes();
       cluster.get().jobOver();

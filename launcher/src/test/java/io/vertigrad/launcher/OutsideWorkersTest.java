@@ -34,13 +34,11 @@ class OutsideWorkersTest {
 
     String[] node = {
       "node",
-      "--role",
-      "worker",
-      "--join",
-      "127.0.0.1:17811",
+      "127.0.0.1:17911",
       "--secret",
       folder.resolve("run/secret").toString(),
-      folder.resolve("run/job.json").toString()
+      "--role",
+      "worker"
     };
     int joined = VertigradCommand.execute(node);
     CommandRun ended = job.get(LIMIT.toSeconds(), TimeUnit.SECONDS);

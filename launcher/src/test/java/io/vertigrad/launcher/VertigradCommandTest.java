@@ -62,9 +62,7 @@ class VertigradCommandTest {
   @Test
   void shouldNameMissingOptionsWhenNodeGetsNone() {
     assertRefused(
-        "vertigrad: Missing required options: '--role=ROLE', '--join=HOST[:PORT]';"
-            + " see ./vertigrad node --help",
-        "node");
+        "vertigrad: Missing required option: '--role=ROLE'; see ./vertigrad node --help", "node");
   }
 
   @Test

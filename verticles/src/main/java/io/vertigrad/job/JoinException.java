@@ -7,6 +7,7 @@ public final class JoinException extends RuntimeException {
 
   private final boolean worthRetrying;
   private final boolean late;
+  private final boolean refused;
 
   /**
    * Creates a refusal that is final.
@@ -14,13 +15,25 @@ public final class JoinException extends RuntimeException {
    * @param message for the user: what was found, what was expected
    */
   public JoinException(String message) {
-    this(message, false, false);
+    this(message, false, false, false);
   }
 
-  private JoinException(String message, boolean worthRetrying, boolean late) {
+  private JoinException(String message, boolean worthRetrying, boolean late, boolean refused) {
     super(message, null, false, false);
     this.worthRetrying = worthRetrying;
     this.late = late;
+    this.refused = refused;
+  }
+
+  /**
+   * Creates a refusal for what a node brings along: its secret, certificate or job file, or because
+   * there is no place for it.
+   *
+   * @param message for the user
+   * @return a refusal that somebody has to do something about
+   */
+  public static JoinException refused(String message) {
+    return new JoinException(message, false, false, true);
   }
 
   /**
@@ -30,7 +43,7 @@ public final class JoinException extends RuntimeException {
    * @return a refusal that is worth retrying
    */
   public static JoinException full(String message) {
-    return new JoinException(message, true, false);
+    return new JoinException(message, true, false, false);
   }
 
   /**
@@ -40,7 +53,7 @@ public final class JoinException extends RuntimeException {
    * @return a refusal that is nobody's failure
    */
   public static JoinException late(String message) {
-    return new JoinException(message, false, true);
+    return new JoinException(message, false, true, false);
   }
 
   /**
@@ -50,6 +63,15 @@ public final class JoinException extends RuntimeException {
    */
   public boolean worthRetrying() {
     return worthRetrying;
+  }
+
+  /**
+   * Tells whether the job refused a node for what it brings along.
+   *
+   * @return true when starting it again changes nothing
+   */
+  public boolean refused() {
+    return refused;
   }
 
   /**

@@ -2,6 +2,7 @@ package io.vertigrad.launcher.cluster;
 
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.launcher.job.InputException;
+import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.http.ClientAuth;
 import io.vertx.core.net.PemKeyCertOptions;
@@ -11,6 +12,8 @@ import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
 
 /** What the event bus demands of its peers; its port has no protection of its own. */
 final class BusSecurity {
@@ -23,6 +26,22 @@ final class BusSecurity {
    * @throws InputException with what to do
    */
   static void check(ClusterConfig config) {
+    checkFiles(config);
+    if (!loopback(config.host()) && !config.mutualTls() && !config.insecure()) {
+      throw new InputException(
+          "cluster.host %s can be reached from other machines and cluster.certificate, cluster.key"
+                  .formatted(config.host())
+              + " and cluster.authority are not set; make certificates as docs/operations.md says,"
+              + " or accept that anyone on that network can take over with --insecure");
+    }
+  }
+
+  /**
+   * Refuses files that are missing.
+   *
+   * @throws InputException with what to do
+   */
+  static void checkFiles(ClusterConfig config) {
     List<String> given = given(config);
     if (!given.isEmpty() && !config.mutualTls()) {
       throw new InputException(
@@ -34,13 +53,6 @@ final class BusSecurity {
     config.certificate().ifPresent(file -> readable("certificate", file));
     config.key().ifPresent(file -> readable("key", file));
     config.authority().ifPresent(file -> readable("authority", file));
-    if (!loopback(config.host()) && !config.mutualTls() && !config.insecure()) {
-      throw new InputException(
-          "cluster.host %s can be reached from other machines and cluster.certificate, cluster.key"
-                  .formatted(config.host())
-              + " and cluster.authority are not set; make certificates as docs/operations.md says,"
-              + " or accept that anyone on that network can take over with --insecure");
-    }
   }
 
   /** TLS with a certificate demanded from both ends; nothing when the job file names none. */
@@ -58,7 +70,34 @@ final class BusSecurity {
         .setTrustOptions(new PemTrustOptions().addCertPath(config.authority().orElseThrow()));
   }
 
-  private static boolean loopback(String host) {
+  /**
+   * The same for a port that is no part of Vert.x; empty when the job file names no certificate.
+   *
+   * @param vertx reads the files
+   * @throws InputException when one of them holds something else
+   */
+  static Optional<SSLContext> context(ClusterConfig config, Vertx vertx) {
+    if (!config.mutualTls()) {
+      return Optional.empty();
+    }
+    EventBusOptions bus = new EventBusOptions();
+    apply(config, bus);
+    try {
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(
+          bus.getKeyCertOptions().getKeyManagerFactory(vertx).getKeyManagers(),
+          bus.getTrustOptions().getTrustManagerFactory(vertx).getTrustManagers(),
+          null);
+      return Optional.of(context);
+    } catch (Exception e) {
+      throw new InputException(
+          "cluster.certificate, cluster.key and cluster.authority cannot be used: "
+              + e.getMessage(),
+          e);
+    }
+  }
+
+  static boolean loopback(String host) {
     try {
       return InetAddress.getByName(host).isLoopbackAddress();
     } catch (UnknownHostException e) {

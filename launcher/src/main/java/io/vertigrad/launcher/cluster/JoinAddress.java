@@ -27,11 +27,17 @@ public record JoinAddress(String host, int port) {
   private static final int CONNECT_MILLIS = 3_000;
   private static final int ASK_MILLIS = 500;
 
+  /** Reads an address of a cluster. */
   public static JoinAddress parse(String text) {
+    return parse(text, DEFAULT_PORT);
+  }
+
+  /** Reads an address, which has this port when it names none. */
+  public static JoinAddress parse(String text, int defaultPort) {
     int colon = text.lastIndexOf(':');
     boolean bare = colon < 0 || text.endsWith("]") || text.indexOf(':') != colon && !bracket(text);
     if (bare) {
-      return new JoinAddress(checked(text, text), DEFAULT_PORT);
+      return new JoinAddress(checked(text, text), defaultPort);
     }
     return new JoinAddress(
         checked(text, text.substring(0, colon)), port(text, text.substring(colon + 1)));
@@ -52,6 +58,11 @@ public record JoinAddress(String host, int port) {
                   String.join(", ", config.members()), ShellCommand.of("train", "--listen")));
     }
     return first;
+  }
+
+  /** The join port of the job whose cluster is joined here, where nothing was in its way. */
+  public JoinAddress joinPort() {
+    return new JoinAddress(host, port + JoinPoint.ABOVE_CLUSTER);
   }
 
   /** Asks twice a second until something answers there; false when nothing did in this time. */
@@ -76,7 +87,8 @@ public record JoinAddress(String host, int port) {
     return answers(ASK_MILLIS);
   }
 
-  private boolean answers() {
+  /** True when something listens there. */
+  public boolean answers() {
     return answers(CONNECT_MILLIS);
   }
 

@@ -10,10 +10,12 @@ import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.PrivateKey;
 import java.security.Signature;
+import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.Base64;
+import java.util.Optional;
 
 /**
  * The certificate this node shows to its peers, checked against its key and its authority.
@@ -44,6 +46,25 @@ public record NodeCertificate(X509Certificate certificate) {
     }
     proveKey(own, config.key().orElseThrow());
     return new NodeCertificate(own);
+  }
+
+  /** Says that a node's certificate is not valid now; empty where it is, or there is none. */
+  static Optional<String> untimely(ClusterConfig config) {
+    if (config.certificate().isEmpty()) {
+      return Optional.empty();
+    }
+    X509Certificate own = read("certificate", config.certificate().get());
+    try {
+      own.checkValidity();
+      return Optional.empty();
+    } catch (CertificateException expired) {
+      return Optional.of(
+          "%s is valid from %s until %s"
+              .formatted(
+                  config.certificate().get(),
+                  own.getNotBefore().toInstant(),
+                  own.getNotAfter().toInstant()));
+    }
   }
 
   /** Whose it is and until when. */

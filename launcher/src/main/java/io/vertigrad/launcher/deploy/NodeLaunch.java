@@ -2,12 +2,14 @@ package io.vertigrad.launcher.deploy;
 
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.launcher.cluster.JoinPoint;
 import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -16,35 +18,65 @@ import java.util.List;
  *
  * @param job which job
  * @param directory the run's
- * @param joinAddress where members join, {@code HOST:PORT}
+ * @param joinAddress where processes of this machine join the cluster, {@code HOST:PORT}
+ * @param joinPort where everybody else asks for the job, {@code HOST:PORT}
  * @param mainClass the command line's, started with {@code node}
  */
 public record NodeLaunch(
-    JobConfig job, RunDirectory directory, String joinAddress, String mainClass) {
+    JobConfig job, RunDirectory directory, String joinAddress, String joinPort, String mainClass) {
 
   /** Starts one, with its output in a log of its own for each time it is started again. */
   ChildProcess start(Role role, String name, int restarts) throws IOException {
-    List<String> arguments = new ArrayList<>(byHand(role).words());
-    arguments.add(1, ChildProcess.WITH_PARENT);
+    List<String> arguments = new ArrayList<>();
+    arguments.addAll(List.of("node", ChildProcess.WITH_PARENT, "--join", joinAddress));
+    arguments.addAll(options(role, directory.secret(job)));
+    arguments.addAll(LocalSettings.options(job, keepsCheckpoints(role)));
+    arguments.add(directory.job().toString());
     String resumed = job.run().resumes() == 0 ? "" : "-resume-" + job.run().resumes();
     String log = name + resumed + (restarts == 0 ? "" : "-restart-" + restarts);
     return ChildProcess.start(name, directory.log(log), mainClass, arguments);
   }
 
-  /** What a person types to start one, on this machine and in this folder. */
+  /** What a person types to start one on this machine, in any folder. */
   public ShellCommand byHand(Role role) {
-    List<String> words = new ArrayList<>();
-    words.addAll(List.of("node", "--role", RoleName.of(job, role), "--join", joinAddress));
-    words.addAll(List.of("--secret", directory.secret(job).toString()));
-    words.addAll(LocalSettings.options(job, keepsCheckpoints(role)));
-    words.add(directory.job().toString());
+    List<String> words = new ArrayList<>(List.of("node", joinPort));
+    words.addAll(options(role, directory.secret(job).toAbsolutePath()));
+    words.addAll(LocalSettings.absolute(job, keepsCheckpoints(role)));
     return new ShellCommand(words);
+  }
+
+  /** Says what to do on another machine, where nothing of this run is. */
+  public String elsewhere() {
+    String host = job.cluster().host();
+    if (JoinPoint.isLoopback(host)) {
+      return "nodes of other machines cannot reach %s: give train --host ADDRESS for them"
+          .formatted(host);
+    }
+    List<String> words = new ArrayList<>(List.of("node", joinPort));
+    words.addAll(options(Role.WORKER, Path.of(RunDirectory.SECRET)));
+    List<String> more = new ArrayList<>();
+    job.data().directory().ifPresent(path -> more.add("--data DIR with the data's folder there"));
+    if (job.cluster().mutualTls()) {
+      more.add(
+          "--set cluster.certificate=, cluster.key= and cluster.authority= with its own files");
+    }
+    return "on another machine: scp %s:%s . ; %s%s"
+        .formatted(
+            host,
+            directory.secret(job).toAbsolutePath(),
+            new ShellCommand(words),
+            more.isEmpty() ? "" : "  (and " + String.join(", and ", more) + ")");
+  }
+
+  private List<String> options(Role role, Path secret) {
+    return List.of("--secret", secret.toString(), "--role", RoleName.of(job, role));
   }
 
   private boolean keepsCheckpoints(Role role) {
     boolean besideServers =
         StrategyProviders.configure(job.strategy(), NodeLaunch.class.getClassLoader())
             instanceof ServerStrategyFactory;
-    return role == Role.SERVER || role == Role.WORKER && !besideServers;
+    boolean owes = job.exchange().compression().isOn();
+    return role == Role.SERVER || role == Role.WORKER && (owes || !besideServers);
   }
 }

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.job;
 
+import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.EvaluatorConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength;
@@ -46,7 +47,21 @@ public final class JobRequest {
     return JobFile.read(vertx, name).map(this::resolve);
   }
 
-  private JobConfig resolve(JobFile file) {
+  /** What the changes alone say about the cluster, before there is a job file. */
+  public ClusterConfig cluster() {
+    JsonObject alone = new JsonObject();
+    assignments.stream()
+        .filter(assignment -> assignment.path().startsWith("cluster."))
+        .forEach(assignment -> assignment.applyTo(alone));
+    return JobConfig.read(String.join(" ", words), alone).cluster();
+  }
+
+  /**
+   * Makes the changes in a job file that was read elsewhere, and checks the outcome.
+   *
+   * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
+   */
+  public JobConfig resolve(JobFile file) {
     JsonObject changed = file.json().copy();
     if (assignments.stream().anyMatch(JobRequest::isLength)) {
       TrainingLength.keys().forEach(changed::remove);

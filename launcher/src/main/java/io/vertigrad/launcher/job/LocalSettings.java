@@ -24,6 +24,11 @@ public final class LocalSettings {
           "cluster.authority",
           "cluster.secretFile");
 
+  private static final List<String> PATHS =
+      KEYS.stream()
+          .filter(key -> !key.equals("cluster.host") && !key.equals("cluster.members"))
+          .toList();
+
   private static final String LOOPBACK = "127.0.0.1";
 
   private LocalSettings() {}
@@ -84,6 +89,23 @@ public final class LocalSettings {
           .ifPresent(path -> set(options, "checkpoint.directory", path.toString()));
     }
     return options;
+  }
+
+  /**
+   * The same with paths that mean the same in every folder.
+   *
+   * @param keeps true for a node that may write checkpoints
+   */
+  public static List<String> absolute(JobConfig job, boolean keeps) {
+    JsonObject json = job.json();
+    for (String key : KEYS) {
+      JsonObject section = json.getJsonObject(key.substring(0, key.indexOf('.')));
+      String name = key.substring(key.indexOf('.') + 1);
+      if (section != null && PATHS.contains(key) && section.getString(name) != null) {
+        section.put(name, Path.of(section.getString(name)).toAbsolutePath().toString());
+      }
+    }
+    return options(JobConfig.read(job.origin(), json), keeps);
   }
 
   private static void set(List<String> options, String key, String text) {

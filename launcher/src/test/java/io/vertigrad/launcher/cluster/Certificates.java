@@ -40,6 +40,17 @@ final class Certificates {
 
   /** Writes {@code NAME.key} and {@code NAME.pem}, signed by {@code authority}. */
   void node(String name, String authority) throws IOException, InterruptedException {
+    node(name, authority, "2");
+  }
+
+  /** The same, no longer valid. */
+  void expired(String name, String authority) throws IOException, InterruptedException {
+    node(name, authority, "0");
+    Thread.sleep(1_100);
+  }
+
+  private void node(String name, String authority, String days)
+      throws IOException, InterruptedException {
     openssl(
         "req",
         "-newkey",
@@ -64,7 +75,7 @@ final class Certificates {
         authority + ".key",
         "-CAcreateserial",
         "-days",
-        "2",
+        days,
         "-out",
         name + ".pem");
   }

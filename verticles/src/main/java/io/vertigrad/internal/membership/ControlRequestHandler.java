@@ -9,6 +9,7 @@ import io.vertigrad.internal.membership.ControlRequest.DropBackup;
 import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlRequest.JobCommand;
 import io.vertigrad.internal.membership.ControlRequest.Leave;
+import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.job.JoinException;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
@@ -21,6 +22,7 @@ public final class ControlRequestHandler {
   private static final Logger LOG = LoggerFactory.getLogger(ControlRequestHandler.class);
 
   private final CoordinatorState coordinator;
+  private final PeerWarnings refusals = new PeerWarnings(LOG::warn);
 
   public ControlRequestHandler(CoordinatorState coordinator) {
     this.coordinator = coordinator;
@@ -75,6 +77,12 @@ public final class ControlRequestHandler {
           coordinator.run(),
           coordinator.goesBackTo(admission.role()));
     } catch (JoinException e) {
+      if (!e.worthRetrying() && !e.late()) {
+        refusals.warn(
+            request.node(),
+            "refused a join from %s: %s".formatted(request.node(), e.getMessage()),
+            System.nanoTime());
+      }
       return new Refused(e.getMessage(), e.worthRetrying(), e.late());
     }
   }

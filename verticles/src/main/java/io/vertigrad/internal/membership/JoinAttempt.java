@@ -7,6 +7,7 @@ import io.vertigrad.job.JoinException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.ReplyException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -18,6 +19,9 @@ final class JoinAttempt {
   private static final Logger LOG = LoggerFactory.getLogger(JoinAttempt.class);
   private static final long ANSWER_MILLIS = 1_000;
   private static final long RETRY_MILLIS = 100;
+
+  /** How a process that demands a job's secret answers who has not proved it. */
+  private static final int NOT_PROVED = 403;
 
   private final Vertx vertx;
   private final CoordinatorRequests line;
@@ -60,9 +64,7 @@ final class JoinAttempt {
   }
 
   private void attempt() {
-    line.request(request, ANSWER_MILLIS)
-        .onSuccess(this::heard)
-        .onFailure(silence -> again(unanswered(silence), silenceSeconds));
+    line.request(request, ANSWER_MILLIS).onSuccess(this::heard).onFailure(this::unheard);
   }
 
   private void heard(ControlAnswer heard) {
@@ -72,11 +74,20 @@ final class JoinAttempt {
       answer.fail(new JoinException("the coordinator's answer to a join makes no sense: " + heard));
     } else if (refused.retry()) {
       tellOnce(refused.why());
-      again(refused.why(), job.workers().waitSeconds());
+      again(JoinException.refused(refused.why()), job.workers().waitSeconds());
     } else if (refused.late()) {
       answer.fail(JoinException.late(refused.why()));
     } else {
-      answer.fail(new JoinException(refused.why()));
+      answer.fail(JoinException.refused(refused.why()));
+    }
+  }
+
+  /** A message without the job's secret never reaches the coordinator, and asking again is vain. */
+  private void unheard(Throwable silence) {
+    if (silence instanceof ReplyException refused && refused.failureCode() == NOT_PROVED) {
+      answer.fail(JoinException.refused(refused.getMessage()));
+    } else {
+      again(new JoinException(unanswered(silence)), silenceSeconds);
     }
   }
 
@@ -92,11 +103,11 @@ final class JoinAttempt {
     }
   }
 
-  private void again(String why, long limitSeconds) {
+  private void again(JoinException why, long limitSeconds) {
     if (over.get() != null) {
       answer.fail(new JoinException("the job is over: " + over.get()));
     } else if (System.nanoTime() - beganNanos > TimeUnit.SECONDS.toNanos(limitSeconds)) {
-      answer.fail(new JoinException(why));
+      answer.fail(why);
     } else {
       vertx.setTimer(RETRY_MILLIS, id -> attempt());
     }

@@ -33,8 +33,11 @@ import org.slf4j.LoggerFactory;
  */
 final class BusGuard {
 
-  /** Failure code of the answer to a request that is refused here. */
-  static final int REFUSED = 403;
+  /** Failure code of the answer to a request whose sender has not proved itself. */
+  static final int NOT_PROVED = 403;
+
+  /** Likewise, to one that seems to be old. */
+  static final int NOT_NEW = 409;
 
   /** Header with the proof. */
   static final String PROOF = "vertigrad-proof";
@@ -98,43 +101,51 @@ final class BusGuard {
       return;
     }
     String proof = message.headers().get(PROOF);
-    Optional<String> refusal =
+    Optional<Refusal> refusal =
         proof == null
-            ? Optional.of("it carries no proof of the job's secret (cluster.secretFile)")
+            ? notProved("it carries no proof of the job's secret (cluster.secretFile)")
             : local.isWord(proof) ? Optional.empty() : refusal(context, address, proof);
     if (refusal.isEmpty()) {
       context.next();
       return;
     }
-    String why = "a message to %s is refused: %s".formatted(address, refusal.get());
+    String why = "a message to %s is refused: %s".formatted(address, refusal.get().why());
     // Nothing in it says reliably whose it is.
     warnings.warn("senders without proof", why, System.nanoTime());
     if (message.replyAddress() != null) {
-      message.fail(REFUSED, why);
+      message.fail(refusal.get().code(), why);
     }
   }
 
-  private Optional<String> refusal(DeliveryContext<Object> context, String address, String proof) {
+  private record Refusal(int code, String why) {}
+
+  private static Optional<Refusal> notProved(String why) {
+    return Optional.of(new Refusal(NOT_PROVED, why));
+  }
+
+  private Optional<Refusal> refusal(DeliveryContext<Object> context, String address, String proof) {
     // Not that of the context, which is null until somebody has asked the message.
     Object body = context.message().body();
     int end = proof.lastIndexOf(':');
     String[] fields = proof.split(":", FIELDS + 1);
     if (fields.length != FIELDS) {
-      return Optional.of("its proof is malformed");
+      return notProved("its proof is malformed");
     }
     try {
       byte[] code = Base64.getDecoder().decode(fields[FIELDS - 1]);
       if (!JobSecret.equal(code, code(proof.substring(0, end), address, context.send(), body))) {
-        return Optional.of("its sender has another secret (cluster.secretFile)");
+        return notProved("its sender has another secret (cluster.secretFile)");
       }
-      return replays.refusal(
-          new From(fields[0], address, context.send()),
-          Long.parseLong(fields[1]),
-          Long.parseLong(fields[2]),
-          System.currentTimeMillis(),
-          System.nanoTime());
+      return replays
+          .refusal(
+              new From(fields[0], address, context.send()),
+              Long.parseLong(fields[1]),
+              Long.parseLong(fields[2]),
+              System.currentTimeMillis(),
+              System.nanoTime())
+          .map(why -> new Refusal(NOT_NEW, why));
     } catch (IllegalArgumentException malformed) {
-      return Optional.of("its proof is malformed");
+      return notProved("its proof is malformed");
     }
   }
 

@@ -1,0 +1,90 @@
+package io.vertigrad.launcher.cluster;
+
+import io.vertigrad.job.ClusterConfig;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
+import io.vertigrad.job.JoinException;
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.job.LocalSettings;
+import io.vertigrad.training.JoinOffer;
+import io.vertigrad.training.JoinPort;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.net.UnknownHostException;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** The join port of a run, and how a node asks there. */
+public final class JoinPoint {
+
+  /** The join port's number is that of Hazelcast's port and this, or the next free one. */
+  public static final int ABOVE_CLUSTER = HazelcastNode.PORTS;
+
+  /** Where a node asks when it is told no port. */
+  public static final int DEFAULT_PORT = JoinAddress.DEFAULT_PORT + ABOVE_CLUSTER;
+
+  private JoinPoint() {}
+
+  /**
+   * Opens the join port of a run.
+   *
+   * @param clusterAddress where its cluster is joined
+   * @param report takes a line about a node that is refused
+   * @throws InputException when no port is free
+   */
+  public static JoinPort open(
+      JobConfig job,
+      Vertx vertx,
+      String clusterAddress,
+      JobSecret secret,
+      Consumer<String> report) {
+    JoinOffer offer = new JoinOffer(LocalSettings.removedFrom(job.json()), clusterAddress, "");
+    String host = job.cluster().host();
+    int first = JoinAddress.parse(clusterAddress).port() + ABOVE_CLUSTER;
+    try {
+      return JoinPort.open(
+          host, first, offer, secret, BusSecurity.context(job.cluster(), vertx), report);
+    } catch (IOException e) {
+      throw new InputException(
+          "no port for nodes that join is free at %s, from %d on: %s; set cluster.port"
+              .formatted(host, first, e.getMessage()),
+          e);
+    }
+  }
+
+  /**
+   * Asks for a job.
+   *
+   * @param own this node's certificate, if it has one
+   * @param job name of the job that this node expects, if it has a job file
+   * @return empty when something else listens there
+   * @throws InputException when nothing does
+   * @throws JoinException when this node is refused
+   */
+  public static Optional<JoinOffer> ask(
+      JoinAddress there, ClusterConfig own, Vertx vertx, JobSecret secret, Optional<String> job) {
+    BusSecurity.checkFiles(own);
+    try {
+      return JoinOffer.ask(
+          there.host(), there.port(), secret, BusSecurity.context(own, vertx), job);
+    } catch (JoinException refused) {
+      // The other end's alert is the same whatever is wrong with a certificate.
+      throw NodeCertificate.untimely(own)
+          .map(why -> JoinException.refused(refused.getMessage() + "; " + why))
+          .orElse(refused);
+    } catch (UnknownHostException e) {
+      throw new InputException(
+          "%s: no machine of that name is known here".formatted(there.host()), e);
+    } catch (IOException e) {
+      throw new InputException(
+          "nothing answers at %s (%s); start the job there first, or have this node wait with --wait"
+              .formatted(there, e.getMessage()),
+          e);
+    }
+  }
+
+  /** True when other machines cannot reach this address. */
+  public static boolean isLoopback(String host) {
+    return BusSecurity.loopback(host);
+  }
+}

@@ -1,0 +1,166 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Nodes that come to a job from an empty folder, with and without what they need. */
+@Tag("slow")
+class RefusedNodeTest {
+
+  private static final Duration LIMIT = Duration.ofSeconds(120);
+
+  @TempDir private Path folder;
+  private Process job;
+  private int nodes;
+
+  @AfterEach
+  void end() {
+    if (job != null) {
+      job.descendants().forEach(ProcessHandle::destroyForcibly);
+      job.destroyForcibly();
+    }
+  }
+
+  @Test
+  void shouldTellEveryNodeWhyItIsRefusedAndTrainWithTheOneThatIsNot() throws Exception {
+    Path waiting = node("waiting", "--wait", "60", "127.0.0.1:18021", "--secret", secret());
+    Awaitility.await().atMost(LIMIT).until(() -> read(waiting).contains("waits up to 60 s"));
+    assertTrue(read(waiting).contains("for a job at 127.0.0.1:18021: nothing answers there yet"));
+    String train =
+        "train conf/digits-sync.json --workers-here 0 --workers 2 --steps 20 --no-dashboard"
+            + " --set data.train=1000 --set data.test=200 --set evaluator.count=0"
+            + " --set workers.waitSeconds=100 --set cluster.port=17921 --run-dir "
+            + folder.resolve("run");
+    job = start("job", Path.of(""), train.split(" "));
+    Path said = folder.resolve("job.log");
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(
+            () ->
+                read(said).contains("on another machine")
+                    || read(said).contains("other machines cannot"));
+
+    PastedCommand printed = PastedCommand.after("nodes may join:", read(said));
+    assertEquals("127.0.0.1:18021", printed.words().get(1));
+    assertFalse(read(said).contains("job.json "), "nothing that is only here: " + read(said));
+    String known = Files.readString(folder.resolve("run/secret")).strip();
+    assertEquals(
+        "rw-------",
+        PosixFilePermissions.toString(Files.getPosixFilePermissions(folder.resolve("run/secret"))));
+
+    Path wrong = folder.resolve("wrong");
+    Files.writeString(wrong, "0".repeat(64));
+    Files.setPosixFilePermissions(wrong, PosixFilePermissions.fromString("rw-r--r--"));
+    assertRefused("found mode rw-r--r--", "127.0.0.1:18021", "--secret", wrong.toString());
+    Files.setPosixFilePermissions(wrong, PosixFilePermissions.fromString("rw-------"));
+    String another = "the job at 127.0.0.1:18021 has another secret: copy the file secret of";
+    assertRefused(another, "127.0.0.1:18021", "--secret", wrong.toString());
+    Path file = folder.resolve("run/job.json");
+    assertRefused(
+        another, "--join", "127.0.0.1:17921", "--secret", wrong.toString(), file.toString());
+    assertRefused("--secret FILE: found none", "127.0.0.1:18021");
+    assertRefused(
+        "the job there is \"digits-sync\", this node's job file is of job \"other\"",
+        "127.0.0.1:18021",
+        changed(file, "job", "other"),
+        "--secret",
+        folder.resolve("run/secret").toString());
+    assertRefused(
+        "seed",
+        "127.0.0.1:18021",
+        changed(file, "seed", 77),
+        "--secret",
+        folder.resolve("run/secret").toString());
+
+    Process last = start("printed", emptyFolder(), printed.words().toArray(String[]::new));
+    assertTrue(job.waitFor(120, TimeUnit.SECONDS), read(said));
+
+    assertEquals(0, job.exitValue(), read(said));
+    assertTrue(last.waitFor(30, TimeUnit.SECONDS));
+    assertEquals(0, last.exitValue(), read(folder.resolve("printed.log")));
+    String all = read(said);
+    assertTrue(all.contains("a node at 127.0.0.1 was refused: it has another secret"), all);
+    assertTrue(Files.readString(folder.resolve("run/run.log")).contains("was refused: "), all);
+    assertSecretStaysInItsFile(known);
+  }
+
+  /** Neither the secret nor the name that lets Hazelcast nodes in is anywhere else. */
+  private void assertSecretStaysInItsFile(String known) throws IOException {
+    String cluster =
+        io.vertigrad.job.JobSecret.read(folder.resolve("run/secret")).name("the cluster");
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        if (!file.endsWith("secret") && !file.endsWith("model.zip")) {
+          String text = Files.readString(file, java.nio.charset.StandardCharsets.ISO_8859_1);
+          assertFalse(text.contains(known) || text.contains(cluster), file.toString());
+        }
+      }
+    }
+  }
+
+  /** It is the run's own file, which is not there yet when this node starts to wait. */
+  private String secret() {
+    return folder.resolve("run/secret").toString();
+  }
+
+  private static String changed(Path file, String key, Object value) throws IOException {
+    Path copy = Files.createTempFile("another", ".json");
+    Files.writeString(copy, new JsonObject(Files.readString(file)).put(key, value).encode());
+    return copy.toString();
+  }
+
+  private void assertRefused(String why, String... words) throws Exception {
+    Path said = node("refused-" + ++nodes, words);
+    String text = read(said);
+    assertTrue(text.contains("exit 2"), text);
+    assertTrue(text.contains("vertigrad: "), text);
+    assertTrue(text.contains(why), text);
+  }
+
+  /** What a worker's node says, and with what it exits unless it waits. */
+  private Path node(String name, String... words) throws Exception {
+    List<String> all = new ArrayList<>(List.of("node"));
+    all.addAll(List.of(words));
+    all.addAll(List.of("--role", "worker"));
+    Process node = start(name, emptyFolder(), all.toArray(String[]::new));
+    Path said = folder.resolve(name + ".log");
+    if (!name.equals("waiting")) {
+      assertTrue(node.waitFor(25, TimeUnit.SECONDS), "it hangs: " + read(said));
+      Files.writeString(said, read(said) + "\nexit " + node.exitValue());
+    }
+    return said;
+  }
+
+  private Path emptyFolder() throws IOException {
+    return Files.createTempDirectory(folder, "empty");
+  }
+
+  private Process start(String name, Path where, String... words) throws IOException {
+    ProcessBuilder builder =
+        new ProcessBuilder(JavaCommand.of("512m", words))
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve(name + ".log").toFile());
+    return where.toString().isEmpty() ? builder.start() : builder.directory(where.toFile()).start();
+  }
+
+  private static String read(Path file) throws IOException {
+    return Files.exists(file) ? Files.readString(file) : "";
+  }
+}

@@ -1,0 +1,171 @@
+package io.vertigrad.training;
+
+import io.vertigrad.internal.security.RandomBytes;
+import io.vertigrad.job.JobSecret;
+import io.vertigrad.job.JoinException;
+import io.vertx.core.json.JsonObject;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLSocket;
+
+/**
+ * What a {@link JoinPort} gives to a node that knows the job's secret.
+ *
+ * @param job the job file, without what means something on one machine alone
+ * @param cluster where the cluster is joined, {@code HOST:PORT}
+ * @param localHost the address by which this machine reached the port; empty on the port's side
+ */
+public record JoinOffer(JsonObject job, String cluster, String localHost) {
+
+  /** Clocks that are further apart have messages refused, see docs/control-protocol.md. */
+  private static final long CLOCKS_MILLIS = 4_000;
+
+  private static final int CONNECT_MILLIS = 3_000;
+
+  /**
+   * Asks a port for its job. It blocks for some seconds at most.
+   *
+   * @param host of the port
+   * @param port its number
+   * @param secret what proves that this node may ask
+   * @param tls this node's certificate and authority; empty where it has none
+   * @param job name of the job that this node expects; empty to take any
+   * @return what was offered; empty when whatever is there is no join port
+   * @throws IOException when nothing answers there, or the connection breaks
+   * @throws JoinException when the port refuses this node, or this node the port
+   */
+  public static Optional<JoinOffer> ask(
+      String host, int port, JobSecret secret, Optional<SSLContext> tls, Optional<String> job)
+      throws IOException {
+    try (Socket plain = new Socket()) {
+      plain.connect(new InetSocketAddress(host, port), CONNECT_MILLIS);
+      plain.setSoTimeout(JoinMessages.WORD_MILLIS);
+      Optional<Boolean> greeting = greeting(plain);
+      if (greeting.isEmpty()) {
+        return Optional.empty();
+      }
+      String there = host + ":" + port;
+      agree(plain, there, greeting.get(), tls.isPresent());
+      Socket socket = tls.isPresent() ? secured(plain, tls.get(), there) : plain;
+      JsonObject answer = answer(socket, there, secret, job);
+      compareClocks(answer.getLong("timeMillis"), there);
+      return Optional.of(
+          new JoinOffer(
+              answer.getJsonObject("job"),
+              answer.getString("cluster"),
+              plain.getLocalAddress().getHostAddress()));
+    }
+  }
+
+  /** Whether a join port demands certificates; empty for anything else that listens. */
+  private static Optional<Boolean> greeting(Socket socket) throws IOException {
+    DataInputStream in = new DataInputStream(socket.getInputStream());
+    try {
+      byte[] found = JoinMessages.read(in, JoinMessages.GREETING.length);
+      return Arrays.equals(found, JoinMessages.GREETING)
+          ? Optional.of(in.readBoolean())
+          : Optional.empty();
+    } catch (SocketTimeoutException | java.io.EOFException | java.net.SocketException silent) {
+      return Optional.empty();
+    }
+  }
+
+  private static void agree(Socket socket, String there, boolean wanted, boolean had)
+      throws IOException {
+    int word =
+        wanted == had
+            ? JoinMessages.GOES_ON
+            : had ? JoinMessages.USES_TLS : JoinMessages.HAS_NO_CERTIFICATE;
+    socket.getOutputStream().write(word);
+    if (wanted && !had) {
+      throw JoinException.refused(
+          "the job at %s demands certificates, and this node has none: give it cluster.certificate,"
+                  .formatted(there)
+              + " cluster.key and cluster.authority, with --set or in a job file");
+    }
+    if (had && !wanted) {
+      throw JoinException.refused(
+          "this node has a certificate (cluster.certificate), and the job at %s uses none: leave it"
+                  .formatted(there)
+              + " out, or give one to the job as well");
+    }
+  }
+
+  private static Socket secured(Socket plain, SSLContext tls, String there) throws IOException {
+    SSLSocket socket = (SSLSocket) tls.getSocketFactory().createSocket(plain, null, 0, true);
+    try {
+      socket.startHandshake();
+    } catch (SSLException bad) {
+      throw certificate(bad, there);
+    }
+    return socket;
+  }
+
+  private static JsonObject answer(
+      Socket socket, String there, JobSecret secret, Optional<String> job) throws IOException {
+    DataInputStream in = new DataInputStream(socket.getInputStream());
+    DataOutputStream out = new DataOutputStream(socket.getOutputStream());
+    byte[] theirs;
+    try {
+      theirs = JoinMessages.read(in, JoinMessages.NONCE_BYTES);
+    } catch (SSLException bad) {
+      // Under TLS 1.3 a listener looks at the certificate after the handshake is over here.
+      throw certificate(bad, there);
+    }
+    byte[] own = RandomBytes.of(JoinMessages.NONCE_BYTES);
+    byte[] question = JoinMessages.bytes(new JsonObject().put("job", job.orElse(null)));
+    byte[] code = JoinMessages.code(secret, true, theirs, own, question);
+    out.write(own);
+    JoinMessages.write(out, code, question);
+    byte[] proof = JoinMessages.read(in, JobSecret.CODE_BYTES);
+    byte[] message = JoinMessages.message(in, Integer.MAX_VALUE);
+    if (!JobSecret.equal(proof, JoinMessages.code(secret, false, theirs, own, message))) {
+      throw JoinException.refused(
+          "the job at %s has another secret: copy the file secret of its run's folder here and give"
+                  .formatted(there)
+              + " it with --secret");
+    }
+    JsonObject answer = new JsonObject(new String(message, StandardCharsets.UTF_8));
+    String refused = answer.getString("refused");
+    if (refused != null) {
+      throw JoinException.refused(
+          "refused at %s: %s, this node's job file is of job \"%s\""
+              .formatted(there, refused, job.orElse("")));
+    }
+    return answer;
+  }
+
+  private static JoinException certificate(SSLException bad, String there) {
+    String what = String.valueOf(JoinPort.innermost(bad));
+    return JoinException.refused(
+        what.contains("fatal alert")
+            ? "the job at %s does not accept this node's certificate (cluster.certificate): %s"
+                .formatted(there, what)
+            : "this node does not accept the certificate of the job at %s (cluster.authority): %s"
+                .formatted(there, what));
+  }
+
+  private static void compareClocks(long there, String where) {
+    double seconds = (System.currentTimeMillis() - there) / 1e3;
+    if (Math.abs(seconds) * 1e3 > CLOCKS_MILLIS) {
+      throw JoinException.refused(
+          String.format(
+              Locale.ROOT,
+              "this machine's clock is %.0f s %s of that of the job at %s, which refuses messages as"
+                  + " old then: set both, for example by NTP",
+              Math.abs(seconds),
+              seconds > 0 ? "ahead" : "behind",
+              where));
+    }
+  }
+}

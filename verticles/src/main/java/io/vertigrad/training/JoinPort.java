@@ -1,0 +1,255 @@
+package io.vertigrad.training;
+
+import io.vertigrad.internal.security.PeerWarnings;
+import io.vertigrad.internal.security.RandomBytes;
+import io.vertigrad.job.JobSecret;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonObject;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLSocket;
+
+/**
+ * Where a node asks for a job before it joins its cluster: whoever knows the job's secret is given
+ * the job file and the cluster's address, and everybody else is told why not. Nodes ask with {@link
+ * JoinOffer#ask}.
+ */
+public final class JoinPort implements AutoCloseable {
+
+  private static final int PORTS = 100;
+  private static final int MOST_AT_ONCE = 16;
+  private static final int MOST_QUESTION_BYTES = 4_096;
+  private static final int SECONDS_IN_ALL = 20;
+
+  private final ServerSocket server;
+  private final String job;
+  private final JobSecret secret;
+  private final Optional<SSLContext> tls;
+  private final Supplier<JsonObject> answer;
+  private final PeerWarnings refusals;
+  private final Semaphore room = new Semaphore(MOST_AT_ONCE);
+
+  private JoinPort(
+      ServerSocket server,
+      String job,
+      JobSecret secret,
+      Optional<SSLContext> tls,
+      Supplier<JsonObject> answer,
+      Consumer<String> report) {
+    this.server = server;
+    this.job = job;
+    this.secret = secret;
+    this.tls = tls;
+    this.answer = answer;
+    this.refusals = new PeerWarnings(report);
+  }
+
+  /**
+   * Opens the port and answers until it is closed, on threads of its own.
+   *
+   * @param host address to listen at
+   * @param port first port to try; the next free one is taken
+   * @param offer what a node is given
+   * @param secret what a node has to prove that it knows
+   * @param tls how certificates are demanded and checked; empty for a job without TLS
+   * @param report takes a line about who was refused and why, of one machine once a minute
+   * @return the open port
+   * @throws IOException when no port is free
+   */
+  public static JoinPort open(
+      String host,
+      int port,
+      JoinOffer offer,
+      JobSecret secret,
+      Optional<SSLContext> tls,
+      Consumer<String> report)
+      throws IOException {
+    String job = offer.job().getString("job", "vertigrad");
+    JoinPort opened = new JoinPort(bind(host, port), job, secret, tls, () -> answer(offer), report);
+    Thread thread = new Thread(opened::accept, "join-port");
+    thread.setDaemon(true);
+    thread.start();
+    return opened;
+  }
+
+  /**
+   * Returns the port's number.
+   *
+   * @return the number
+   */
+  public int port() {
+    return server.getLocalPort();
+  }
+
+  /** Answers nobody any more. */
+  @Override
+  public void close() {
+    try {
+      server.close();
+    } catch (IOException e) {
+      // It takes no more connections either way.
+    }
+  }
+
+  private static JsonObject answer(JoinOffer offer) {
+    return new JsonObject()
+        .put("job", offer.job())
+        .put("cluster", offer.cluster())
+        .put("timeMillis", System.currentTimeMillis());
+  }
+
+  private static ServerSocket bind(String host, int first) throws IOException {
+    InetAddress address = InetAddress.getByName(host);
+    IOException last = null;
+    for (int port = first; port < first + PORTS; port++) {
+      ServerSocket socket = new ServerSocket();
+      try {
+        socket.bind(new InetSocketAddress(address, port));
+        return socket;
+      } catch (IOException taken) {
+        socket.close();
+        last = taken;
+      }
+    }
+    throw last;
+  }
+
+  private void accept() {
+    while (!server.isClosed()) {
+      try {
+        Socket socket = server.accept();
+        if (room.tryAcquire()) {
+          Thread thread = new Thread(() -> serve(socket), "join-port-" + socket.getPort());
+          thread.setDaemon(true);
+          thread.start();
+        } else {
+          socket.close();
+        }
+      } catch (IOException closed) {
+        Thread.onSpinWait();
+      }
+    }
+  }
+
+  private void serve(Socket plain) {
+    String who = plain.getInetAddress().getHostAddress();
+    Thread limit = new Thread(() -> closeLate(plain), "join-port-limit");
+    limit.setDaemon(true);
+    limit.start();
+    try (Socket socket = plain) {
+      socket.setSoTimeout(JoinMessages.WORD_MILLIS);
+      answer(socket).ifPresent(why -> refused(who, why));
+    } catch (SSLException bad) {
+      refused(who, "its certificate is not accepted: " + innermost(bad));
+    } catch (EOFException left) {
+      refused(who, "it left before it had asked for the job");
+    } catch (IOException | DecodeException broken) {
+      refused(who, "it did not speak as a node does: " + broken.getMessage());
+    } finally {
+      limit.interrupt();
+      room.release();
+    }
+  }
+
+  /** Why a node was refused, if it was. */
+  private Optional<String> answer(Socket plain) throws IOException {
+    int word = greet(plain);
+    if (word == JoinMessages.HAS_NO_CERTIFICATE) {
+      return Optional.of("it has no certificate, and this job demands one");
+    }
+    if (word == JoinMessages.USES_TLS) {
+      return Optional.of("it has a certificate, and this job uses none");
+    }
+    if (word < 0) {
+      // Somebody looked whether the port is open.
+      return Optional.empty();
+    }
+    Socket socket = tls.isPresent() ? secured(plain) : plain;
+    return ask(
+        new DataInputStream(socket.getInputStream()),
+        new DataOutputStream(socket.getOutputStream()));
+  }
+
+  /** What the node answers; -1 where it is gone. */
+  private int greet(Socket plain) throws IOException {
+    try {
+      DataOutputStream greeting = new DataOutputStream(plain.getOutputStream());
+      greeting.write(JoinMessages.GREETING);
+      greeting.writeBoolean(tls.isPresent());
+      greeting.flush();
+      return plain.getInputStream().read();
+    } catch (SocketException | SocketTimeoutException gone) {
+      return -1;
+    }
+  }
+
+  private Optional<String> ask(DataInputStream in, DataOutputStream out) throws IOException {
+    byte[] own = RandomBytes.of(JoinMessages.NONCE_BYTES);
+    out.write(own);
+    out.flush();
+    byte[] theirs = JoinMessages.read(in, JoinMessages.NONCE_BYTES);
+    byte[] code = JoinMessages.read(in, JobSecret.CODE_BYTES);
+    byte[] question = JoinMessages.message(in, MOST_QUESTION_BYTES);
+    if (!JobSecret.equal(code, JoinMessages.code(secret, true, own, theirs, question))) {
+      JoinMessages.write(out, new byte[JobSecret.CODE_BYTES], new byte[0]);
+      return Optional.of("it has another secret");
+    }
+    JsonObject asked = new JsonObject(new String(question, StandardCharsets.UTF_8));
+    String named = asked.getString("job");
+    boolean other = named != null && !named.equals(job);
+    JsonObject told =
+        other
+            ? new JsonObject().put("refused", "the job there is \"%s\"".formatted(job))
+            : answer.get();
+    byte[] message = JoinMessages.bytes(told);
+    JoinMessages.write(out, JoinMessages.code(secret, false, own, theirs, message), message);
+    return other
+        ? Optional.of("its job file is of job \"%s\", this job is \"%s\"".formatted(named, job))
+        : Optional.empty();
+  }
+
+  private Socket secured(Socket plain) throws IOException {
+    SSLSocket socket =
+        (SSLSocket) tls.orElseThrow().getSocketFactory().createSocket(plain, null, 0, true);
+    socket.setUseClientMode(false);
+    socket.setNeedClientAuth(true);
+    socket.startHandshake();
+    return socket;
+  }
+
+  private void refused(String who, String why) {
+    refusals.warn(who, "a node at %s was refused: %s".formatted(who, why), System.nanoTime());
+  }
+
+  private static void closeLate(Socket socket) {
+    try {
+      Thread.sleep(SECONDS_IN_ALL * 1_000L);
+      socket.close();
+    } catch (InterruptedException | IOException served) {
+      // Nothing is left to do.
+    }
+  }
+
+  static String innermost(Throwable error) {
+    Throwable cause = error;
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return cause.getMessage();
+  }
+}
