@@ -37,11 +37,17 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   private static final long IDLE_SECONDS = 5;
   private static final long CLOSE_SECONDS = 2;
 
+  /** Writing takes at most one part in so many of the time. */
+  private static final long COST = 50;
+
   private final JobConfig job;
   private final long plan;
   private final long every;
   private final int keep;
   private final SaveOrders orders;
+  private final boolean together;
+  private volatile long lastMillis;
+  private long dueNanos = System.nanoTime();
   private volatile CheckpointFolder folder;
   private final Consumer<TrainingEvent> events;
   private final ThreadPoolExecutor writer;
@@ -52,6 +58,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
    * @param plan hash of what the vector means
    * @param every versions between two of them; 0 where the coordinator names the version
    * @param keep how many stay of each rank
+   * @param together true where all ranks write the same versions
    * @param orders from the coordinator
    */
   public ReplicaCheckpoints(
@@ -59,6 +66,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
       long plan,
       long every,
       int keep,
+      boolean together,
       SaveOrders orders,
       Consumer<TrainingEvent> events) {
     this.job = job;
@@ -67,6 +75,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     this.events = events;
     this.keep = keep;
     this.orders = orders;
+    this.together = together;
     writer =
         new ThreadPoolExecutor(
             1,
@@ -85,7 +94,21 @@ public final class ReplicaCheckpoints implements AutoCloseable {
 
   /** True at the versions of which a checkpoint is written. */
   public boolean due(long version) {
-    return every > 0 ? version % every == 0 : version > 0 && version == orders.saveAt();
+    if (every > 0) {
+      return version % every == 0;
+    }
+    return together ? version > 0 && version == orders.saveAt() : isTime();
+  }
+
+  /** Ranks that go their own pace go by their own clocks. */
+  private boolean isTime() {
+    long now = System.nanoTime();
+    double least = Math.max(job.checkpoint().seconds(), COST * lastMillis / 1e3);
+    if (!job.checkpoint().isTimed() || now - dueNanos < least * TimeUnit.SECONDS.toNanos(1)) {
+      return false;
+    }
+    dueNanos = now;
+    return true;
   }
 
   /**
@@ -110,6 +133,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
               job.addresses().jobHash(), rank, incarnation, layout, List.of(state.take()));
       Path file = folder().write(snapshot);
       long millis = (System.nanoTime() - begun) / 1_000_000;
+      lastMillis = millis;
       orders.took(millis);
       events.accept(
           new CheckpointWritten(

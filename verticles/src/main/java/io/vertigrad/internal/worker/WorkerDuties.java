@@ -16,6 +16,7 @@ import io.vertigrad.strategy.Peers;
 import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
@@ -89,7 +90,7 @@ final class WorkerDuties implements ReplicaDuties {
    * two averages one worker may be far ahead of another.
    */
   static long checkpointEvery(JobConfig job, PeerStrategyFactory strategy) {
-    long every = strategy.needsEveryRank() ? job.checkpoint().every() : 0;
+    long every = job.checkpoint().every();
     long agree = Math.max(1, strategy.agreesEvery());
     return (every + agree - 1) / agree * agree;
   }
@@ -100,7 +101,7 @@ final class WorkerDuties implements ReplicaDuties {
    */
   static int checkpointKeep(JobConfig job, PeerStrategyFactory strategy) {
     long every = checkpointEvery(job, strategy);
-    if (every == 0) {
+    if (every == 0 || !strategy.needsEveryRank()) {
       return job.checkpoint().keep();
     }
     int count = job.workers().count();
@@ -126,6 +127,7 @@ final class WorkerDuties implements ReplicaDuties {
   @Override
   public Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule) {
     if (!setting.strategy().needsEveryRank()) {
+      goOnAlone(rule);
       return Optional.of(all);
     }
     String missing = missing(all);
@@ -188,9 +190,6 @@ final class WorkerDuties implements ReplicaDuties {
 
   @Override
   public Future<Path> checkpoint() {
-    if (!setting.strategy().needsEveryRank()) {
-      return ReplicaDuties.super.checkpoint();
-    }
     return saves.ask();
   }
 
@@ -213,6 +212,25 @@ final class WorkerDuties implements ReplicaDuties {
     agreed.from().ifPresent(from -> become(from, held, rule));
     model.belongsTo(agreed.run());
     settled = true;
+  }
+
+  /** A rank that goes its own pace goes on from its own newest checkpoint, if it holds nothing. */
+  private void goOnAlone(PeerStrategy rule) {
+    if (settled || extra()) {
+      return;
+    }
+    settled = true;
+    if (model.point().version() > 0) {
+      return;
+    }
+    setting.checkpoints().points(rank()).stream()
+        .max(Comparator.comparingLong(RunVersion::version))
+        .ifPresent(
+            newest -> {
+              model.restore(setting.checkpoints().restore(rank(), newest), rule);
+              fresh = false;
+              LOG.info("{}: goes on at {}", name(), newest.version());
+            });
   }
 
   private void become(RunVersion from, Optional<RunVersion> held, PeerStrategy rule) {

@@ -150,7 +150,8 @@ final class CoordinatorStateFixture {
       Role role, ParameterLayout layout, MemberStatus status, Optional<Admission> before) {
     JobTerms terms = new JobTerms(Map.of());
     JoinRequest request =
-        new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, false, before, status);
+        new JoinRequest(
+            role, "token " + tokens++, "nowhere", "", terms, layout, false, before, status);
     Admission admission = coordinator.join(request);
     alive.add(admission);
     return admission;

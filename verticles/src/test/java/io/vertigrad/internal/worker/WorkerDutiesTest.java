@@ -102,7 +102,7 @@ class WorkerDutiesTest {
     "allreduce, 7, 7, 9, 9",
     "local, 1, 10, 3, 4",
     "local, 25, 30, 3, 4",
-    "gossip, 25, 0, 3, 3"
+    "gossip, 25, 25, 3, 3"
   })
   void shouldKeepCheckpointsAtVersionsThatAllWorkersReach(
       String strategy, long asked, long every, int keep, int kept) {
@@ -151,7 +151,8 @@ class WorkerDutiesTest {
     JobConfig job = job(strategy, every, 3, count);
     PeerStrategyFactory factory = factory(job);
     if (checkpoints == null) {
-      checkpoints = new ReplicaCheckpoints(job, model.layout(), every, 3, ORDERS, event -> {});
+      checkpoints =
+          new ReplicaCheckpoints(job, model.layout(), every, 3, true, ORDERS, event -> {});
     }
     SenderIdentity self = new SenderIdentity(job.addresses().jobHash(), 0, incarnation);
     return new WorkerDuties(
