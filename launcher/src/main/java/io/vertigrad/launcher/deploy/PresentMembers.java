@@ -44,6 +44,11 @@ public record PresentMembers(List<Present> members) {
         missing(all, Role.SERVER), missing(all, Role.WORKER), missing(all, Role.EVALUATOR));
   }
 
+  /** How many processes they live in. */
+  public int processes() {
+    return (int) members.stream().map(Present::node).distinct().count();
+  }
+
   /** True when somebody plays this rank. */
   boolean has(Role role, int rank) {
     return members.stream().anyMatch(member -> member.role() == role && member.rank() == rank);

@@ -129,6 +129,11 @@ public final class ProcessDeployment implements Deployment {
   }
 
   @Override
+  public synchronized List<ProcessHandle> processes() {
+    return children.stream().map(ChildProcess::handle).toList();
+  }
+
+  @Override
   public Future<Void> broken() {
     return broken.future();
   }
