@@ -58,6 +58,16 @@ public final class ErrorFeedback {
   }
 
   /**
+   * What will be owed when everything that was compressed last has been delivered.
+   *
+   * @return as many elements as the vector has, for reading; it changes with the next {@link
+   *     #compress}
+   */
+  public FloatBuffer pending() {
+    return FloatBuffer.wrap(rest).asReadOnlyBuffer();
+  }
+
+  /**
    * Goes back to what was owed before.
    *
    * @param owed as {@link #residual()} returned it; empty for nothing

@@ -76,6 +76,7 @@ public record NodeLaunch(
     boolean besideServers =
         StrategyProviders.configure(job.strategy(), NodeLaunch.class.getClassLoader())
             instanceof ServerStrategyFactory;
-    return role == Role.SERVER || role == Role.WORKER && !besideServers;
+    boolean owes = job.exchange().compression().isOn();
+    return role == Role.SERVER || role == Role.WORKER && (owes || !besideServers);
   }
 }

@@ -4,6 +4,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.zip.CRC32C;
@@ -28,17 +29,30 @@ final class BlockChannel {
 
   /** Appends an array. */
   Block write(float[] values) throws IOException {
+    return write(FloatBuffer.wrap(values));
+  }
+
+  /** Appends the elements from a buffer's position to its limit, which do not move. */
+  Block write(FloatBuffer values) throws IOException {
     long offset = channel.position();
     CRC32C crc = new CRC32C();
     int perBuffer = BUFFER_BYTES / Float.BYTES;
-    for (int first = 0; first < values.length; first += perBuffer) {
-      int count = Math.min(perBuffer, values.length - first);
+    int length = values.remaining();
+    for (int first = 0; first < length; first += perBuffer) {
+      int count = Math.min(perBuffer, length - first);
       provide(count * Float.BYTES);
-      buffer.asFloatBuffer().put(values, first, count);
+      buffer.asFloatBuffer().put(values.slice(values.position() + first, count));
       crc.update(buffer.duplicate());
       writeAll(buffer);
     }
-    return new Block(offset, (long) values.length * Float.BYTES, (int) crc.getValue());
+    return new Block(offset, (long) length * Float.BYTES, (int) crc.getValue());
+  }
+
+  /** Another file, with the same memory in between; on the same thread. */
+  BlockChannel to(Path other, FileChannel itsChannel) {
+    BlockChannel shared = new BlockChannel(other, itsChannel);
+    shared.buffer = buffer;
+    return shared;
   }
 
   /** Reads an array and checks it. */

@@ -101,6 +101,22 @@ final class OutgoingGradient {
     memory.giveBack(copy);
   }
 
+  /** Goes on with what was owed before, where gradients are compressed. */
+  void owes(float[] residual) {
+    feedback.ifPresent(memory -> memory.restore(residual));
+  }
+
+  /**
+   * Compresses all of a finite gradient.
+   *
+   * @return what will be owed once all of it has been delivered, for reading; it changes with the
+   *     next gradient
+   */
+  FloatBuffer owedAfter() {
+    plan.stream().filter(this::isCompressed).forEach(this::partition);
+    return feedback.orElseThrow().pending();
+  }
+
   /** A partition was applied: what compression left out of it is owed from now on. */
   void delivered(Partition partition) {
     if (compressed.containsKey(partition)) {

@@ -2,6 +2,7 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.compute.Model;
+import io.vertigrad.internal.checkpoint.ResidualFiles;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionExchange;
 import io.vertigrad.internal.exchange.PartitionVersions;
@@ -11,11 +12,16 @@ import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.GradientSource.Computed;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
+import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The exchange with the shards of parameter servers, partition by partition. */
 final class ServerExchange implements ParameterExchange {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ServerExchange.class);
 
   private final TrainingPlan plan;
   private final PartitionExchange exchange;
@@ -24,9 +30,12 @@ final class ServerExchange implements ParameterExchange {
   private final ModelPartitions parameters;
   private final PartitionVersions versions;
   private final GradientRound.Replica replica;
+  private final Optional<ResidualFiles> residuals;
   private final TrafficCounters traffic = new TrafficCounters();
+  private final int elements;
   private long next;
   private boolean pulled;
+  private boolean unkept;
 
   /**
    * An exchange that has pulled nothing yet.
@@ -39,6 +48,23 @@ final class ServerExchange implements ParameterExchange {
       PartitionExchange exchange,
       Incarnation self,
       SpanRecorder track) {
+    this(model, plan, exchange, self, track, Optional.empty());
+  }
+
+  /**
+   * The same, of which a replacement goes on with the same residual.
+   *
+   * @param residuals where that is kept; closed with the exchange
+   */
+  ServerExchange(
+      Model model,
+      TrainingPlan plan,
+      PartitionExchange exchange,
+      Incarnation self,
+      SpanRecorder track,
+      Optional<ResidualFiles> residuals) {
+    this.residuals = residuals;
+    this.elements = model.layout().trainable();
     this.plan = plan;
     this.exchange = exchange;
     this.self = self;
@@ -67,6 +93,58 @@ final class ServerExchange implements ParameterExchange {
   @Override
   public boolean changed() {
     return !pulled;
+  }
+
+  @Override
+  public void open() {
+    if (residuals.isPresent() && self.firstVersion() > 0) {
+      replica.gradient().owes(owed(residuals.get(), self.firstVersion()));
+    }
+  }
+
+  private float[] owed(ResidualFiles files, long version) {
+    String why = "it is not in the checkpoints' folder of this machine";
+    try {
+      Optional<float[]> found = files.read(version, elements);
+      if (found.isPresent()) {
+        return found.get();
+      }
+    } catch (IOException e) {
+      why = e.toString();
+    }
+    LOG.warn(
+        "worker {}: what compression left out before version {} is lost, its next gradient goes"
+            + " without: {}",
+        self.identity().rank(),
+        version,
+        why);
+    return new float[0];
+  }
+
+  /** Before anything of the gradient is sent: whoever finds it at a server finds this, too. */
+  private void keep(ResidualFiles files, long version) {
+    try {
+      files.write(version + 1, replica.gradient().owedAfter());
+    } catch (IOException e) {
+      if (!unkept) {
+        unkept = true;
+        LOG.warn(
+            "worker {}: what compression leaves out cannot be kept for a replacement: {}",
+            self.identity().rank(),
+            e.toString());
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      if (residuals.isPresent()) {
+        residuals.get().close();
+      }
+    } catch (IOException e) {
+      LOG.warn("worker {}: {}", self.identity().rank(), e.toString());
+    }
   }
 
   /** In lockstep the parameters of the first round to take part in. */
@@ -112,6 +190,9 @@ final class ServerExchange implements ParameterExchange {
   @Override
   public Step exchange(Computed gradient, long step) {
     Optional<Partition> broken = replica.gradient().computed();
+    if (broken.isEmpty() && residuals.isPresent()) {
+      keep(residuals.get(), versions.lowest());
+    }
     List<Partition> order = broken.map(List::of).orElseGet(versions::oldestFirst);
     GradientRound round =
         new GradientRound(

@@ -15,11 +15,13 @@ import io.vertigrad.compute.data.Sampler;
 import io.vertigrad.compute.data.ShuffledSampler;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.checkpoint.ResidualFiles;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.WindowedExchange;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.worker.BatchGradients.BatchNumber;
+import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -29,7 +31,9 @@ import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Function;
 
 /**
@@ -38,6 +42,9 @@ import java.util.function.Function;
  * <p>Engines bind workspaces and caches to threads, so the model never sees another one.
  */
 public class WorkerThread {
+
+  /** A server may be late with a checkpoint, or fail to write one. */
+  private static final int SPARE_RESIDUALS = 4;
 
   private final Vertx vertx;
   private final JobConfig job;
@@ -169,8 +176,33 @@ public class WorkerThread {
 
   private Function<Incarnation, ParameterExchange> withServers(TrainingPlan plan, Model model) {
     WindowedExchange exchange =
-        WindowedExchange.of(vertx, job.addresses(), limits(plan), member.clock());
-    return self -> new ServerExchange(model, plan, exchange, self, member.track());
+        WindowedExchange.of(vertx, job.addresses(), limits(plan), member.clock())
+            .lookingForBackups(job.servers().replicas() > 0);
+    return self ->
+        new ServerExchange(model, plan, exchange, self, member.track(), residuals(plan, self));
+  }
+
+  /** Kept where a replacement is to end with the same bits, and servers write checkpoints. */
+  private Optional<ResidualFiles> residuals(TrainingPlan plan, Incarnation self) {
+    int rank = self.identity().rank();
+    CheckpointConfig checkpoint = job.checkpoint();
+    boolean kept =
+        plan.compression().isOn()
+            && checkpoint.isOn()
+            && plan.lockstep()
+            && rank < job.workers().count()
+            && StrategyProviders.configure(job.strategy(), loader).needsEveryRank();
+    Path folder = checkpoint.directory().orElse(Path.of("checkpoints", job.addresses().job()));
+    return kept
+        ? Optional.of(
+            new ResidualFiles(
+                folder,
+                rank,
+                plan.job(),
+                plan.partitions().layout(),
+                checkpoint.every(),
+                checkpoint.keep() + SPARE_RESIDUALS))
+        : Optional.empty();
   }
 
   /** What an exchange with a strategy verticle needs; {@code span} names its wait in timelines. */

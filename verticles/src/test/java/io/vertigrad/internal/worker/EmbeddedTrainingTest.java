@@ -294,6 +294,30 @@ class EmbeddedTrainingTest {
     assertEquals(2 * 400, ledger.sum(UpdatesCounted::applied), ledger.toJson().encode());
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"topk", "int8"})
+  void shouldEndWithTheSameBitsWhenCompressingMembersAreReplaced(
+      String compression, @TempDir Path folder) throws Exception {
+    job.put("steps", 400).put("exchange", new JsonObject().put("compression", compression));
+    JsonObject checkpoint = new JsonObject().put("every", 50);
+    job.put("checkpoint", checkpoint.put("directory", folder.resolve("undisturbed").toString()));
+    String undisturbed = hashOfAnUndisturbedRun();
+    checkpoint.put("directory", folder.resolve("disturbed").toString());
+    List<String> deployed = start();
+    awaitStep(100);
+
+    get(vertx.undeploy(deployed.get(1)));
+    get(deploy(new WorkerVerticle()));
+    awaitStep(200);
+    get(vertx.undeploy(deployed.get(0)));
+    get(deploy(new ParameterServerVerticle()));
+    JsonObject result = get(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    assertEquals(undisturbed, hash(result));
+    balanced();
+  }
+
   @Test
   void shouldFailItsDeploymentWhenDataIsMissing() throws Exception {
     job.put("data", new JsonObject().put("name", "mnist").put("directory", "/nowhere/mnist"));

@@ -1,0 +1,102 @@
+package io.vertigrad.internal.checkpoint;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.FloatBuffer;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Residuals of 300,000 elements, more than go through the buffer at once. */
+final class ResidualFilesTest {
+
+  private static final int ELEMENTS = 300_000;
+
+  @TempDir private Path folder;
+
+  @Test
+  void shouldReadTheLastTwoVersionsAndTheLastFewOfServersCheckpoints() throws IOException {
+    try (ResidualFiles files = files(1, 7)) {
+      for (long version = 1; version <= 47; version++) {
+        files.write(version, owed(version));
+      }
+    }
+
+    List<Long> readable =
+        LongStream.rangeClosed(0, 50).boxed().filter(version -> read(1, 7, version)).toList();
+    assertEquals(List.of(20L, 30L, 40L, 46L, 47L), readable);
+    assertArrayEquals(owed(46).array(), files(1, 7).read(46, ELEMENTS).orElseThrow());
+    assertArrayEquals(owed(30).array(), files(1, 7).read(30, ELEMENTS).orElseThrow());
+  }
+
+  @Test
+  void shouldKeepNoMoreWhenAReplacementGoesOnFromAnEarlierVersion() throws IOException {
+    try (ResidualFiles files = files(1, 7)) {
+      for (long version = 1; version <= 47; version++) {
+        files.write(version, owed(version));
+      }
+    }
+    try (ResidualFiles replacement = files(1, 7)) {
+      for (long version = 31; version <= 41; version++) {
+        replacement.write(version, owed(version));
+      }
+    }
+
+    List<Long> readable =
+        LongStream.rangeClosed(0, 50).boxed().filter(version -> read(1, 7, version)).toList();
+    assertEquals(List.of(20L, 30L, 40L, 41L), readable);
+  }
+
+  @Test
+  void shouldReadNothingOfAnotherRankJobOrSize() throws IOException {
+    try (ResidualFiles files = files(1, 7)) {
+      files.write(3, owed(3));
+    }
+
+    assertTrue(read(1, 7, 3));
+    assertEquals(Optional.empty(), files(0, 7).read(3, ELEMENTS));
+    assertEquals(Optional.empty(), files(1, 8).read(3, ELEMENTS));
+    assertEquals(Optional.empty(), files(1, 7).read(3, ELEMENTS - 1));
+  }
+
+  @Test
+  void shouldReadNothingThatIsNotWhole() throws IOException {
+    try (ResidualFiles files = files(1, 7)) {
+      files.write(3, owed(3));
+    }
+    try (RandomAccessFile file =
+        new RandomAccessFile(folder.resolve("residual-1-odd").toFile(), "rw")) {
+      file.seek(1_000);
+      file.write(99);
+    }
+
+    assertEquals(Optional.empty(), files(1, 7).read(3, ELEMENTS));
+  }
+
+  private boolean read(int rank, long job, long version) {
+    try {
+      return files(rank, job).read(version, ELEMENTS).isPresent();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private ResidualFiles files(int rank, long job) {
+    return new ResidualFiles(folder, rank, job, 5, 10, 3);
+  }
+
+  private static FloatBuffer owed(long version) {
+    float[] owed = new float[ELEMENTS];
+    for (int i = 0; i < ELEMENTS; i++) {
+      owed[i] = version + i;
+    }
+    return FloatBuffer.wrap(owed);
+  }
+}
