@@ -74,6 +74,18 @@ record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
         .anyMatch(event -> event.getInteger("incarnation") == incarnation);
   }
 
+  /** The same of one rank. */
+  boolean happened(String type, String role, int rank, int incarnation) throws IOException {
+    return events(type)
+        .filter(event -> event.getString("role").equals(role) && event.getInteger("rank") == rank)
+        .anyMatch(event -> event.getInteger("incarnation") == incarnation);
+  }
+
+  /** How often a shard had a backup that lacked nothing. */
+  long backups() throws IOException {
+    return events("backupChanged").filter(event -> event.getBoolean("complete")).count();
+  }
+
   JsonObject summary() throws IOException {
     return new JsonObject(Files.readString(folder.resolve("summary.json")));
   }

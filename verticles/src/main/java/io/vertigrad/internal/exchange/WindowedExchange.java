@@ -15,6 +15,7 @@ import io.vertx.core.eventbus.EventBus;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
@@ -27,14 +28,18 @@ import java.util.function.LongSupplier;
  */
 public final class WindowedExchange implements PartitionExchange {
 
+  private static final long PREPARE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   private final Transport transport;
   private final Addresses addresses;
   private final ExchangeConfig config;
   private final LongSupplier patience;
+  private boolean backups;
   private final AnswerQueue<Reply> answerQueue = new AnswerQueue<>();
   private final TensorMemory answers = new TensorMemory();
   private final Map<Integer, Integer> served = new HashMap<>();
   private volatile Membership membership = Membership.NONE;
+  private long preparedNanos = System.nanoTime() - PREPARE_NANOS;
 
   /** Carries rounds to the shards under these addresses over the bus; knows nobody yet. */
   public WindowedExchange(EventBus bus, Addresses addresses, ExchangeConfig config) {
@@ -73,6 +78,26 @@ public final class WindowedExchange implements PartitionExchange {
     return new WindowedExchange(Transport.of(vertx, limits), addresses, limits, patience);
   }
 
+  /**
+   * From now on looks for the backups of servers, so that one that goes on for its server is
+   * reached at once. Before the first round.
+   */
+  public WindowedExchange lookingForBackups(boolean wanted) {
+    backups = wanted;
+    return this;
+  }
+
+  /** A backup listens beforehand where it goes on when its server is lost. */
+  private void prepareForBackups() {
+    long now = System.nanoTime();
+    if (backups && now - preparedNanos >= PREPARE_NANOS) {
+      preparedNanos = now;
+      membership
+          .servers()
+          .forEach(s -> transport.prepare(addresses.shard(s.rank(), s.incarnation() + 1)));
+    }
+  }
+
   /** Tells where the shards are from now on; requests in flight follow a server that moved. */
   @Override
   public void membershipChanged(Membership now) {
@@ -82,6 +107,7 @@ public final class WindowedExchange implements PartitionExchange {
 
   @Override
   public Ending run(PartitionRound round) {
+    prepareForBackups();
     InFlightRound inFlight = new InFlightRound(this, config, round);
     try {
       return inFlight.run();

@@ -1,5 +1,6 @@
 package io.vertigrad.internal.host;
 
+import io.vertigrad.codecs.Frame;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
@@ -178,20 +179,63 @@ public final class StrategyHost implements Shareable {
    * @return completes when others can send
    */
   public Future<Service> serve(String at, FrameEndpoint endpoint) {
+    return reserve(at).compose(reserved -> serve(reserved, endpoint));
+  }
+
+  /**
+   * Listens before there is anything to serve, for whoever has to begin at once later: it takes a
+   * cluster a while to hear of an address, above all while it loses a node.
+   *
+   * @param at where frames arrive; until an endpoint is served there they fail
+   * @return completes when others can send
+   */
+  public Future<Reservation> reserve(String at) {
+    return call(
+        () -> {
+          Reservation reserved = new Reservation();
+          return Transport.borrow(vertx, at, reserved::handle)
+              .map(
+                  listening -> {
+                    reserved.listening = listening;
+                    return reserved;
+                  });
+        });
+  }
+
+  /** An address that is listened at. Belongs to the strategy verticle's event loop. */
+  public static final class Reservation {
+
+    private Transport.Listening listening;
+    private FrameEndpoint endpoint;
+
+    private Reservation() {}
+
+    /** Ends it. */
+    public Future<Void> close() {
+      return listening.close();
+    }
+
+    private Future<Frame> handle(Frame frame) {
+      return endpoint == null
+          ? Future.failedFuture("nobody serves here yet")
+          : endpoint.handle(frame);
+    }
+  }
+
+  /** Serves an endpoint at an address that was reserved here, at once. */
+  public Future<Service> serve(Reservation reserved, FrameEndpoint endpoint) {
     return call(
         () -> {
           long timer = vertx.setPeriodic(TICK_MILLIS, id -> endpoint.tick(System.nanoTime()));
-          return Transport.borrow(vertx, at, endpoint::handle)
-              .onFailure(refused -> vertx.cancelTimer(timer))
-              .map(
-                  listening ->
-                      why ->
-                          call(
-                              () -> {
-                                vertx.cancelTimer(timer);
-                                endpoint.close(why);
-                                return listening.close();
-                              }));
+          reserved.endpoint = endpoint;
+          return Future.succeededFuture(
+              why ->
+                  call(
+                      () -> {
+                        vertx.cancelTimer(timer);
+                        endpoint.close(why);
+                        return reserved.close();
+                      }));
         });
   }
 

@@ -55,6 +55,7 @@ public final class CoordinatorClient {
   private Admission admission;
   private Admission before;
   private volatile Promise<Membership> started = Promise.promise();
+  private Optional<Expected> expected = Optional.empty();
   private HeartbeatSender heartbeats;
   private String over = "";
   private int attempt;
@@ -187,6 +188,28 @@ public final class CoordinatorClient {
             silence -> vertx.setTimer(AGAIN_MILLIS, id -> dropBackup(from, backup, why, answer)));
   }
 
+  /** An admission that may follow without a join, under which this member listens already. */
+  private record Expected(Admission as, MemberRequestHandler listening) {}
+
+  /** Listens beforehand where {@link #promote} may have to at once; in place of another. */
+  public void expect(Admission next) {
+    onContext(
+        () -> {
+          if (expected.filter(known -> known.as().equals(next)).isEmpty()) {
+            expectNothing();
+            MemberRequestHandler listening =
+                new MemberRequestHandler(vertx, line.own(next), role, handler);
+            expected = Optional.of(new Expected(next, listening));
+          }
+          return Future.succeededFuture();
+        });
+  }
+
+  private void expectNothing() {
+    expected.ifPresent(never -> never.listening().close());
+    expected = Optional.empty();
+  }
+
   /**
    * Goes on under another admission, which the coordinator has given without being asked.
    *
@@ -195,8 +218,11 @@ public final class CoordinatorClient {
   public Future<Admission> promote(Admission as) {
     return onContext(
         () -> {
+          Optional<MemberRequestHandler> listening =
+              expected.filter(next -> next.as().equals(as)).map(Expected::listening);
+          expected = expected.filter(next -> !next.as().equals(as));
           drop();
-          return admitted(as, ++attempt);
+          return admitted(as, ++attempt, listening);
         });
   }
 
@@ -240,11 +266,16 @@ public final class CoordinatorClient {
   }
 
   private Future<Admission> admitted(Admission admitted, int mine) {
+    return admitted(admitted, mine, Optional.empty());
+  }
+
+  private Future<Admission> admitted(
+      Admission admitted, int mine, Optional<MemberRequestHandler> ready) {
     if (mine != attempt) {
       line.leave(admitted, LeaveReason.lost("left while it joined"), status);
       return Future.failedFuture(new JoinException("left while it joined: " + over));
     }
-    own = new MemberRequestHandler(vertx, line.own(admitted), role, handler);
+    own = ready.orElseGet(() -> new MemberRequestHandler(vertx, line.own(admitted), role, handler));
     return own.open()
         .map(
             listening -> {
@@ -361,6 +392,7 @@ public final class CoordinatorClient {
       own.close();
       own = null;
     }
+    expectNothing();
     admission = null;
   }
 

@@ -495,7 +495,9 @@ public final class CoordinatorState {
 
   private void propose() {
     registry.returnedServers().stream().findFirst().ifPresent(this::beginAnew);
-    changes.propose(!lifecycle.paused() || membership().epoch() == 0);
+    // Without its server a shard cannot say where a newcomer goes on.
+    boolean whole = registry.readyServers().size() == config.servers();
+    changes.propose(whole && (!lifecycle.paused() || membership().epoch() == 0));
     publishWhenAgreed();
   }
 

@@ -145,12 +145,25 @@ public final class DecisionExecutor implements Consumer<Decision> {
       return;
     }
     request(replicate.primary(), new MemberRequest.Replicate(replicate.backup()), COPY_MILLIS)
-        .onSuccess(copied -> coordinator.replicated(replicate.primary(), replicate.backup()))
+        .onSuccess(copied -> replicated(replicate.primary(), replicate.backup()))
         .onFailure(
             no -> {
               LOG.debug("{} has no backup yet", replicate.primary(), no);
               vertx.setTimer(RETRY_MILLIS, id -> replicate(replicate));
             });
+  }
+
+  /**
+   * A cluster that loses a node does not say for a while where an address is, so those that a
+   * promotion needs are asked now, for nothing.
+   */
+  private void replicated(Admission primary, Admission backup) {
+    coordinator.replicated(primary, backup);
+    Admission successor = new Admission(Role.SERVER, primary.rank(), primary.incarnation() + 1);
+    for (Admission needed : List.of(backup, successor)) {
+      request(needed, Command.STATUS, ANSWER_MILLIS)
+          .onFailure(serves -> LOG.debug("{} stands by ({})", needed, serves.getMessage()));
+    }
   }
 
   private void promote(Promote promote) {

@@ -1,12 +1,16 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.codecs.Addresses;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.transport.Transport;
+import io.vertigrad.job.Role;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * A backup under one admission: takes the records of its primary on the event loop of the strategy
@@ -16,49 +20,95 @@ import io.vertx.core.Vertx;
  */
 final class BackupService {
 
+  private final Vertx vertx;
   private final Context context;
+  private final Addresses addresses;
   private final InitialModel model;
   private final ShardBackup backup;
   private final StrategyHost host;
-  private final Transport.Listening listening;
+  private final Consumer<Admission> expects;
+  private Transport.Listening listening;
+  private Optional<Successor> successor = Optional.empty();
 
-  private BackupService(
-      Context context,
+  /** What the backup is going to be, and the address of that. */
+  private record Successor(Admission as, Future<StrategyHost.Reservation> address) {}
+
+  /**
+   * A whole copy, and where it goes on.
+   *
+   * @param reserved its address, where it is listened at already
+   */
+  record Promotion(
       InitialModel model,
       ShardBackup backup,
       StrategyHost host,
-      Transport.Listening listening) {
+      Optional<StrategyHost.Reservation> reserved) {}
+
+  private BackupService(
+      Vertx vertx,
+      Context context,
+      Addresses addresses,
+      InitialModel model,
+      ShardBackup backup,
+      StrategyHost host,
+      Consumer<Admission> expects) {
+    this.vertx = vertx;
     this.context = context;
+    this.addresses = addresses;
     this.model = model;
     this.backup = backup;
     this.host = host;
-    this.listening = listening;
+    this.expects = expects;
   }
-
-  /** A whole copy, and where it goes on. */
-  record Promotion(InitialModel model, ShardBackup backup, StrategyHost host) {}
 
   /**
    * Begins to listen.
    *
    * @param context the server's
-   * @param address where its primary finds it
+   * @param admission under which its primary finds it
    * @param host the strategy verticle beside it
+   * @param expects told, on the server's context, what it becomes when its primary is lost
    */
   static Future<BackupService> open(
       Vertx vertx,
       Context context,
+      Addresses addresses,
+      Admission admission,
       InitialModel model,
-      String address,
       ShardBackup backup,
-      StrategyHost host) {
-    Future<Transport.Listening> listening =
-        host.call(
-            () ->
-                Transport.borrow(
-                    vertx, address, record -> Future.succeededFuture(backup.handle(record))));
-    return ContextBridge.to(context, listening)
-        .map(open -> new BackupService(context, model, backup, host, open));
+      StrategyHost host,
+      Consumer<Admission> expects) {
+    BackupService service =
+        new BackupService(vertx, context, addresses, model, backup, host, expects);
+    String address = addresses.shard(admission.rank(), admission.incarnation());
+    return ContextBridge.to(context, host.call(() -> service.listen(address)));
+  }
+
+  private Future<BackupService> listen(String address) {
+    backup.onPrimary(this::follow);
+    return Transport.borrow(vertx, address, record -> Future.succeededFuture(backup.handle(record)))
+        .map(
+            open -> {
+              listening = open;
+              return this;
+            });
+  }
+
+  /** The next incarnation of its primary's rank is this backup: it is listened there beforehand. */
+  private void follow(int primary) {
+    Admission next = new Admission(Role.SERVER, backup.store().shard(), primary + 1);
+    if (successor.filter(known -> known.as().equals(next)).isPresent()) {
+      return;
+    }
+    forget();
+    String address = addresses.shard(next.rank(), next.incarnation());
+    successor = Optional.of(new Successor(next, host.reserve(address)));
+    context.runOnContext(go -> expects.accept(next));
+  }
+
+  private void forget() {
+    successor.ifPresent(never -> never.address().onSuccess(StrategyHost.Reservation::close));
+    successor = Optional.empty();
   }
 
   /**
@@ -67,27 +117,33 @@ final class BackupService {
    * @return what it has, to serve it; fails if that is no whole copy
    */
   Future<Promotion> promote(Admission as) {
-    return refuse("it goes on as %s".formatted(as))
-        .compose(
-            refuses ->
-                backup.isComplete()
-                    ? Future.succeededFuture(new Promotion(model, backup, host))
-                    : Future.failedFuture("this backup has no whole copy of its shard"));
-  }
-
-  /** Takes no more records, and needs its strategy verticle no more. */
-  void close(String why) {
-    refuse(why).onComplete(refuses -> host.release());
-  }
-
-  private Future<Void> refuse(String why) {
     return ContextBridge.to(
         context,
         host.call(
             () -> {
+              backup.close("it goes on as %s".formatted(as));
+              listening.close();
+              if (!backup.isComplete()) {
+                forget();
+                return Future.failedFuture("this backup has no whole copy of its shard");
+              }
+              Optional<StrategyHost.Reservation> reserved =
+                  successor
+                      .filter(ready -> ready.as().equals(as) && ready.address().succeeded())
+                      .map(ready -> ready.address().result());
+              return Future.succeededFuture(new Promotion(model, backup, host, reserved));
+            }));
+  }
+
+  /** Takes no more records, and needs its strategy verticle no more. */
+  void close(String why) {
+    host.call(
+            () -> {
               backup.close(why);
               listening.close();
+              forget();
               return Future.succeededFuture();
-            }));
+            })
+        .onComplete(refuses -> host.release());
   }
 }

@@ -160,6 +160,7 @@ public final class ServerMember implements MemberHandler {
     BackupService before = backup.get();
     backup = Optional.empty();
     coordinator.report(MemberStatus.STARTING);
+    timeline.belongsTo("server " + to.rank());
     Future<Admission> renamed = coordinator.promote(to);
     return before
         .promote(to)
@@ -167,7 +168,7 @@ public final class ServerMember implements MemberHandler {
             promotion -> {
               ShardService serving = assembly.promote(promotion, to, coordinator.run());
               service = Optional.of(serving);
-              return serving.open();
+              return serving.open(promotion.reserved());
             })
         .compose(opened -> renamed.compose(mine -> serve(opened, to)))
         .onFailure(why -> LOG.error("{} could not go on: {}", to, why.getMessage()));
@@ -242,7 +243,7 @@ public final class ServerMember implements MemberHandler {
   private Future<Void> backUp(InitialModel model, Admission admission) {
     service = Optional.empty();
     return assembly
-        .assembleBackup(model, admission)
+        .assembleBackup(model, admission, coordinator::expect)
         .map(
             opened -> {
               if (leaving) {

@@ -98,24 +98,42 @@ final class ShardAssembly {
                                 .map(host -> service(model, admission, shard, checkpoints, host))));
   }
 
-  /** A backup of a shard, without a copy, which listens for its primary. */
-  Future<BackupService> assembleBackup(InitialModel model, Admission admission) {
-    int shard = admission.rank() % job.servers().count();
-    String address = job.addresses().shard(admission.rank(), admission.incarnation());
+  /**
+   * A backup of a shard, without a copy, which listens for its primary.
+   *
+   * @param expects told what it becomes when its primary is lost
+   */
+  Future<BackupService> assembleBackup(
+      InitialModel model, Admission admission, Consumer<Admission> expects) {
     return vertx
-        .executeBlocking(
-            () ->
-                new ShardBackup(
-                    job.addresses().jobHash(),
-                    model.store(job, shard),
-                    job.workers().count(),
-                    strategy.lockstep()))
+        .executeBlocking(() -> backup(model, admission))
         .compose(
             backup ->
                 finder
                     .beside(admission.rank(), admission.incarnation())
                     .compose(
-                        host -> BackupService.open(vertx, context, model, address, backup, host)));
+                        host ->
+                            BackupService.open(
+                                vertx,
+                                context,
+                                job.addresses(),
+                                admission,
+                                model,
+                                backup,
+                                host,
+                                expects)));
+  }
+
+  private ShardBackup backup(InitialModel model, Admission admission) {
+    ShardBackup backup =
+        new ShardBackup(
+            job.addresses().jobHash(),
+            model.store(job, admission.rank() % job.servers().count()),
+            job.workers().count(),
+            strategy.lockstep());
+    // Nobody serves with it: it loads what a promotion must not wait for.
+    shard(admission, backup.store(), backup.windows()).promoted(backup);
+    return backup;
   }
 
   /** A shard that does not take frames yet and goes on with what a backup has. */

@@ -18,6 +18,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 
 /**
@@ -41,6 +42,7 @@ final class ShardBackup {
   private int primary = NOBODY;
   private long expected;
   private String closed;
+  private IntConsumer listener = incarnation -> {};
 
   /**
    * A backup without a copy.
@@ -80,6 +82,11 @@ final class ShardBackup {
             new ExchangeId(0, -1, 0, 0, 0, 0),
             Reason.PROTOCOL,
             "expected a record, found " + frame);
+  }
+
+  /** Tells one listener of the incarnation of every server whose copy begins. */
+  void onPrimary(IntConsumer someListener) {
+    listener = someListener;
   }
 
   /** True when every partition has a copy. */
@@ -139,6 +146,7 @@ final class ShardBackup {
       primary = id.incarnation();
       expected = 0;
       partitions.values().forEach(Copy::reset);
+      listener.accept(primary);
     }
     if (id.incarnation() != primary || id.step() != expected) {
       return refused(

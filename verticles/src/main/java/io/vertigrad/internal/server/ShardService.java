@@ -70,11 +70,18 @@ final class ShardService {
 
   /** Begins to take frames. */
   Future<ShardService> open() {
+    return open(Optional.empty());
+  }
+
+  /** Likewise, at its address that may be listened at already. */
+  Future<ShardService> open(Optional<StrategyHost.Reservation> reserved) {
     String address = job.addresses().shard(admission.rank(), admission.incarnation());
     return beside(
             () -> {
               checkpoints.start(shard);
-              return host.serve(address, endpoint);
+              return reserved
+                  .map(here -> host.serve(here, endpoint))
+                  .orElseGet(() -> host.serve(address, endpoint));
             })
         .map(
             serving -> {

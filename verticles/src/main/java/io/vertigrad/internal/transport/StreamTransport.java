@@ -33,4 +33,11 @@ final class StreamTransport implements Transport {
         .onSuccess(way -> way.request(address, frame, limitMillis, answered))
         .onFailure(answered::fail);
   }
+
+  @Override
+  public void prepare(String address) {
+    if (!streams.isHere(address)) {
+      streams.ways().to(address);
+    }
+  }
 }

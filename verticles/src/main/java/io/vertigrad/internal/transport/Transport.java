@@ -73,4 +73,10 @@ public interface Transport {
         (answer, failure) -> promise.complete(answer == null ? null : answer.retain(), failure));
     return promise.future();
   }
+
+  /**
+   * Finds the way to an address where somebody listens who may soon be needed at once. A cluster
+   * that loses a node answers no such question for a while.
+   */
+  default void prepare(String address) {}
 }

@@ -177,7 +177,8 @@ public class WorkerThread {
 
   private Function<Incarnation, ParameterExchange> withServers(TrainingPlan plan, Model model) {
     WindowedExchange exchange =
-        WindowedExchange.of(vertx, job.addresses(), limits(plan), member.clock());
+        WindowedExchange.of(vertx, job.addresses(), limits(plan), member.clock())
+            .lookingForBackups(job.servers().replicas() > 0);
     return self ->
         new ServerExchange(model, plan, exchange, self, member.track(), residuals(plan, self));
   }

@@ -135,6 +135,20 @@ class BackupServersTest {
     assertTrue(stage.coordinator.heartbeat(new Admission(Role.WORKER, 0, 0), MemberStatus.NONE));
   }
 
+  @Test
+  void shouldLetANewcomerWaitUntilThePromotedServerSaysWhereItGoesOn() {
+    stage.coordinator.replicated(PRIMARY, BACKUP);
+    lose(new Admission(Role.WORKER, 1, 0));
+    lose(PRIMARY);
+
+    stage.join(Role.WORKER);
+    assertTrue(stage.published().worker(1).isEmpty(), "nobody knows its first step");
+    stage.says(PROMOTED, SERVES);
+    accept(new ProposalAnswer.Start(1, 6, 6));
+
+    assertEquals(6, stage.published().worker(1).orElseThrow().firstStep());
+  }
+
   private void accept(ProposalAnswer.Start... starts) {
     int epoch = stage.last(Decision.Propose.class).next().epoch();
     stage.coordinator.accepted(epoch, 0, new ProposalAnswer(OptionalLong.empty(), List.of(starts)));
