@@ -42,9 +42,9 @@ final class CheckpointPlanTest {
   void shouldLeaveMoreTimeBetweenTwoWhenOneTakesLong() {
     trains(9_000, 0);
 
-    trains(39_000, 800);
+    trains(37_000, 800);
     assertEquals(1, named().size());
-    trains(3_000, 800);
+    trains(5_000, 800);
 
     assertEquals(2, named().size());
   }

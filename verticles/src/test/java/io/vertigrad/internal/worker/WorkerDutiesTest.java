@@ -125,6 +125,7 @@ class WorkerDutiesTest {
     model.vector().resume(4, 1 / 3.0);
     first.stepped(4);
     first.reached(4, third, false);
+    first.changing();
     model.vector().become(new float[LENGTH]);
     model.vector().resume(5, 99);
 
