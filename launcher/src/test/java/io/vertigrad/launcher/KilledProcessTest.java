@@ -82,9 +82,10 @@ class KilledProcessTest {
 
   /** Without a checkpoint: one server after the other, each once its backup lacks nothing. */
   @ParameterizedTest
-  @CsvSource({"digits-sync, 3000", "digits-async, 6000"})
-  void shouldLoseNothingWhenServersWithBackupsAreKilled(String job, long last) throws Exception {
-    String[] settings = {"servers.replicas=1", "steps=3000", "evaluator.count=0"};
+  @CsvSource({"digits-sync, 800, 800", "digits-async, 500, 1000"})
+  void shouldLoseNothingWhenServersWithBackupsAreKilled(String job, int steps, long last)
+      throws Exception {
+    String[] settings = {"servers.replicas=1", "steps=" + steps, "evaluator.count=0"};
     ProcessRun run = start(job, settings);
 
     for (int incarnation = 1; incarnation <= 2; incarnation++) {
@@ -98,9 +99,9 @@ class KilledProcessTest {
     assertEquals(0, ended.exit(), ended.err());
     assertTrue(run.happened("memberJoined", "server", 0, 2), "both were killed before the end");
     assertEquals(last, run.summary().getLong("version"));
-    assertBalanced(6000, run);
+    assertBalanced(2L * steps, run);
     JsonObject updates = run.summary().getJsonObject("updates");
-    assertEquals(6000, updates.getLong("applied"), updates.encode());
+    assertEquals(2L * steps, updates.getLong("applied"), updates.encode());
     assertEquals(0, updates.getLong("rolledBack"), updates.encode());
     if (job.equals("digits-sync")) {
       ProcessRun undisturbed = start("undisturbed", job, new String[] {settings[1], settings[2]});
@@ -116,7 +117,7 @@ class KilledProcessTest {
   void shouldNotListenToAServerThatWasTakenForDeadOnceItsBackupGoesOn() throws Exception {
     String[] settings = {
       "servers.replicas=1",
-      "steps=3000",
+      "steps=600",
       "evaluator.count=0",
       "exchange.suspectMillis=1500",
       "exchange.evictMillis=4000",
@@ -140,7 +141,7 @@ class KilledProcessTest {
     assertEquals(
         undisturbed.summary().getString("parametersHash"),
         run.summary().getString("parametersHash"));
-    assertBalanced(6000, run);
+    assertBalanced(1200, run);
   }
 
   /** The test set takes a while to make: the model is read after that. */
