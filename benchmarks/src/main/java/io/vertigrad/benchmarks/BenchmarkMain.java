@@ -1,6 +1,7 @@
 package io.vertigrad.benchmarks;
 
 import io.vertigrad.benchmarks.allreduce.AllReduceBenchmark;
+import io.vertigrad.benchmarks.chaos.ChaosBenchmark;
 import io.vertigrad.benchmarks.compute.ComputeBenchmark;
 import io.vertigrad.benchmarks.convergence.ConvergenceBenchmark;
 import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
@@ -33,18 +34,21 @@ final class BenchmarkMain {
           new WatchingBenchmark(),
           new JmhBenchmark(),
           new ScaleBenchmark(),
-          new ConvergenceBenchmark(System.getProperty(DATA, "")));
+          new ConvergenceBenchmark(System.getProperty(DATA, "")),
+          new ChaosBenchmark(System.getProperty(DATA, "")));
 
   private BenchmarkMain() {}
 
   /**
    * {@code [compute|scaling|pipeline|exchange|allreduce|memory|watching|jmh|scale|convergence
-   * |all]... [--quick]}, everything by default.
+   * |chaos|all]... [--quick]}, everything by default. Ends with 1 when a benchmark found something
+   * that must not be so.
    */
   public static void main(String[] arguments) throws Exception {
     List<String> names = new ArrayList<>(List.of(arguments));
     boolean quick = names.remove("--quick");
     Path directory = Path.of(System.getProperty("vertigrad.benchmarks.out", "benchmarks/target"));
+    boolean failed = false;
     for (Benchmark benchmark : chosen(names)) {
       BenchmarkReport report = new BenchmarkReport(benchmark.name(), quick);
       try {
@@ -55,8 +59,9 @@ final class BenchmarkMain {
       }
       report.print(System.out);
       System.out.println("written to " + report.write(directory));
+      failed |= !report.failures().isEmpty();
     }
-    System.exit(0);
+    System.exit(failed ? 1 : 0);
   }
 
   private static List<Benchmark> chosen(List<String> names) {

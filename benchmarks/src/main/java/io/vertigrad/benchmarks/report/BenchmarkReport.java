@@ -17,6 +17,7 @@ public final class BenchmarkReport {
   private final Machine machine = Machine.here();
   private final List<BenchmarkRow> rows = new ArrayList<>();
   private final List<String> remarks = new ArrayList<>();
+  private final List<String> failures = new ArrayList<>();
 
   public BenchmarkReport(String benchmark, boolean quick) {
     this.benchmark = benchmark;
@@ -36,6 +37,16 @@ public final class BenchmarkReport {
     remarks.add(text);
   }
 
+  /** Something that must not be so; {@code benchmarks/run} then ends with exit code 1. */
+  public void fail(String text) {
+    failures.add(text);
+    System.err.println("  FAILED: " + text);
+  }
+
+  public List<String> failures() {
+    return List.copyOf(failures);
+  }
+
   public List<BenchmarkRow> rows() {
     return List.copyOf(rows);
   }
@@ -43,8 +54,11 @@ public final class BenchmarkReport {
   JsonObject toJson() {
     JsonArray measured = new JsonArray();
     rows.forEach(row -> measured.add(row.toJson()));
-    return new JsonObject()
-        .put("benchmark", benchmark)
+    JsonObject json = new JsonObject();
+    if (!failures.isEmpty()) {
+      json.put("failures", new JsonArray(List.copyOf(failures)));
+    }
+    return json.put("benchmark", benchmark)
         .put("quick", quick)
         .put("machine", machine.toJson())
         .put("rows", measured)
@@ -55,6 +69,7 @@ public final class BenchmarkReport {
     out.printf("%n%s%s on %s%n%n", benchmark, quick ? " (quick)" : "", machine);
     out.print(new BenchmarkTable(rows));
     remarks.forEach(remark -> out.println("  * " + remark));
+    failures.forEach(failure -> out.println("  FAILED: " + failure));
   }
 
   /** Writes {@code <benchmark>.json} into a directory and returns the file. */

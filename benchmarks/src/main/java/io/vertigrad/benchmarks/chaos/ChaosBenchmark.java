@@ -1,0 +1,154 @@
+package io.vertigrad.benchmarks.chaos;
+
+import io.vertigrad.benchmarks.chaos.RunEnd.Strike;
+import io.vertigrad.benchmarks.report.Benchmark;
+import io.vertigrad.benchmarks.report.BenchmarkReport;
+import io.vertigrad.benchmarks.report.BenchmarkRow;
+import io.vertigrad.benchmarks.report.Cases;
+import io.vertigrad.benchmarks.report.Repetitions;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+/**
+ * Runs whose processes are killed and stopped by a seeded plan, each beside an undisturbed one:
+ * whether that leaves a trace, for how long no step is taken, and what it costs.
+ */
+public final class ChaosBenchmark implements Benchmark {
+
+  private static final int PORT = 19_500;
+  private static final String ANY_KILL = "any kill";
+  private static final String RESUMED = "resume began";
+
+  private final String only;
+  private final String data;
+  private final long seed;
+  private final int kills;
+  private final int stops;
+  private final double everySeconds;
+
+  /** Reads what {@code benchmarks/run} passes on as system properties. */
+  public ChaosBenchmark(String data) {
+    this.data = data;
+    this.only = System.getProperty("vertigrad.benchmarks.plan", "");
+    this.seed = Long.getLong("vertigrad.benchmarks.seed", 1);
+    this.kills = Integer.getInteger("vertigrad.benchmarks.kills", 0);
+    this.stops = Integer.getInteger("vertigrad.benchmarks.stops", -1);
+    this.everySeconds = Double.parseDouble(System.getProperty("vertigrad.benchmarks.every", "0"));
+  }
+
+  @Override
+  public String name() {
+    return "chaos";
+  }
+
+  @Override
+  public void run(BenchmarkReport report, boolean quick) throws Exception {
+    List<ChaosPlan> plans =
+        ChaosPlan.all().stream().anyMatch(plan -> plan.name().equals(only))
+            ? ChaosPlan.all().stream().filter(plan -> plan.name().equals(only)).toList()
+            : Cases.named(only, ChaosPlan.all(), ChaosPlan::name);
+    int killCount = kills > 0 ? kills : quick ? 4 : 12;
+    int stopCount = stops >= 0 ? stops : quick ? 0 : 1;
+    double every = everySeconds > 0 ? everySeconds : 6;
+    report.remark(
+        "repeat with: benchmarks/run chaos%s --seed %d --kills %d --stops %d --every %s%s"
+            .formatted(
+                only.isEmpty() ? "" : " --plan " + only,
+                seed,
+                killCount,
+                stopCount,
+                every,
+                data.isEmpty() ? "" : " --data " + data));
+    Path folder = Files.createTempDirectory("vertigrad-chaos-");
+    boolean clean = true;
+    for (ChaosPlan plan : plans) {
+      List<Disturbance> disturbances =
+          Disturbance.plan(plan.victims(), seed, killCount, stopCount, every);
+      int rate = data.isEmpty() ? plan.stepsPerSecond() : plan.stepsPerSecond() / 5;
+      int steps = (int) (rate * Math.max(10, (killCount + stopCount) * every));
+      ChaosTrial trial = ChaosTrial.of(plan, disturbances, steps, new JsonObject(), launch(folder));
+      report(report, plan.name(), trial, disturbances.size());
+      clean &= trial.violations().isEmpty();
+    }
+    if (clean) {
+      delete(folder);
+    } else {
+      report.remark("what the runs left is kept in " + folder);
+    }
+  }
+
+  private ChaosTrial.Launch launch(Path folder) {
+    return new ChaosTrial.Launch(
+        List.of("./vertigrad"), Map.of(), Path.of("."), data, folder, PORT);
+  }
+
+  private void report(BenchmarkReport report, String plan, ChaosTrial trial, int planned) {
+    RunEnd disturbed = trial.disturbed();
+    Map<String, List<Double>> gaps = new TreeMap<>();
+    for (Strike strike : disturbed.strikes()) {
+      String kind =
+          disturbed.overlaps(strike) ? "several at once" : strike.disturbance().toString();
+      add(gaps, kind.replaceFirst(" \\d+$", ""), disturbed.gap(strike));
+      if (strike.disturbance().isKill()) {
+        add(gaps, ANY_KILL, disturbed.gap(strike));
+      }
+      if (strike.resumedMillis() > 0 && !disturbed.overlaps(strike)) {
+        add(gaps, RESUMED, disturbed.resumeSeconds(strike));
+      }
+    }
+    report.add(row(plan + ": undisturbed", "s", List.of(trial.undisturbed().seconds())));
+    report.add(row(plan + ": disturbed", "s", List.of(disturbed.seconds())));
+    report.add(row(plan + ": goodput", "of undisturbed", List.of(trial.goodput())));
+    gaps.forEach((kind, all) -> report.add(row(plan + ": no step after " + kind, "s", all)));
+    report.remark(
+        "%s: %d of %d disturbances, %s, updates %s, hash %s: %s"
+            .formatted(
+                plan,
+                disturbed.strikes().size(),
+                planned,
+                percentiles(gaps.getOrDefault(ANY_KILL, List.of())),
+                disturbed.summary().getJsonObject("updates", new JsonObject()).encode(),
+                disturbed.hash(),
+                trial.violations().isEmpty() ? "no trace" : "FAILED"));
+    trial.violations().forEach(found -> report.fail(plan + ": " + found));
+    if (!trial.violations().isEmpty()) {
+      disturbed.output().lines().forEach(line -> report.remark(plan + " said: " + line));
+    }
+  }
+
+  private static String percentiles(List<Double> gaps) {
+    if (gaps.isEmpty()) {
+      return "no kill";
+    }
+    Repetitions all = Repetitions.of(gaps);
+    return "no step after a kill for %.2f s (p50), %.2f s (p99)"
+        .formatted(all.median(), all.percentile(99));
+  }
+
+  /** One without an end, at the end of the run, is none. */
+  private static void add(Map<String, List<Double>> gaps, String kind, double seconds) {
+    if (Double.isFinite(seconds)) {
+      gaps.computeIfAbsent(kind, first -> new ArrayList<>()).add(seconds);
+    }
+  }
+
+  private static BenchmarkRow row(String name, String unit, List<Double> values) {
+    return BenchmarkRow.of(name, unit, Repetitions.of(values));
+  }
+
+  private static void delete(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(file);
+      }
+    }
+  }
+}

@@ -1,0 +1,86 @@
+package io.vertigrad.benchmarks.chaos;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Compares a disturbed run with an undisturbed one of the same job. */
+final class ChaosChecker {
+
+  private static final List<String> OUTCOMES =
+      List.of("applied", "late", "tooStale", "refused", "lost");
+
+  private ChaosChecker() {}
+
+  /**
+   * Names every trace that the disturbances left.
+   *
+   * @param isRepeatable whether both have to end in the same parameters
+   * @return one sentence each, with what was found and expected; empty when all is well
+   */
+  static List<String> violations(boolean isRepeatable, RunEnd undisturbed, RunEnd disturbed) {
+    List<String> found = new ArrayList<>();
+    check("undisturbed: ", undisturbed, found);
+    check("disturbed: ", disturbed, found);
+    if (!found.isEmpty()) {
+      return found;
+    }
+    compare("version", undisturbed.summary(), disturbed.summary(), found);
+    compare(
+        "applied",
+        undisturbed.summary().getJsonObject("updates"),
+        disturbed.summary().getJsonObject("updates"),
+        found);
+    if (isRepeatable && !undisturbed.hash().equals(disturbed.hash())) {
+      found.add(
+          "parametersHash: found %s, expected %s as in the undisturbed run"
+              .formatted(disturbed.hash(), undisturbed.hash()));
+    }
+    return found;
+  }
+
+  private static void check(String which, RunEnd run, List<String> found) {
+    if (run.exit() != 0) {
+      found.add("%sfound exit code %d, expected 0".formatted(which, run.exit()));
+    }
+    String state = run.summary().getString("state", "nothing");
+    if (!state.equals("finished")) {
+      found.add("%sfound state '%s', expected 'finished'".formatted(which, state));
+    }
+    if (run.hash().isEmpty()) {
+      found.add(which + "found no parametersHash, expected one");
+    }
+    ledger(which, run.summary().getJsonObject("updates", new JsonObject()), found);
+    run.leftBehind().forEach(process -> found.add(which + "outlives its run: " + process));
+  }
+
+  /** The sums are made here again, so that a ledger that only claims to balance is found. */
+  private static void ledger(String which, JsonObject updates, List<String> found) {
+    if (!updates.containsKey("balanced")) {
+      found.add("%sfound no ledger of updates, expected one: %s".formatted(which, updates));
+      return;
+    }
+    long outcomes = OUTCOMES.stream().mapToLong(key -> updates.getLong(key, 0L)).sum();
+    if (updates.getLong("sent", 0L) != outcomes || !updates.getBoolean("balanced")) {
+      found.add(
+          "%sfound updates that do not balance: %s, %s"
+              .formatted(which, updates, updates.getJsonArray("problems", new JsonArray())));
+    }
+    if (updates.getLong("lost", 0L) != 0) {
+      found.add("%sfound %d lost updates, expected 0".formatted(which, updates.getLong("lost")));
+    }
+    if (updates.getLong("applied", 0L) == 0) {
+      found.add(which + "found no applied update, expected some");
+    }
+  }
+
+  private static void compare(
+      String key, JsonObject undisturbed, JsonObject disturbed, List<String> found) {
+    if (!undisturbed.getLong(key).equals(disturbed.getLong(key))) {
+      found.add(
+          "%s: found %d, expected %d as in the undisturbed run"
+              .formatted(key, disturbed.getLong(key), undisturbed.getLong(key)));
+    }
+  }
+}

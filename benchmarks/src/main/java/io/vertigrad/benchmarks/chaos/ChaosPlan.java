@@ -1,0 +1,107 @@
+package io.vertigrad.benchmarks.chaos;
+
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A job that is disturbed.
+ *
+ * @param name as {@code --plan} names it
+ * @param digits the job file on generated digits
+ * @param mnist the job file on MNIST
+ * @param changes of either, a section each
+ * @param members whom a kill may hit besides the coordinator and everything
+ * @param stepsPerSecond how fast about it is on two idle cores, on digits
+ * @param isRepeatable whether every run ends in the same parameters
+ */
+record ChaosPlan(
+    String name,
+    String digits,
+    String mnist,
+    JsonObject changes,
+    List<String> members,
+    int stepsPerSecond,
+    boolean isRepeatable) {
+
+  private static final List<String> WORKERS = List.of("worker 0", "worker 1");
+  private static final List<String> ONE_SERVER = List.of("worker 0", "worker 1", "server 0");
+  private static final List<String> TWO_SERVERS =
+      List.of("worker 0", "worker 1", "server 0", "server 1");
+
+  static List<ChaosPlan> all() {
+    return List.of(
+        of("sync", "sync", "{}", ONE_SERVER, 250, true),
+        of("sync-2-servers", "sync", TWO, TWO_SERVERS, 250, true),
+        of("sync-replicas", "sync", "{\"servers\": {\"replicas\": 1}}", ONE_SERVER, 250, true),
+        of("sync-standby", "sync", "{\"coordinator\": {\"standby\": true}}", ONE_SERVER, 250, true),
+        of("allreduce", "ring", "{\"strategy\": {\"name\": \"allreduce\"}}", WORKERS, 250, true),
+        of("ring", "ring", "{}", WORKERS, 250, true),
+        of("local", "ring", "{\"strategy\": {\"name\": \"local\"}}", WORKERS, 350, true),
+        of("pipeline", "pipeline", "{}", WORKERS, 150, true),
+        of("async", "async", "{}", ONE_SERVER, 200, false),
+        of("ssp", "ssp", "{}", ONE_SERVER, 200, false));
+  }
+
+  /** Two shards, and a model that is cut so that both have some of it. */
+  private static final String TWO =
+      "{\"servers\": {\"count\": 2}, \"exchange\": {\"partitionElements\": 400}}";
+
+  /** Whoever is killed is started again, however often; only the end is tested. */
+  private static final JsonObject HARNESS =
+      new JsonObject()
+          .put("cluster", new JsonObject().put("restarts", 1_000))
+          .put("checkpoint", new JsonObject().put("seconds", 2).put("every", 0))
+          .put("evaluator", new JsonObject().put("count", 0).put("every", 10))
+          .put("dashboard", new JsonObject().put("enabled", false));
+
+  /** Everybody who may be hit, each once. */
+  List<String> victims() {
+    List<String> victims = new ArrayList<>(members);
+    victims.add(Disturbance.COORDINATOR);
+    victims.add(Disturbance.EVERYTHING);
+    return victims;
+  }
+
+  boolean hasStandby() {
+    return changes.getJsonObject("coordinator", new JsonObject()).getBoolean("standby", false);
+  }
+
+  /**
+   * The job.
+   *
+   * @param file what the job file holds
+   * @param steps of each worker
+   * @param port of the cluster
+   */
+  JsonObject job(JsonObject file, int steps, int port) {
+    JsonObject job = file.copy();
+    if (changes.containsKey("strategy")) {
+      job.remove("strategy");
+    }
+    List.of("totalSteps", "epochs", "stop").forEach(job::remove);
+    job.mergeIn(changes, true).mergeIn(HARNESS, true);
+    job.getJsonObject("cluster").put("port", port);
+    return job.put("job", "chaos-" + name).put("steps", steps);
+  }
+
+  private static ChaosPlan of(
+      String name,
+      String file,
+      String changes,
+      List<String> members,
+      int stepsPerSecond,
+      boolean isRepeatable) {
+    boolean mlp = file.equals("ssp");
+    return new ChaosPlan(
+        name,
+        "digits-" + file + ".json",
+        "mnist-" + (mlp ? "async" : file) + ".json",
+        mlp
+            ? new JsonObject(changes).put("strategy", new JsonObject().put("name", "ssp"))
+            : new JsonObject(changes),
+        members,
+        stepsPerSecond,
+        isRepeatable);
+  }
+}

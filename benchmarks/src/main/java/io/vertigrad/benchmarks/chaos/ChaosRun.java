@@ -1,0 +1,236 @@
+package io.vertigrad.benchmarks.chaos;
+
+import io.vertigrad.benchmarks.chaos.RunEnd.Strike;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+/**
+ * One run in processes of its own, disturbed by a plan until it ends. Whenever its coordinator is
+ * killed it is resumed, unless a standby does that.
+ *
+ * <p>Used by one thread, which blocks. Needs Linux: processes are found in {@code /proc}.
+ */
+final class ChaosRun {
+
+  private static final long LIMIT_SECONDS = 900;
+  private static final long VICTIM_SECONDS = 30;
+  private static final long STANDBY_SECONDS = 60;
+  private static final long LAST_WORDS_SECONDS = 20;
+  private static final long POLL_MILLIS = 100;
+  private static final int LAST_LINES = 12;
+  private static final int KILLED = 137;
+
+  private final List<String> command;
+  private final Map<String, String> environment;
+  private final Path folder;
+  private final Path run;
+  private final RunProcesses processes;
+  private final List<Strike> strikes = new ArrayList<>();
+  private Process last;
+  private int commands;
+
+  /**
+   * A run that has not begun.
+   *
+   * @param command the words before {@code train} and {@code resume}
+   * @param environment variables to set for it
+   * @param folder an empty folder with a name that nothing else has, for all that the run leaves
+   */
+  ChaosRun(List<String> command, Map<String, String> environment, Path folder) {
+    this.command = List.copyOf(command);
+    this.environment = Map.copyOf(environment);
+    this.folder = folder.toAbsolutePath();
+    this.run = this.folder.resolve("run");
+    this.processes = new RunProcesses(run);
+  }
+
+  /**
+   * Trains to the end.
+   *
+   * @param job a whole job file
+   * @param data folder with the data set's files; empty without
+   * @param plan what is done to it, in this order
+   * @param hasStandby whether another process takes a killed coordinator's place
+   */
+  RunEnd train(JsonObject job, String data, List<Disturbance> plan, boolean hasStandby)
+      throws IOException, InterruptedException {
+    Path file = Files.writeString(folder.resolve("job.json"), job.encodePrettily());
+    List<String> words = new ArrayList<>(List.of("train", file.toString(), "--processes"));
+    words.addAll(List.of("--run-dir", run.toString()));
+    if (!data.isEmpty()) {
+      words.addAll(List.of("--data", data));
+    }
+    long begun = System.nanoTime();
+    long limit = begun + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
+    try {
+      start(words);
+      if (!plan.isEmpty()) {
+        await(limit, () -> isOver() || !events("jobStarted").isEmpty());
+      }
+      for (Disturbance next : plan) {
+        if (!next.inRecovery()) {
+          await(limit, () -> isOver() || hasRecovered());
+        }
+        long due = System.nanoTime() + (long) (1e9 * next.waitSeconds());
+        await(Math.min(due, limit), this::isOver);
+        if (!isOver()) {
+          strike(next, hasStandby);
+        }
+      }
+      await(limit, this::isOver);
+      return end(isOver(), (System.nanoTime() - begun) / 1e9);
+    } finally {
+      processes.all().forEach(ProcessHandle::destroyForcibly);
+    }
+  }
+
+  private boolean hasRecovered() {
+    return strikes.isEmpty()
+        || Double.isFinite(RunEnd.gap(events(""), strikes.get(strikes.size() - 1).millis()));
+  }
+
+  private void strike(Disturbance next, boolean hasStandby)
+      throws IOException, InterruptedException {
+    long limit = System.nanoTime() + TimeUnit.SECONDS.toNanos(VICTIM_SECONDS);
+    await(limit, () -> isOver() || !victims(next.victim()).isEmpty());
+    List<ProcessHandle> victims = victims(next.victim());
+    if (victims.isEmpty()) {
+      return;
+    }
+    long now = System.currentTimeMillis();
+    System.err.println("    " + next + " " + victims.stream().map(ProcessHandle::pid).toList());
+    if (!next.isKill()) {
+      signal("STOP", victims);
+      TimeUnit.SECONDS.sleep(next.stoppedSeconds());
+      signal("CONT", victims);
+      strikes.add(new Strike(next, now, 0));
+      return;
+    }
+    Optional<ProcessHandle> coordinator = processes.coordinator();
+    victims.forEach(ProcessHandle::destroyForcibly);
+    boolean ended = coordinator.filter(victims::contains).isPresent();
+    await(limit, () -> victims.stream().noneMatch(processes.all()::contains));
+    strikes.add(new Strike(next, now, ended ? goOn(next, hasStandby) : 0));
+  }
+
+  /** Has the run resumed, unless its standby was spared and does so; returns when that began. */
+  private long goOn(Disturbance next, boolean hasStandby) throws IOException, InterruptedException {
+    if (hasStandby && next.victim().equals(Disturbance.COORDINATOR)) {
+      long now = System.currentTimeMillis();
+      long limit = System.nanoTime() + TimeUnit.SECONDS.toNanos(STANDBY_SECONDS);
+      await(limit, () -> isOver() || processes.coordinator().isPresent());
+      if (processes.coordinator().isPresent() || !summary().isEmpty()) {
+        return now;
+      }
+      throw new IOException("no standby took the coordinator's place; see " + run);
+    }
+    if (isFinished()) {
+      return 0;
+    }
+    long now = System.currentTimeMillis();
+    start(List.of("resume", run.toString()));
+    return now;
+  }
+
+  private List<ProcessHandle> victims(String name) {
+    return switch (name) {
+      case Disturbance.EVERYTHING -> processes.all();
+      case Disturbance.COORDINATOR -> processes.coordinator().stream().toList();
+      default -> processes.member(name, events("memberJoined")).stream().toList();
+    };
+  }
+
+  /** The command has ended by itself, or nobody of the run is left. */
+  private boolean isOver() {
+    return !last.isAlive()
+        && processes.coordinator().isEmpty()
+        && (last.exitValue() != KILLED || isFinished() || processes.all().isEmpty());
+  }
+
+  private boolean isFinished() {
+    return summary().getString("state", "").equals("finished");
+  }
+
+  private RunEnd end(boolean isOver, double seconds) throws IOException, InterruptedException {
+    long limit = System.nanoTime() + TimeUnit.SECONDS.toNanos(isOver ? LAST_WORDS_SECONDS : 0);
+    await(limit, () -> processes.all().isEmpty());
+    List<String> leftBehind = processes.all().stream().map(RunProcesses::text).toList();
+    int exit = last.isAlive() ? -1 : last.exitValue();
+    boolean ofStandby = exit == KILLED && isFinished();
+    return new RunEnd(
+        ofStandby ? 0 : exit, seconds, summary(), events(""), strikes, leftBehind, output());
+  }
+
+  private void start(List<String> words) throws IOException {
+    List<String> all = new ArrayList<>(command);
+    all.addAll(words);
+    ProcessBuilder builder = new ProcessBuilder(all).redirectErrorStream(true);
+    builder.environment().putAll(environment);
+    last = builder.redirectOutput(output(++commands).toFile()).start();
+  }
+
+  private Path output(int number) {
+    return folder.resolve("output-" + number);
+  }
+
+  private String output() throws IOException {
+    StringBuilder text = new StringBuilder();
+    for (int number = 1; number <= commands; number++) {
+      List<String> lines = Files.readAllLines(output(number));
+      lines
+          .subList(Math.max(0, lines.size() - LAST_LINES), lines.size())
+          .forEach(line -> text.append(line).append(System.lineSeparator()));
+    }
+    return text.toString();
+  }
+
+  private JsonObject summary() {
+    try {
+      return new JsonObject(Files.readString(run.resolve("summary.json")));
+    } catch (IOException | DecodeException notYet) {
+      return new JsonObject();
+    }
+  }
+
+  /** Those of one type, or all; a line that was cut off by a kill is left out. */
+  private List<JsonObject> events(String type) {
+    String begin = type.isEmpty() ? "{" : "{\"type\":\"" + type + "\"";
+    try {
+      return Files.readString(run.resolve("events.jsonl"))
+          .lines()
+          .filter(line -> line.startsWith(begin) && line.endsWith("}"))
+          .map(JsonObject::new)
+          .toList();
+    } catch (IOException notYet) {
+      return List.of();
+    }
+  }
+
+  private static void await(long limitNanos, BooleanSupplier condition)
+      throws InterruptedException {
+    while (System.nanoTime() < limitNanos && !condition.getAsBoolean()) {
+      TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
+    }
+  }
+
+  /** A victim may have ended meanwhile, as one does that is replaced because it hangs. */
+  private static void signal(String name, List<ProcessHandle> to)
+      throws IOException, InterruptedException {
+    for (ProcessHandle process : to) {
+      new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+          .redirectErrorStream(true)
+          .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+          .start()
+          .waitFor();
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package io.vertigrad.benchmarks.chaos;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * An undisturbed run and a disturbed one of the same job.
+ *
+ * @param undisturbed what the former left
+ * @param disturbed what the latter left
+ * @param violations what is wrong with them; empty when the disturbances left no trace
+ */
+record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations) {
+
+  ChaosTrial {
+    violations = List.copyOf(violations);
+  }
+
+  /**
+   * How trials are run.
+   *
+   * @param command the words before {@code train} and {@code resume}
+   * @param disturbedEnvironment variables to set for the disturbed run alone
+   * @param root folder that holds {@code conf}
+   * @param data folder with MNIST's files; empty for generated digits
+   * @param folder an empty folder for what runs leave
+   * @param port of the first run's cluster
+   */
+  record Launch(
+      List<String> command,
+      Map<String, String> disturbedEnvironment,
+      Path root,
+      String data,
+      Path folder,
+      int port) {
+
+    Launch {
+      command = List.copyOf(command);
+      disturbedEnvironment = Map.copyOf(disturbedEnvironment);
+    }
+  }
+
+  /**
+   * Runs one plan.
+   *
+   * @param plan the job
+   * @param disturbances what is done to it
+   * @param steps of each worker
+   * @param changes to the disturbed run's job that should not matter, or must be found
+   */
+  static ChaosTrial of(
+      ChaosPlan plan, List<Disturbance> disturbances, int steps, JsonObject changes, Launch launch)
+      throws IOException, InterruptedException {
+    String name = launch.data().isEmpty() ? plan.digits() : plan.mnist();
+    JsonObject file = new JsonObject(Files.readString(launch.root().resolve("conf").resolve(name)));
+    JsonObject job = plan.job(file, steps, launch.port());
+    Path first = Files.createDirectories(launch.folder().resolve(plan.name() + "-undisturbed"));
+    RunEnd undisturbed =
+        new ChaosRun(launch.command(), Map.of(), first).train(job, launch.data(), List.of(), false);
+    job.getJsonObject("cluster").put("port", launch.port() + 20);
+    Path second = Files.createDirectories(launch.folder().resolve(plan.name() + "-disturbed"));
+    RunEnd disturbed =
+        new ChaosRun(launch.command(), launch.disturbedEnvironment(), second)
+            .train(job.mergeIn(changes, true), launch.data(), disturbances, plan.hasStandby());
+    return new ChaosTrial(
+        undisturbed,
+        disturbed,
+        ChaosChecker.violations(plan.isRepeatable(), undisturbed, disturbed));
+  }
+
+  /** Time of the undisturbed run over that of the disturbed one. */
+  double goodput() {
+    return undisturbed.seconds() / disturbed.seconds();
+  }
+}

@@ -1,0 +1,87 @@
+package io.vertigrad.benchmarks.chaos;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+
+/**
+ * One thing that is done to a run.
+ *
+ * @param waitSeconds how long after the job's start, or after the job has recovered from the one
+ *     before
+ * @param inRecovery it does not wait until the job has recovered from the one before
+ * @param victim a member such as {@code worker 0}, {@link #COORDINATOR} or {@link #EVERYTHING}
+ * @param stoppedSeconds for how long it is stopped before it is continued; 0 for {@code kill -9}
+ */
+record Disturbance(double waitSeconds, boolean inRecovery, String victim, int stoppedSeconds) {
+
+  /** The process of {@code train}, or of who took its place. */
+  static final String COORDINATOR = "coordinator";
+
+  /** All processes of the run at once. */
+  static final String EVERYTHING = "everything";
+
+  private static final double LEAST = 0.7;
+  private static final double SPREAD = 0.6;
+  private static final double IN_RECOVERY = 0.2;
+  private static final double SOON = 0.5;
+  private static final List<Integer> STOPPED_SECONDS = List.of(13, 30, 60);
+
+  /**
+   * Plans what is done to a run: the same arguments give the same victims and times. Everybody is
+   * killed before somebody is killed again. One in five comes while the job has not recovered from
+   * the one before.
+   *
+   * @param victims whom a kill may hit
+   * @param kills how many are killed
+   * @param stops how many are stopped for 13, 30 and 60 s by turns
+   * @param everySeconds the mean time between two
+   */
+  static List<Disturbance> plan(
+      List<String> victims, long seed, int kills, int stops, double everySeconds) {
+    Random random = new Random(seed);
+    List<String> killed = inTurns(victims, kills, random);
+    List<String> single = victims.stream().filter(one -> !one.equals(EVERYTHING)).toList();
+    List<String> stopped = inTurns(single, stops, random);
+    List<Disturbance> plan = new ArrayList<>();
+    for (String victim : killed) {
+      plan.add(new Disturbance(0, false, victim, 0));
+    }
+    for (int i = 0; i < stops; i++) {
+      int seconds = STOPPED_SECONDS.get(Math.floorMod(seed + i, STOPPED_SECONDS.size()));
+      plan.add(random.nextInt(plan.size() + 1), new Disturbance(0, false, stopped.get(i), seconds));
+    }
+    return plan.stream().map(one -> one.at(random, everySeconds)).toList();
+  }
+
+  private Disturbance at(Random random, double everySeconds) {
+    double share = LEAST + SPREAD * random.nextDouble();
+    boolean soon = random.nextDouble() < IN_RECOVERY;
+    return new Disturbance((soon ? SOON : everySeconds) * share, soon, victim, stoppedSeconds);
+  }
+
+  /** The kind of victim, for figures: its role, or what it is called. */
+  String kind() {
+    return victim.split(" ")[0] + (isKill() ? "" : " stopped " + stoppedSeconds + " s");
+  }
+
+  boolean isKill() {
+    return stoppedSeconds == 0;
+  }
+
+  @Override
+  public String toString() {
+    return (isKill() ? "kill -9 " : "stop for " + stoppedSeconds + " s ") + victim;
+  }
+
+  private static List<String> inTurns(List<String> all, int count, Random random) {
+    List<String> chosen = new ArrayList<>();
+    while (chosen.size() < count) {
+      List<String> turn = new ArrayList<>(all);
+      Collections.shuffle(turn, random);
+      chosen.addAll(turn);
+    }
+    return chosen.subList(0, count);
+  }
+}

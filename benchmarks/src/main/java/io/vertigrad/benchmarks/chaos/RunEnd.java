@@ -1,0 +1,97 @@
+package io.vertigrad.benchmarks.chaos;
+
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+
+/**
+ * What a run left.
+ *
+ * @param exit the last exit code of {@code train} or {@code resume}; 0 where nobody here can know
+ * @param seconds from the command's start to the end of the run
+ * @param summary its {@code summary.json}; empty when there is none
+ * @param events of its {@code events.jsonl}
+ * @param strikes what was done to it
+ * @param leftBehind processes of the run that were still there some time after its end
+ * @param output the last lines of its commands
+ */
+record RunEnd(
+    int exit,
+    double seconds,
+    JsonObject summary,
+    List<JsonObject> events,
+    List<Strike> strikes,
+    List<String> leftBehind,
+    String output) {
+
+  /**
+   * A disturbance that took place.
+   *
+   * @param disturbance what was planned
+   * @param millis when, in milliseconds since 1970
+   * @param resumedMillis when {@code resume} was started because of it; 0 if it was not
+   */
+  record Strike(Disturbance disturbance, long millis, long resumedMillis) {}
+
+  RunEnd {
+    events = List.copyOf(events);
+    strikes = List.copyOf(strikes);
+    leftBehind = List.copyOf(leftBehind);
+  }
+
+  String hash() {
+    return summary.getString("parametersHash", "");
+  }
+
+  /**
+   * Seconds from a strike to the first sign of a version that nobody had reached before; NaN when
+   * there is none.
+   */
+  double gap(Strike strike) {
+    return gap(events, strike.millis());
+  }
+
+  /** True when something else was done before this strike was overcome. */
+  boolean overlaps(Strike strike) {
+    double end = strike.millis() + 1e3 * gap(strike);
+    return strikes.stream()
+        .anyMatch(
+            other ->
+                other != strike
+                    && other.millis() <= end
+                    && other.millis() + 1e3 * gap(other) >= strike.millis());
+  }
+
+  /** Seconds from a time to the first sign of a version above all before. */
+  static double gap(List<JsonObject> events, long since) {
+    long before =
+        events.stream()
+            .filter(event -> event.getLong("timeMillis") <= since)
+            .mapToLong(RunEnd::version)
+            .max()
+            .orElse(0);
+    return seconds(events, since, before);
+  }
+
+  /** Seconds from the start of {@code resume} to the first sign of training. */
+  double resumeSeconds(Strike strike) {
+    return seconds(events, strike.resumedMillis(), 0);
+  }
+
+  private static double seconds(List<JsonObject> events, long since, long above) {
+    return events.stream()
+        .filter(event -> event.getLong("timeMillis") > since && version(event) > above)
+        .mapToLong(event -> event.getLong("timeMillis"))
+        .min()
+        .stream()
+        .mapToDouble(first -> (first - since) / 1e3)
+        .findFirst()
+        .orElse(Double.NaN);
+  }
+
+  private static long version(JsonObject event) {
+    return switch (event.getString("type")) {
+      case "serverProgress", "workerProgress", "peerExchange" -> event.getLong("version", 0L);
+      default -> 0;
+    };
+  }
+}

@@ -1,0 +1,70 @@
+package io.vertigrad.benchmarks.chaos;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/** The processes of one run: those whose command line names its folder. Needs Linux. */
+final class RunProcesses {
+
+  private final Path run;
+
+  RunProcesses(Path run) {
+    this.run = run;
+  }
+
+  /** Everybody, the coordinator included. */
+  List<ProcessHandle> all() {
+    return ProcessHandle.allProcesses().filter(this::belongs).toList();
+  }
+
+  /** The process that last joined in this place, while it lives. */
+  Optional<ProcessHandle> member(String place, List<JsonObject> events) {
+    return events.stream()
+        .filter(event -> event.getString("type").equals("memberJoined"))
+        .filter(event -> place.equals(event.getString("role") + " " + event.getInteger("rank")))
+        .max(Comparator.comparingLong(event -> event.getLong("timeMillis")))
+        .map(event -> event.getString("node").replaceAll(".* pid ", ""))
+        .flatMap(pid -> ProcessHandle.of(Long.parseLong(pid)))
+        .filter(this::belongs)
+        .filter(process -> coordinator().filter(process::equals).isEmpty());
+  }
+
+  /** Who holds the run's lock, while it lives. */
+  Optional<ProcessHandle> coordinator() {
+    try {
+      return Optional.of(Files.readString(run.resolve("lock")).strip())
+          .filter(text -> !text.isEmpty())
+          .flatMap(pid -> ProcessHandle.of(Long.parseLong(pid)))
+          .filter(this::belongs);
+    } catch (IOException notYet) {
+      return Optional.empty();
+    }
+  }
+
+  /** Its number and command line, for messages. */
+  static String text(ProcessHandle process) {
+    String line = commandLine(process);
+    return "process %d: ... %s"
+        .formatted(process.pid(), line.substring(Math.max(0, line.length() - 200)));
+  }
+
+  /** The command line of a process that has ended, or is only waited for, is empty. */
+  private boolean belongs(ProcessHandle process) {
+    return process.pid() != ProcessHandle.current().pid()
+        && commandLine(process).contains(run.toString());
+  }
+
+  private static String commandLine(ProcessHandle process) {
+    try {
+      return Files.readString(Path.of("/proc", Long.toString(process.pid()), "cmdline"))
+          .replace('\0', ' ');
+    } catch (IOException gone) {
+      return "";
+    }
+  }
+}

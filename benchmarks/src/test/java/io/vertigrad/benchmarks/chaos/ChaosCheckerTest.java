@@ -1,0 +1,120 @@
+package io.vertigrad.benchmarks.chaos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.benchmarks.chaos.RunEnd.Strike;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Whatever a fault would leave in a run's folder has to be found. */
+class ChaosCheckerTest {
+
+  @Test
+  void shouldFindNothingWhenARunEndsAsTheUndisturbedOne() {
+    assertEquals(List.of(), violations(summary()));
+  }
+
+  @Test
+  void shouldFindAnotherHashWhereRunsAreRepeatable() {
+    JsonObject other = summary().put("parametersHash", "0b");
+
+    assertTrue(violations(other).get(0).contains("found 0b, expected 0a"));
+    assertEquals(List.of(), ChaosChecker.violations(false, run(summary()), run(other)));
+  }
+
+  @Test
+  void shouldFindALostUpdateAlsoWhenTheLedgerClaimsToBalance() {
+    assertFound("1 lost updates", "lost", 1, "sent", 201);
+    assertFound("do not balance", "sent", 201);
+  }
+
+  @Test
+  void shouldFindAnUpdateThatWasAppliedTwice() {
+    assertFound("do not balance", "applied", 201);
+    assertFound("applied: found 201, expected 200", "applied", 201, "sent", 201);
+  }
+
+  @Test
+  void shouldFindALedgerThatDoesNotBalanceBySaying() {
+    JsonObject summary = summary();
+    summary.getJsonObject("updates").put("balanced", false);
+
+    assertTrue(violations(summary).get(0).contains("do not balance"));
+  }
+
+  @Test
+  void shouldFindARunWithoutLedgerOrThatDidNotFinish() {
+    JsonObject summary = summary().put("updates", new JsonObject().put("applied", 200));
+    assertTrue(violations(summary).get(0).contains("no ledger"));
+
+    assertTrue(violations(summary().put("state", "interrupted")).get(0).contains("interrupted"));
+    assertFalse(violations(new JsonObject()).isEmpty());
+    assertTrue(violations(summary().put("version", 99L)).get(0).startsWith("version: found 99"));
+  }
+
+  @Test
+  void shouldFindExitCodesAndProcessesThatAreLeft() {
+    RunEnd failed = new RunEnd(1, 1, summary(), List.of(), List.of(), List.of("process 7"), "");
+
+    List<String> found = ChaosChecker.violations(true, run(summary()), failed);
+
+    assertTrue(found.get(0).contains("exit code 1"), found::toString);
+    assertTrue(found.get(1).contains("process 7"), found::toString);
+  }
+
+  @Test
+  void shouldMeasureFromAStrikeToAVersionThatNobodyHadReached() {
+    List<JsonObject> events =
+        List.of(
+            progress("workerProgress", 900, 7),
+            progress("serverProgress", 950, 10),
+            progress("serverProgress", 1_500, 4),
+            progress("memberVitals", 1_600, 11),
+            progress("serverProgress", 2_500, 11));
+    Strike kill = new Strike(new Disturbance(1, false, "server 0", 0), 1_000, 1_200);
+    Strike second = new Strike(new Disturbance(1, true, "worker 0", 0), 2_000, 0);
+    Strike late = new Strike(new Disturbance(1, true, "worker 0", 0), 9_000, 0);
+
+    RunEnd run = new RunEnd(0, 1, summary(), events, List.of(kill, second, late), List.of(), "");
+
+    assertEquals(1.5, run.gap(kill));
+    assertEquals(0.3, run.resumeSeconds(kill));
+    assertTrue(run.overlaps(kill) && run.overlaps(second));
+    assertTrue(Double.isNaN(run.gap(late)));
+    assertFalse(run.overlaps(late));
+  }
+
+  private static JsonObject progress(String type, long millis, long version) {
+    return new JsonObject().put("type", type).put("timeMillis", millis).put("version", version);
+  }
+
+  private static void assertFound(String what, Object... changes) {
+    JsonObject summary = summary();
+    for (int i = 0; i < changes.length; i += 2) {
+      summary.getJsonObject("updates").put((String) changes[i], changes[i + 1]);
+    }
+    List<String> found = violations(summary);
+    assertTrue(found.stream().anyMatch(text -> text.contains(what)), found::toString);
+  }
+
+  private static List<String> violations(JsonObject summary) {
+    return ChaosChecker.violations(true, run(summary()), run(summary));
+  }
+
+  private static RunEnd run(JsonObject summary) {
+    return new RunEnd(0, 1, summary, List.of(), List.of(), List.of(), "");
+  }
+
+  private static JsonObject summary() {
+    JsonObject updates =
+        new JsonObject().put("sent", 200).put("applied", 200).put("late", 0).put("tooStale", 0);
+    return new JsonObject()
+        .put("state", "finished")
+        .put("version", 100)
+        .put("parametersHash", "0a")
+        .put("updates", updates.put("refused", 0).put("lost", 0).put("balanced", true));
+  }
+}
