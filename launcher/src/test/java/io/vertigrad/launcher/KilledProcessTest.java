@@ -112,38 +112,6 @@ class KilledProcessTest {
     }
   }
 
-  /** It holds frames of workers and the way to its backup, and takes nothing more than a pause. */
-  @Test
-  void shouldNotListenToAServerThatWasTakenForDeadOnceItsBackupGoesOn() throws Exception {
-    String[] settings = {
-      "servers.replicas=1",
-      "steps=600",
-      "evaluator.count=0",
-      "exchange.suspectMillis=1500",
-      "exchange.evictMillis=4000",
-      "workers.waitSeconds=180",
-      "cluster.port=17701"
-    };
-    ProcessRun run = ProcessRun.start(folder.resolve("run"), "digits-sync", settings);
-    run.await(() -> run.count("jobStarted") > 0 && run.backups() > 0);
-    ProcessHandle old = run.process("server", 0);
-
-    ProcessRun.signal("STOP", old);
-    run.await(() -> run.happened("memberJoined", "server", 0, 1));
-    ProcessRun.signal("CONT", old);
-    run.await(() -> run.backups() > 1);
-    CommandRun ended = run.ended();
-
-    assertEquals(0, ended.exit(), ended.err());
-    ProcessRun undisturbed =
-        start("undisturbed", "digits-sync", new String[] {settings[1], settings[2]});
-    assertEquals(0, undisturbed.ended().exit(), undisturbed.ended().err());
-    assertEquals(
-        undisturbed.summary().getString("parametersHash"),
-        run.summary().getString("parametersHash"));
-    assertBalanced(1200, run);
-  }
-
   /** The test set takes a while to make: the model is read after that. */
   @Test
   void shouldSaveTheModelOfAServerThatIsKilledAfterTheLastStep() throws Exception {
