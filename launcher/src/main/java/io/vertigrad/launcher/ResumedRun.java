@@ -14,6 +14,7 @@ import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.training.LocalMembers;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -123,6 +124,7 @@ final class ResumedRun {
   private int train(Display.Style style) {
     RunLaunch before = RunLaunch.read(directory);
     JsonObject json = directory.readJob().mergeIn(before.local(), true);
+    findMoved(json);
     assignments.forEach(assignment -> assignment.applyTo(json));
     JsonObject run = json.getJsonObject("run");
     json.put("run", run.copy().put("resumes", before.resumes() + 1));
@@ -135,11 +137,20 @@ final class ResumedRun {
     RunLaunch launch = before.again(LocalSettings.of(job.json()), apart);
     launch.write(directory);
     Display display = Display.of(style, System.out, job);
-    NextCommand next = new NextCommand(List.of("train"), directory, launch.listen() || apart);
+    NextCommand next = new NextCommand(List.of("resume"), directory, true);
     List<String> notes = List.of("resumes %s".formatted(directory.path()));
     return new TrainingRun(job, directory, display, notes, next)
         .resuming(livingNodes())
         .call(roles, apart, launch.listen());
+  }
+
+  /** A run's folder may have been moved, with the checkpoints in it. */
+  private void findMoved(JsonObject job) {
+    JsonObject checkpoint = job.getJsonObject("checkpoint");
+    boolean there = Files.isDirectory(Path.of(checkpoint.getString("directory")));
+    if (!there && Files.isDirectory(directory.checkpoints())) {
+      checkpoint.put("directory", directory.checkpoints().toAbsolutePath().toString());
+    }
   }
 
   /** Nodes of the run's cluster that still answer. */

@@ -6,6 +6,7 @@ import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.deploy.PresentMembers;
@@ -134,7 +135,9 @@ final class RunMonitor implements AutoCloseable {
           follow(event);
           recorder.record(event);
           epochs.record(event);
-          display.show(event, progress);
+          if (progress.started().isPresent() || !(event instanceof WorkerProgress)) {
+            display.show(event, progress);
+          }
         });
     if (event instanceof JobStarted) {
       started.tryComplete();

@@ -3,8 +3,10 @@ package io.vertigrad.launcher;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jline.utils.Signals;
 
 /**
@@ -23,6 +25,7 @@ final class TerminationSignals implements AutoCloseable {
   private final Map<String, Object> former = new LinkedHashMap<>();
   private final Promise<Integer> first = Promise.promise();
   private final Runnable heard;
+  private volatile Supplier<List<ProcessHandle>> others = List::of;
   private long firstNanos;
 
   /**
@@ -38,6 +41,11 @@ final class TerminationSignals implements AutoCloseable {
   /** Ignores Ctrl-C in a process that ends when the one that started it does. */
   static void leaveInterruptsToParent() {
     Signals.register("INT", () -> {});
+  }
+
+  /** Says which processes a second signal ends besides those that this one has started. */
+  void endWith(Supplier<List<ProcessHandle>> some) {
+    others = some;
   }
 
   /** Completes with the exit code that the first signal stands for. */
@@ -67,6 +75,7 @@ final class TerminationSignals implements AutoCloseable {
       first.complete(status);
     } else if (System.nanoTime() - firstNanos > SAME_NANOS) {
       ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
+      others.get().forEach(ProcessHandle::destroyForcibly);
       Runtime.getRuntime().halt(status);
     }
   }

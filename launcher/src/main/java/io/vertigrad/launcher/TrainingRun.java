@@ -54,8 +54,7 @@ final class TrainingRun {
   private static final long END_SECONDS = 300;
   private static final long HEAR_SECONDS = 5;
   private static final long STOP_SECONDS = 15;
-  private static final long QUIET_MILLIS = 1_500;
-  private static final long LIVING_SECONDS = 15;
+  private static final long LIVING_SECONDS = 30;
   private static final long LOOK_MILLIS = 50;
   private static final long REST_SECONDS = 45;
   private static final long TEST_SECONDS = 10;
@@ -201,28 +200,33 @@ final class TrainingRun {
         processes
             ? processes(roles, present)
             : new EmbeddedDeployment(vertx, job, present.missing(roles));
+    signals.endWith(deployment::processes);
     await(deployment.start(), START_SECONDS, "starting the members");
     if (processes) {
       monitor.started().onSuccess(started -> FinalModel.prepare(vertx, job));
     }
   }
 
-  /** Members that live hear of this coordinator with their next heartbeat and join again. */
+  /**
+   * Members that live hear of this coordinator with their next heartbeat and join again: waits
+   * until one has joined from every other node of the cluster.
+   */
   private PresentMembers awaitLiving() {
     if (living.isEmpty()) {
       return PresentMembers.NOBODY;
     }
-    long begun = System.nanoTime();
-    PresentMembers present = monitor.present();
-    long changedNanos = begun;
-    while (System.nanoTime() - changedNanos < TimeUnit.MILLISECONDS.toNanos(QUIET_MILLIS)
-        && System.nanoTime() - begun < TimeUnit.SECONDS.toNanos(LIVING_SECONDS)) {
+    int nodes = cluster.orElseThrow().otherNodes();
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIVING_SECONDS);
+    while (monitor.present().processes() < nodes && System.nanoTime() < end) {
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS));
-      PresentMembers now = monitor.present();
-      changedNanos = now.equals(present) ? changedNanos : System.nanoTime();
-      present = now;
     }
+    PresentMembers present = monitor.present();
     monitor.say(present.describe());
+    if (present.processes() < nodes) {
+      monitor.say(
+          "%d of the cluster's other nodes have no member that took part again within %d s"
+              .formatted(nodes - present.processes(), LIVING_SECONDS));
+    }
     return present;
   }
 

@@ -32,10 +32,7 @@ class RefusedNodeTest {
 
   @AfterEach
   void end() {
-    if (job != null) {
-      job.descendants().forEach(ProcessHandle::destroyForcibly);
-      job.destroyForcibly();
-    }
+    ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
   }
 
   @Test

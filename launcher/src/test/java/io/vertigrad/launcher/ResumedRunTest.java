@@ -83,7 +83,10 @@ final class ResumedRunTest {
     Process resumed = command("resume", folder.resolve("run").toString());
     await(resumed, () -> count("jobStarted") == 2);
     assertEquals(pids, pids(), "members were started again");
-    members.stream().findFirst().orElseThrow().destroyForcibly();
+    await(resumed, () -> said("resume").contains("members of the run live"));
+    assertTrue(lowestAfterResuming() > 0, "the server has forgotten what it held");
+    ProcessHandle.of(pids.get(1)).orElseThrow().destroyForcibly();
+    await(resumed, () -> count("processRestarted") > 0);
     String hash = hashOf(end(resumed), "run");
 
     assertEquals(undisturbed, hash);
@@ -249,6 +252,15 @@ final class ResumedRunTest {
     } catch (IOException gone) {
       return process.isAlive();
     }
+  }
+
+  /** Version that a server told of first after the run was resumed. */
+  private long lowestAfterResuming() throws IOException {
+    return events("serverProgress")
+        .filter(event -> event.getInteger("incarnation") >= 10_000)
+        .mapToLong(event -> event.getLong("version"))
+        .min()
+        .orElse(1);
   }
 
   private List<Path> checkpoints() throws IOException {

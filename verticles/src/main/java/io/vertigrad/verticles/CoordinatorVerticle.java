@@ -23,6 +23,7 @@ import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.json.JsonObject;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 import org.slf4j.Logger;
@@ -161,7 +162,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     job = read;
     StrategyFactory strategy =
         StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
-    workersHoldModel = strategy instanceof PeerStrategyFactory peers && peers.needsEveryRank();
+    workersHoldModel = strategy instanceof PeerStrategyFactory;
     CoordinatorConfig config = CoordinatorConfig.of(job, strategy);
     job.warnings(config.lastVersion()).forEach(LOG::warn);
     executor = new DecisionExecutor(vertx, job.addresses(), result);
@@ -177,7 +178,18 @@ public final class CoordinatorVerticle extends VerticleBase {
     return refuseRival(address)
         .compose(alone -> hearTests())
         .compose(listening -> serve(address))
-        .onSuccess(served -> vertx.setPeriodic(interval, id -> coordinatorState.tick()));
+        .onSuccess(served -> vertx.setPeriodic(interval, id -> tick()));
+  }
+
+  private void tick() {
+    if (vertx.isClustered()) {
+      try {
+        coordinatorState.nodes(Set.copyOf(((VertxInternal) vertx).clusterManager().getNodes()));
+      } catch (RuntimeException closing) {
+        LOG.debug("the cluster was left", closing);
+      }
+    }
+    coordinatorState.tick();
   }
 
   /** Only where a test may end the job. */

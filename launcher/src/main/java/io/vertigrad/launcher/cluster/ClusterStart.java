@@ -156,6 +156,11 @@ public final class ClusterStart {
     manager.jobOver();
   }
 
+  /** How many other nodes there are in the cluster; only after {@link #start()}. */
+  public int otherNodes() {
+    return manager.getNodes().size() - 1;
+  }
+
   /**
    * Tells where all nodes of the cluster are, {@code HOST:PORT}, now and whenever one comes or
    * goes; only after {@link #start()}.

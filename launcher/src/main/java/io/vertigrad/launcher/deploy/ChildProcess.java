@@ -89,6 +89,10 @@ final class ChildProcess {
     return name;
   }
 
+  ProcessHandle handle() {
+    return handle;
+  }
+
   long pid() {
     return handle.pid();
   }

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.deploy;
 
 import io.vertx.core.Future;
+import java.util.List;
 
 /** Where the members of a job run. */
 public interface Deployment {
@@ -10,6 +11,11 @@ public interface Deployment {
 
   /** Fails when the job can no longer end well because of where its members run. */
   Future<Void> broken();
+
+  /** Processes of members, running or not. */
+  default List<ProcessHandle> processes() {
+    return List.of();
+  }
 
   /**
    * Ends every member that is still there, within a few seconds and without Vert.x, which may

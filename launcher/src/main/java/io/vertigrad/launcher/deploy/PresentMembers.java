@@ -3,7 +3,7 @@ package io.vertigrad.launcher.deploy;
 import io.vertigrad.job.Role;
 import io.vertigrad.training.LocalMembers;
 import java.util.List;
-import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * Members of a run that were there before its coordinator.
@@ -24,12 +24,12 @@ public record PresentMembers(List<Present> members) {
    */
   public record Present(Role role, int rank, String node) {
 
-    /** The number of its process, if that runs on this machine. */
-    Optional<ProcessHandle> process(String host) {
+    /** The number of its process, if that is one of this machine. */
+    OptionalLong pid(String host) {
       String prefix = host + " pid ";
       return node.startsWith(prefix)
-          ? ProcessHandle.of(Long.parseLong(node.substring(prefix.length())))
-          : Optional.empty();
+          ? OptionalLong.of(Long.parseLong(node.substring(prefix.length())))
+          : OptionalLong.empty();
     }
   }
 
@@ -42,6 +42,11 @@ public record PresentMembers(List<Present> members) {
   public LocalMembers missing(LocalMembers all) {
     return new LocalMembers(
         missing(all, Role.SERVER), missing(all, Role.WORKER), missing(all, Role.EVALUATOR));
+  }
+
+  /** How many processes they live in. */
+  public int processes() {
+    return (int) members.stream().map(Present::node).distinct().count();
   }
 
   /** True when somebody plays this rank. */

@@ -17,6 +17,8 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -84,12 +86,13 @@ public final class ProcessDeployment implements Deployment {
   public Future<Void> start() {
     coordinator.onHungProcess(this::endHung);
     try {
-      present.members().forEach(this::watch);
-      LocalMembers missing = present.missing(roles);
+      PresentMembers alive =
+          new PresentMembers(present.members().stream().filter(this::watch).toList());
+      LocalMembers missing = alive.missing(roles);
       for (Role role : Role.values()) {
         int left = missing.count(role);
         for (int rank = 0; left > 0; rank++) {
-          if (!present.has(role, rank)) {
+          if (!alive.has(role, rank)) {
             launch(role, name(role, rank));
             left--;
           }
@@ -107,17 +110,26 @@ public final class ProcessDeployment implements Deployment {
     return RoleName.of(launch.job(), role) + "-" + rank;
   }
 
-  /** One that an earlier coordinator's process has started, if it runs on this machine. */
-  private synchronized void watch(Present member) {
-    member
-        .process(launch.job().cluster().host())
-        .filter(process -> children.stream().noneMatch(child -> child.pid() == process.pid()))
-        .ifPresent(
-            process ->
-                watch(
-                    member.role(),
-                    ChildProcess.found(
-                        name(member.role(), member.rank()), launch.directory().path(), process)));
+  /**
+   * One that an earlier coordinator's process has started, watched if it runs on this machine.
+   *
+   * @return false when its process has ended since it joined
+   */
+  private synchronized boolean watch(Present member) {
+    OptionalLong pid = member.pid(launch.job().cluster().host());
+    if (pid.isEmpty() || children.stream().anyMatch(child -> child.pid() == pid.getAsLong())) {
+      return true;
+    }
+    String name = name(member.role(), member.rank());
+    Optional<ChildProcess> found =
+        ProcessHandle.of(pid.getAsLong())
+            .map(process -> ChildProcess.found(name, launch.directory().path(), process))
+            .filter(ChildProcess::isAlive);
+    found.ifPresentOrElse(
+        child -> watch(member.role(), child),
+        () ->
+            coordinator.processEnded(pid.getAsLong(), "its process %s has ended".formatted(name)));
+    return found.isPresent();
   }
 
   private void watch(Role role, ChildProcess child) {
@@ -126,6 +138,11 @@ public final class ProcessDeployment implements Deployment {
       replaceable.add(child);
     }
     child.onExit().thenRun(() -> ended(role, child));
+  }
+
+  @Override
+  public synchronized List<ProcessHandle> processes() {
+    return children.stream().map(ChildProcess::handle).toList();
   }
 
   @Override

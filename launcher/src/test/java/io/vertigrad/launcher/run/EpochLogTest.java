@@ -55,6 +55,23 @@ final class EpochLogTest {
   }
 
   @Test
+  void shouldGoOnBehindWhatAnEarlierCoordinatorOfTheRunHasWritten() throws IOException {
+    trained(0, 1, 2.0, 0.5);
+    trained(1, 1, 1.0, 0.75);
+    tested(10, 50);
+    log = log("{'everyEpochs': 1}");
+
+    for (int epoch = 1; epoch <= 2; epoch++) {
+      trained(0, epoch, 1, 1);
+      trained(1, epoch, 1, 1);
+      tested(10 * epoch, 60 + epoch);
+    }
+
+    assertEquals(List.of("1 0.750 1.5000 50.00", "2 1.750 1.0000 62.00"), lines());
+    assertEquals(List.of(), trouble);
+  }
+
+  @Test
   void shouldNotTakeATestOfAnotherVersionForThatOfTheEpoch() throws IOException {
     trained(0, 1, 1, 1);
     trained(1, 1, 1, 1);

@@ -14,6 +14,20 @@ import java.util.Optional;
  */
 public record Admission(Role role, int rank, int incarnation) {
 
+  /** More admissions of one rank than one coordinator of a run gives. */
+  static final int OF_ONE_COORDINATOR = 10_000;
+
+  /**
+   * True when nobody has had the rank in between: this is the next incarnation, or the first that a
+   * later coordinator of the run has given.
+   */
+  public boolean follows(Admission before) {
+    boolean same = role == before.role && rank == before.rank;
+    boolean next = incarnation == before.incarnation + 1;
+    boolean first = incarnation > before.incarnation && incarnation % OF_ONE_COORDINATOR == 0;
+    return same && (next || first);
+  }
+
   /** True when this very incarnation takes part; an evaluator watches any membership. */
   public boolean isPartOf(Membership membership) {
     Optional<Member> found =

@@ -20,7 +20,8 @@ final class CheckpointPlan {
   private final MemberRegistry registry;
   private final JobProgress progress;
   private final Pauses pauses;
-  private long next = Long.MIN_VALUE;
+  private boolean begun;
+  private long namedMillis;
   private long lookedMillis;
   private long lookedVersion;
   private double versionsPerMilli;
@@ -38,8 +39,10 @@ final class CheckpointPlan {
     if (config.checkpointMillis() == 0 || !config.stepsTogether()) {
       return;
     }
-    if (!trains || next == Long.MIN_VALUE) {
-      next = Math.max(next, nowMillis + config.checkpointMillis() - LEAD_MILLIS);
+    if (!trains || !begun) {
+      begun |= trains;
+      // What is named now is written the lead later.
+      namedMillis = nowMillis - LEAD_MILLIS;
       begin(nowMillis);
       return;
     }
@@ -48,7 +51,8 @@ final class CheckpointPlan {
           Math.max(0, progress.version() - lookedVersion) / (double) (nowMillis - lookedMillis);
       begin(nowMillis);
     }
-    if (nowMillis >= next && versionsPerMilli > 0) {
+    long least = Math.max(config.checkpointMillis(), COST * cost());
+    if (nowMillis - namedMillis >= least && versionsPerMilli > 0) {
       name(nowMillis);
     }
   }
@@ -67,7 +71,7 @@ final class CheckpointPlan {
     if (at < config.lastVersion()) {
       pauses.save(at);
     }
-    next = nowMillis + Math.max(config.checkpointMillis(), COST * cost());
+    namedMillis = nowMillis;
   }
 
   /** What all members of one machine, at worst all of them, took for the last one. */

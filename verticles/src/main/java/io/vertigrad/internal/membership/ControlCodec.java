@@ -66,6 +66,7 @@ public final class ControlCodec {
               .put("role", join.role().lower())
               .put("token", join.token())
               .put("node", join.node())
+              .put("clusterNode", join.clusterNode())
               .put("terms", terms)
               .put("layout", write(join.layout()))
               .put("adopts", join.adopts())
@@ -128,6 +129,7 @@ public final class ControlCodec {
         role(fields),
         fields.text("token"),
         fields.text("node"),
+        fields.optionalText("clusterNode").orElse(""),
         new JobTerms(terms),
         layout(fields),
         fields.flag("adopts"),

@@ -250,6 +250,7 @@ public final class CoordinatorClient {
             role,
             UUID.randomUUID().toString(),
             NodeName.of(job, ProcessHandle.current().pid()),
+            NodeName.inCluster(vertx),
             JobTerms.of(job),
             layout,
             adopts,

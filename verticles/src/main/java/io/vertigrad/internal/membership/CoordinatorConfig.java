@@ -71,9 +71,6 @@ public record CoordinatorConfig(
     EvaluationPlan evaluations,
     MemberNames names) {
 
-  /** More admissions of one rank than one coordinator sees. */
-  private static final int INCARNATIONS = 10_000;
-
   /** More memberships than one coordinator publishes. */
   private static final int EPOCHS = 1 << 20;
 
@@ -120,7 +117,7 @@ public record CoordinatorConfig(
 
   /** The incarnation of the first member of a rank that this coordinator admits. */
   int firstIncarnation() {
-    return resumes * INCARNATIONS;
+    return resumes * Admission.OF_ONE_COORDINATOR;
   }
 
   /** The epoch before this coordinator's first membership. */

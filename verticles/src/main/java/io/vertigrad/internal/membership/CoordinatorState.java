@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -48,6 +49,7 @@ public final class CoordinatorState {
   private final RankAdoption adoption;
   private final HungProcesses hung;
   private final CheckpointPlan checkpoints;
+  private final DepartedNodes nodes;
   private OptionalLong goBack = OptionalLong.empty();
   private final BackupServers backups;
 
@@ -84,6 +86,7 @@ public final class CoordinatorState {
     tests = new BlockingTests(config, registry, progress, pauses, news);
     stalls = new StallFinder(config, registry, progress, tests, news, clock);
     hung = new HungProcesses(config.evictMillis());
+    nodes = new DepartedNodes(registry);
     checkpoints = new CheckpointPlan(config, registry, progress, pauses);
     adoption = new RankAdoption(config, registry, progress, decisions);
     backups = new BackupServers(config, registry, news, decisions);
@@ -203,6 +206,19 @@ public final class CoordinatorState {
         .filter(a -> a.node().equals(node))
         .forEach(gone -> remove(gone, LeaveReason.lost(how)));
     settle();
+  }
+
+  /**
+   * Lets everybody go whose process has left the cluster.
+   *
+   * @param present the cluster's nodes, as this process sees it
+   */
+  public void nodes(Set<String> present) {
+    List<MemberRecord> gone = nodes.look(present, clockMillis.getAsLong());
+    gone.forEach(member -> remove(member, LeaveReason.lost("its process has left the cluster")));
+    if (!gone.isEmpty()) {
+      settle();
+    }
   }
 
   /** True while a server's answer to this proposal matters. */

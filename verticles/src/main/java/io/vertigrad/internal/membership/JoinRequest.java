@@ -10,6 +10,7 @@ import java.util.Optional;
  * @param role as what
  * @param token the same on every retry, so that a lost answer never admits twice
  * @param node where the member runs, for people
+ * @param clusterNode what that process is called in the cluster; empty outside of one
  * @param terms the settings it was started with
  * @param layout its model's parameter layout
  * @param adopts true for a worker that another one's process has started beside it
@@ -20,6 +21,7 @@ record JoinRequest(
     Role role,
     String token,
     String node,
+    String clusterNode,
     JobTerms terms,
     ParameterLayout layout,
     boolean adopts,

@@ -12,6 +12,7 @@ final class MemberRecord {
   private final String name;
   private final String token;
   private final String node;
+  private final String clusterNode;
   private final boolean adopted;
   private final boolean wasBackup;
   private MemberStatus status;
@@ -32,6 +33,7 @@ final class MemberRecord {
         name,
         request.token(),
         request.node(),
+        request.clusterNode(),
         request.adopts(),
         false,
         request.status(),
@@ -43,6 +45,7 @@ final class MemberRecord {
       String name,
       String token,
       String node,
+      String clusterNode,
       boolean adopted,
       boolean wasBackup,
       MemberStatus status,
@@ -51,6 +54,7 @@ final class MemberRecord {
     this.name = name;
     this.token = token;
     this.node = node;
+    this.clusterNode = clusterNode;
     this.adopted = adopted;
     this.wasBackup = wasBackup;
     this.status = status;
@@ -60,7 +64,7 @@ final class MemberRecord {
   /** The same member as a server of this rank, which it has not said yet that it is. */
   MemberRecord promoted(Admission as, String asName, long nowMillis) {
     return new MemberRecord(
-        as, asName, token, node, adopted, true, MemberStatus.STARTING, nowMillis);
+        as, asName, token, node, clusterNode, adopted, true, MemberStatus.STARTING, nowMillis);
   }
 
   /** True for a server that was promoted: no worker has seen anything that it lacks. */
@@ -87,6 +91,11 @@ final class MemberRecord {
 
   String node() {
     return node;
+  }
+
+  /** What its process is called in the cluster; empty outside of one. */
+  String clusterNode() {
+    return clusterNode;
   }
 
   /** Takes a sign of life. */

@@ -13,12 +13,9 @@ import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
 import io.vertigrad.strategy.Peers;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -31,14 +28,12 @@ import org.slf4j.LoggerFactory;
 final class StageDuties implements ReplicaDuties {
 
   private static final Logger LOG = LoggerFactory.getLogger(StageDuties.class);
-  private static final int SAVES = 4;
 
   private final StageContext setting;
   private final StageReplica replica;
   private final SenderIdentity identity;
   private final StageGroup group;
   private final StageVersions versions;
-  private final BlockingQueue<Promise<Path>> saves = new ArrayBlockingQueue<>(SAVES);
 
   StageDuties(
       StageContext setting, StageReplica replica, SenderIdentity identity, StageGroup group) {
@@ -111,6 +106,11 @@ final class StageDuties implements ReplicaDuties {
     return Optional.of(group.replicas());
   }
 
+  @Override
+  public void changing() {
+    versions.saves().changing();
+  }
+
   /** Where stages go on was agreed on before the replicas of one are asked. */
   @Override
   public boolean fresh() {
@@ -147,10 +147,7 @@ final class StageDuties implements ReplicaDuties {
 
   @Override
   public void idle() {
-    Promise<Path> asked = saves.poll();
-    if (asked != null) {
-      versions.write().onComplete(asked);
-    }
+    versions.saves().idle(versions::write);
   }
 
   @Override
@@ -160,17 +157,12 @@ final class StageDuties implements ReplicaDuties {
 
   @Override
   public Future<Path> checkpoint() {
-    Promise<Path> asked = Promise.promise();
-    return saves.offer(asked)
-        ? asked.future()
-        : Future.failedFuture("%d checkpoints are being waited for already".formatted(SAVES));
+    return versions.saves().ask();
   }
 
   @Override
   public Future<?> close() {
-    for (Promise<Path> late = saves.poll(); late != null; late = saves.poll()) {
-      late.fail("this stage is stopping");
-    }
+    versions.saves().close("this stage is stopping");
     return group.close();
   }
 

@@ -45,7 +45,13 @@ public final class StageThread extends WorkerThread {
     Consumer<TrainingEvent> events = new EventPublisher(vertx, job.addresses())::publish;
     ReplicaCheckpoints checkpoints =
         new ReplicaCheckpoints(
-            job, plan.hash(), job.checkpoint().every(), job.checkpoint().keep(), member, events);
+            job,
+            plan.hash(),
+            job.checkpoint().every(),
+            job.checkpoint().keep(),
+            true,
+            member,
+            events);
     StageContext setting =
         new StageContext(
             vertx,

@@ -3,6 +3,7 @@ package io.vertigrad.internal.pipeline;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.transport.FrameEndpoint;
+import io.vertigrad.internal.worker.ReplicaSaves;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.Future;
@@ -22,6 +23,7 @@ final class StageVersions {
   private final SnapshotServer endpoint;
   private final EvaluationPlan plan;
   private final Optional<PipelineEvaluation> tests;
+  private final ReplicaSaves saves;
   private Supplier<float[]> memory = () -> new float[0];
 
   /**
@@ -35,6 +37,7 @@ final class StageVersions {
     this.replica = replica;
     this.identity = identity;
     this.plan = EvaluationPlan.of(setting.job(), setting.strategy());
+    saves = new ReplicaSaves(setting.checkpoints(), identity.rank(), identity.incarnation());
     JobConfig job = setting.job();
     endpoint =
         new SnapshotServer(
@@ -81,12 +84,16 @@ final class StageVersions {
     }
   }
 
+  /** Checkpoints that are asked for, and the copy that is not made yet. */
+  ReplicaSaves saves() {
+    return saves;
+  }
+
   /** Has a copy written beside training. */
   Future<Path> write() {
-    return setting
-        .checkpoints()
-        .write(
-            identity.rank(), identity.incarnation(), replica.run(), replica.snapshot(memory.get()));
+    float[] remembered = memory.get();
+    return saves.write(
+        replica.vector().updates(), replica.run(), () -> replica.snapshot(remembered));
   }
 
   /** An early end was reached, by a version that was shown and tested like any other. */

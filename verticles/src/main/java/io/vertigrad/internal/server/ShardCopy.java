@@ -1,5 +1,6 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import java.util.List;
 

@@ -215,8 +215,7 @@ final class ShardService {
 
   /** Its state, for the same server under its next incarnation, if nobody was in between. */
   Future<Optional<ShardSnapshot>> inheritance(Admission next) {
-    boolean successor =
-        next.rank() == admission.rank() && next.incarnation() == admission.incarnation() + 1;
+    boolean successor = next.follows(admission);
     return beside(
         () ->
             Future.succeededFuture(

@@ -3,6 +3,7 @@ package io.vertigrad.internal.server;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
+import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.timeline.SpanRecorder;

@@ -4,6 +4,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
+import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ExchangeException;
@@ -36,11 +37,17 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   private static final long IDLE_SECONDS = 5;
   private static final long CLOSE_SECONDS = 2;
 
+  /** Writing takes at most one part in so many of the time. */
+  private static final long COST = 50;
+
   private final JobConfig job;
   private final long plan;
   private final long every;
   private final int keep;
   private final SaveOrders orders;
+  private final boolean together;
+  private volatile long lastMillis;
+  private long dueNanos = System.nanoTime();
   private volatile CheckpointFolder folder;
   private final Consumer<TrainingEvent> events;
   private final ThreadPoolExecutor writer;
@@ -51,6 +58,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
    * @param plan hash of what the vector means
    * @param every versions between two of them; 0 where the coordinator names the version
    * @param keep how many stay of each rank
+   * @param together true where all ranks write the same versions
    * @param orders from the coordinator
    */
   public ReplicaCheckpoints(
@@ -58,6 +66,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
       long plan,
       long every,
       int keep,
+      boolean together,
       SaveOrders orders,
       Consumer<TrainingEvent> events) {
     this.job = job;
@@ -66,6 +75,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     this.events = events;
     this.keep = keep;
     this.orders = orders;
+    this.together = together;
     writer =
         new ThreadPoolExecutor(
             1,
@@ -84,30 +94,46 @@ public final class ReplicaCheckpoints implements AutoCloseable {
 
   /** True at the versions of which a checkpoint is written. */
   public boolean due(long version) {
-    return every > 0 ? version % every == 0 : version > 0 && version == orders.saveAt();
+    if (every > 0) {
+      return version % every == 0;
+    }
+    return together ? version > 0 && version == orders.saveAt() : isTime();
+  }
+
+  /** Ranks that go their own pace go by their own clocks. */
+  private boolean isTime() {
+    long now = System.nanoTime();
+    double least = Math.max(job.checkpoint().seconds(), COST * lastMillis / 1e3);
+    if (!job.checkpoint().isTimed() || now - dueNanos < least * TimeUnit.SECONDS.toNanos(1)) {
+      return false;
+    }
+    dueNanos = now;
+    return true;
   }
 
   /**
    * Writes one beside training; when that fails it says so, and training goes on.
    *
-   * @param state a copy that nobody changes
+   * @param state a copy, which is made on the writing thread if nobody has made it before
    * @return completes on the writing thread with the file
    */
-  public Future<Path> write(int rank, int incarnation, long run, PartitionSnapshot state) {
-    ShardSnapshot snapshot =
-        new ShardSnapshot(job.addresses().jobHash(), rank, incarnation, plan ^ run, List.of(state));
+  public Future<Path> write(int rank, int incarnation, long run, PartitionCopy state) {
     Promise<Path> written = Promise.promise();
-    writer.execute(() -> write(snapshot, written));
+    writer.execute(() -> write(rank, incarnation, plan ^ run, state, written));
     return written.future();
   }
 
-  private void write(ShardSnapshot snapshot, Promise<Path> written) {
-    int rank = snapshot.shard();
-    long version = snapshot.version();
+  private void write(
+      int rank, int incarnation, long layout, PartitionCopy state, Promise<Path> written) {
+    long version = state.version();
     long begun = System.nanoTime();
     try {
+      ShardSnapshot snapshot =
+          new ShardSnapshot(
+              job.addresses().jobHash(), rank, incarnation, layout, List.of(state.take()));
       Path file = folder().write(snapshot);
       long millis = (System.nanoTime() - begun) / 1_000_000;
+      lastMillis = millis;
       orders.took(millis);
       events.accept(
           new CheckpointWritten(

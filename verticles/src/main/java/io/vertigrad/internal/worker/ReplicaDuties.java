@@ -64,6 +64,9 @@ public interface ReplicaDuties {
   /** A step has led to this version; called before {@link #reached}. */
   default void stepped(long version) {}
 
+  /** The replica is about to change. */
+  default void changing() {}
+
   /** True while the parameters are the initial ones, for a strategy that settles on its own. */
   boolean fresh();
 

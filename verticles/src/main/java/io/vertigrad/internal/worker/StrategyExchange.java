@@ -119,6 +119,7 @@ public final class StrategyExchange implements ParameterExchange {
 
   @Override
   public Ending fetch() {
+    duties.changing();
     try {
       Optional<Next> start = session.settle(duties::fresh, duties::settle);
       settled = start.isPresent();
@@ -142,6 +143,7 @@ public final class StrategyExchange implements ParameterExchange {
   @Override
   public Step exchange(Computed gradient, long step) {
     long begun = around.track().now();
+    duties.changing();
     try {
       Next next = session.exchange(new LocalGradient(model.gradient(), gradient.samples()));
       if (!next.applied()) {

@@ -14,13 +14,11 @@ import io.vertigrad.strategy.PeerStrategy;
 import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Peers;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -36,13 +34,12 @@ import org.slf4j.LoggerFactory;
 final class WorkerDuties implements ReplicaDuties {
 
   private static final Logger LOG = LoggerFactory.getLogger(WorkerDuties.class);
-  private static final int SAVES = 4;
 
   private final Setting setting;
   private final Incarnation self;
   private final VectorModel model;
   private final SnapshotServer snapshots;
-  private final BlockingQueue<Promise<Path>> saves = new ArrayBlockingQueue<>(SAVES);
+  private final ReplicaSaves saves;
   private Supplier<float[]> memory = () -> new float[0];
   private boolean fresh = true;
   private boolean exact = true;
@@ -83,6 +80,9 @@ final class WorkerDuties implements ReplicaDuties {
     this.self = self;
     this.model = model;
     this.snapshots = snapshots;
+    saves =
+        new ReplicaSaves(
+            setting.checkpoints(), self.identity().rank(), self.identity().incarnation());
   }
 
   /**
@@ -90,7 +90,7 @@ final class WorkerDuties implements ReplicaDuties {
    * two averages one worker may be far ahead of another.
    */
   static long checkpointEvery(JobConfig job, PeerStrategyFactory strategy) {
-    long every = strategy.needsEveryRank() ? job.checkpoint().every() : 0;
+    long every = job.checkpoint().every();
     long agree = Math.max(1, strategy.agreesEvery());
     return (every + agree - 1) / agree * agree;
   }
@@ -101,7 +101,7 @@ final class WorkerDuties implements ReplicaDuties {
    */
   static int checkpointKeep(JobConfig job, PeerStrategyFactory strategy) {
     long every = checkpointEvery(job, strategy);
-    if (every == 0) {
+    if (every == 0 || !strategy.needsEveryRank()) {
       return job.checkpoint().keep();
     }
     int count = job.workers().count();
@@ -127,6 +127,7 @@ final class WorkerDuties implements ReplicaDuties {
   @Override
   public Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule) {
     if (!setting.strategy().needsEveryRank()) {
+      goOnAlone(rule);
       return Optional.of(all);
     }
     String missing = missing(all);
@@ -144,6 +145,11 @@ final class WorkerDuties implements ReplicaDuties {
     }
     waits = false;
     return Optional.of(all);
+  }
+
+  @Override
+  public void changing() {
+    saves.changing();
   }
 
   @Override
@@ -179,30 +185,17 @@ final class WorkerDuties implements ReplicaDuties {
 
   @Override
   public void idle() {
-    Promise<Path> asked = saves.poll();
-    if (asked != null && settled) {
-      write().onComplete(asked);
-    } else if (asked != null) {
-      asked.fail("%s has not begun".formatted(name()));
-    }
+    saves.idle(() -> settled ? write() : Future.failedFuture("%s has not begun".formatted(name())));
   }
 
   @Override
   public Future<Path> checkpoint() {
-    if (!setting.strategy().needsEveryRank()) {
-      return ReplicaDuties.super.checkpoint();
-    }
-    Promise<Path> asked = Promise.promise();
-    return saves.offer(asked)
-        ? asked.future()
-        : Future.failedFuture("%d checkpoints are being waited for already".formatted(SAVES));
+    return saves.ask();
   }
 
   @Override
   public Future<?> close() {
-    for (Promise<Path> late = saves.poll(); late != null; late = saves.poll()) {
-      late.fail("this worker is stopping");
-    }
+    saves.close("this worker is stopping");
     return Future.succeededFuture();
   }
 
@@ -219,6 +212,25 @@ final class WorkerDuties implements ReplicaDuties {
     agreed.from().ifPresent(from -> become(from, held, rule));
     model.belongsTo(agreed.run());
     settled = true;
+  }
+
+  /** A rank that goes its own pace goes on from its own newest checkpoint, if it holds nothing. */
+  private void goOnAlone(PeerStrategy rule) {
+    if (settled || extra()) {
+      return;
+    }
+    settled = true;
+    if (model.point().version() > 0) {
+      return;
+    }
+    setting.checkpoints().points(rank()).stream()
+        .max(Comparator.comparingLong(RunVersion::version))
+        .ifPresent(
+            newest -> {
+              model.restore(setting.checkpoints().restore(rank(), newest), rule);
+              fresh = false;
+              LOG.info("{}: goes on at {}", name(), newest.version());
+            });
   }
 
   private void become(RunVersion from, Optional<RunVersion> held, PeerStrategy rule) {
@@ -258,13 +270,9 @@ final class WorkerDuties implements ReplicaDuties {
   }
 
   private Future<Path> write() {
-    return setting
-        .checkpoints()
-        .write(
-            rank(),
-            self.identity().incarnation(),
-            model.point().run(),
-            model.snapshot(memory.get()));
+    float[] remembered = memory.get();
+    return saves.write(
+        model.point().version(), model.point().run(), () -> model.snapshot(remembered));
   }
 
   private String missing(PeerGroup all) {

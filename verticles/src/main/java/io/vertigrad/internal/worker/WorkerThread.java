@@ -148,6 +148,7 @@ public class WorkerThread {
         model.layout().hash(),
         WorkerDuties.checkpointEvery(job, strategy),
         WorkerDuties.checkpointKeep(job, strategy),
+        strategy.needsEveryRank(),
         member,
         new EventPublisher(vertx, job.addresses())::publish);
   }

@@ -2,6 +2,7 @@ package io.vertigrad.internal.checkpoint;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -30,6 +31,34 @@ class CheckpointFolderTest {
     checkpoints.write(written);
 
     assertSame(written, newest(checkpoints, List.of()));
+  }
+
+  @Test
+  void shouldBelongToTheRunThatClaimedIt() throws IOException {
+    CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
+    assertFalse(checkpoints.belongsTo("first"));
+    assertFalse(checkpoints.claim("first"));
+    checkpoints.write(snapshot(7));
+    checkpoints.write(snapshot(8));
+
+    assertTrue(new CheckpointFolder(folder, KEEP).claim("first"));
+    assertEquals(List.of(8L, 7L), checkpoints.versions(0));
+    assertSame(snapshot(7), checkpoints.valid(0, 7, text -> {}).orElseThrow());
+    IOException another = assertThrows(IOException.class, () -> checkpoints.claim("second"));
+    assertTrue(another.getMessage().contains(folder.toString()), another.getMessage());
+    assertTrue(another.getMessage().contains("is \"first\", expected \"second\""));
+    assertTrue(another.getMessage().contains("checkpoint.directory"), another.getMessage());
+    assertEquals(List.of(8L, 7L), checkpoints.versions(0), "the first run's files are untouched");
+  }
+
+  @Test
+  void shouldBeRefusedWhenItHoldsCheckpointsOfNoNamedRun() throws IOException {
+    CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
+    checkpoints.write(snapshot(7));
+
+    IOException unknown = assertThrows(IOException.class, () -> checkpoints.claim("run"));
+
+    assertTrue(unknown.getMessage().contains("has checkpoints and no run.json"));
   }
 
   @Test

@@ -12,6 +12,7 @@ import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.json.JsonObject;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
@@ -37,6 +38,18 @@ final class BlockingTestsTest {
     assertEquals(new Pause(2, Long.MAX_VALUE, 11, false, false, 0), word());
     stage.says(EVALUATOR, tests(1, 1, 500));
     assertEquals(2, stage.all(Hold.class).size(), "a status that is repeated says nothing new");
+  }
+
+  /** Nobody passes a version that waits for its test, so that it was tested by then. */
+  @Test
+  void shouldNotWaitForATestThatLiesBehindAResumedRun() {
+    stage.says(
+        new Admission(Role.SERVER, 0, 0), MemberStatus.ofServer(15, 0, true, Optional.empty()));
+
+    stage.pass(200);
+
+    assertEquals(21, word().testAt());
+    assertFalse(word().testing());
   }
 
   /** The status of an evaluator may be quicker than the event with what it found. */

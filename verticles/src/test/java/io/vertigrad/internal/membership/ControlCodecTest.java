@@ -39,6 +39,7 @@ final class ControlCodecTest {
             Role.SERVER,
             "token",
             "here pid 1",
+            "node 1",
             new JobTerms(Map.of("seed", "7")),
             FakeMember.LAYOUT,
             true,

@@ -133,6 +133,38 @@ final class CoordinatorStateFixture {
         c.names());
   }
 
+  /** The same with checkpoints by time. */
+  static CoordinatorConfig savingEvery(long millis, CoordinatorConfig c) {
+    return new CoordinatorConfig(
+        c.run(),
+        c.resumes(),
+        millis,
+        c.terms(),
+        c.strategy(),
+        c.lockstep(),
+        c.stepsTogether(),
+        c.endsEvery(),
+        c.steps(),
+        c.lastVersion(),
+        c.servers(),
+        c.backups(),
+        c.workers(),
+        c.places(),
+        c.ranks(),
+        c.minimumWorkers(),
+        c.waitsForMore(),
+        c.evaluators(),
+        c.waitMillis(),
+        c.evaluatorWaitMillis(),
+        c.suspectMillis(),
+        c.evictMillis(),
+        c.stallMillis(),
+        c.stop(),
+        c.deadlineMillis(),
+        c.evaluations(),
+        c.names());
+  }
+
   Admission join(Role role) {
     return join(role, FakeMember.LAYOUT, MemberStatus.NONE);
   }
@@ -150,7 +182,8 @@ final class CoordinatorStateFixture {
       Role role, ParameterLayout layout, MemberStatus status, Optional<Admission> before) {
     JobTerms terms = new JobTerms(Map.of());
     JoinRequest request =
-        new JoinRequest(role, "token " + tokens++, "nowhere", terms, layout, false, before, status);
+        new JoinRequest(
+            role, "token " + tokens++, "nowhere", "", terms, layout, false, before, status);
     Admission admission = coordinator.join(request);
     alive.add(admission);
     return admission;

@@ -74,6 +74,7 @@ final class CoordinatorStateTest {
             Role.WORKER,
             "same",
             "nowhere",
+            "",
             new JobTerms(Map.of()),
             FakeMember.LAYOUT,
             false,

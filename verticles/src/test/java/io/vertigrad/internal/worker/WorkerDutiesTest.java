@@ -102,7 +102,7 @@ class WorkerDutiesTest {
     "allreduce, 7, 7, 9, 9",
     "local, 1, 10, 3, 4",
     "local, 25, 30, 3, 4",
-    "gossip, 25, 0, 3, 3"
+    "gossip, 25, 25, 3, 3"
   })
   void shouldKeepCheckpointsAtVersionsThatAllWorkersReach(
       String strategy, long asked, long every, int keep, int kept) {
@@ -125,6 +125,7 @@ class WorkerDutiesTest {
     model.vector().resume(4, 1 / 3.0);
     first.stepped(4);
     first.reached(4, third, false);
+    first.changing();
     model.vector().become(new float[LENGTH]);
     model.vector().resume(5, 99);
 
@@ -151,7 +152,8 @@ class WorkerDutiesTest {
     JobConfig job = job(strategy, every, 3, count);
     PeerStrategyFactory factory = factory(job);
     if (checkpoints == null) {
-      checkpoints = new ReplicaCheckpoints(job, model.layout(), every, 3, ORDERS, event -> {});
+      checkpoints =
+          new ReplicaCheckpoints(job, model.layout(), every, 3, true, ORDERS, event -> {});
     }
     SenderIdentity self = new SenderIdentity(job.addresses().jobHash(), 0, incarnation);
     return new WorkerDuties(

@@ -1,13 +1,12 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.checkpoint;
 
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import java.util.function.Supplier;
 
 /**
  * A copy of a partition at one version that whoever comes first makes: the thread that writes the
  * checkpoint, or the partition's own before it changes anything.
  */
-final class PartitionCopy {
+public final class PartitionCopy {
 
   private final long version;
   private Supplier<PartitionSnapshot> source;
@@ -18,17 +17,18 @@ final class PartitionCopy {
    *
    * @param source makes it; O(length of the partition)
    */
-  PartitionCopy(long version, Supplier<PartitionSnapshot> source) {
+  public PartitionCopy(long version, Supplier<PartitionSnapshot> source) {
     this.version = version;
     this.source = source;
   }
 
-  long version() {
+  /** Which version it is of. */
+  public long version() {
     return version;
   }
 
   /** The copy; any thread. Whoever comes second waits for the first. */
-  synchronized PartitionSnapshot take() {
+  public synchronized PartitionSnapshot take() {
     if (made == null) {
       made = source.get();
       source = null;

@@ -1,0 +1,69 @@
+package io.vertigrad.internal.membership;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertigrad.job.Role;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Two members in processes of their own, and one in the coordinator's. */
+final class DepartedNodesTest {
+
+  private final MemberRegistry registry = new MemberRegistry(MemberNames.BY_ROLE, 1, 0);
+  private final DepartedNodes nodes = new DepartedNodes(registry);
+
+  @BeforeEach
+  void join() {
+    join("a");
+    join("b");
+    join("");
+  }
+
+  @Test
+  void shouldFindWhoIsNoLongerInTheClusterAfterHalfASecond() {
+    assertEquals(List.of(), ranks(Set.of("a", "b", "c"), 0));
+    assertEquals(List.of(), ranks(Set.of("a", "c"), 100));
+    assertEquals(List.of(), ranks(Set.of("a", "c"), 500));
+    assertEquals(List.of(1), ranks(Set.of("a", "c"), 600));
+  }
+
+  @Test
+  void shouldForgiveWhoIsBackInBetween() {
+    ranks(Set.of("a", "c"), 0);
+    ranks(Set.of("a", "b", "c"), 400);
+
+    assertEquals(List.of(), ranks(Set.of("a", "c"), 600));
+  }
+
+  @Test
+  void shouldBlameNobodyWhenTheCoordinatorItselfWasCutOff() {
+    ranks(Set.of("c"), 0);
+
+    assertEquals(List.of(), ranks(Set.of("c"), 5_000));
+    assertEquals(List.of(), ranks(Set.of("a", "c"), 5_100));
+    assertEquals(List.of(1), ranks(Set.of("a", "c"), 5_600));
+  }
+
+  private List<Integer> ranks(Set<String> present, long now) {
+    return nodes.look(present, now).stream().map(MemberRecord::rank).toList();
+  }
+
+  private void join(String node) {
+    registry.admit(
+        new JoinRequest(
+            Role.WORKER,
+            "token " + registry.count(Role.WORKER),
+            "somewhere",
+            node,
+            new JobTerms(Map.of()),
+            FakeMember.LAYOUT,
+            false,
+            Optional.empty(),
+            MemberStatus.NONE),
+        0);
+  }
+}

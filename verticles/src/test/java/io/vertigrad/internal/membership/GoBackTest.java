@@ -1,0 +1,92 @@
+package io.vertigrad.internal.membership;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.internal.membership.ProposalAnswer.Held;
+import io.vertigrad.job.Role;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+/** Two servers that move in rounds, one of which comes back from a checkpoint. */
+final class GoBackTest {
+
+  private static final Admission LOST = new Admission(Role.SERVER, 1, 0);
+
+  private final CoordinatorStateFixture stage =
+      new CoordinatorStateFixture(CoordinatorStateFixture.config(2, 2, true)).started(2, 2);
+
+  @Test
+  void shouldSendAllServersToTheNewestVersionThatEachOfThemHasKept() {
+    Admission back = comesBack(40);
+
+    answer(0, new Held(57, 58, List.of(50L, 40L, 30L, 0L)));
+    answer(1, new Held(40, 40, List.of(40L, 30L, 0L)));
+
+    assertEquals(OptionalLong.of(40), stage.coordinator.goesBackTo(Role.SERVER));
+    assertEquals(OptionalLong.empty(), stage.coordinator.goesBackTo(Role.WORKER));
+    assertFalse(stage.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
+    assertFalse(stage.coordinator.heartbeat(back, MemberStatus.NONE));
+    List<MemberLeft> left = stage.events(MemberLeft.class);
+    assertTrue(
+        left.get(left.size() - 1).reason().contains("all servers go back to version 40"),
+        left.get(left.size() - 1).reason());
+  }
+
+  @Test
+  void shouldForgetTheVersionWhenAllServersAreThere() {
+    comesBack(40);
+    answer(0, new Held(57, 58, List.of(50L, 40L, 0L)));
+    answer(1, new Held(40, 40, List.of(40L, 0L)));
+
+    stage.join(Role.SERVER, FakeMember.LAYOUT, restored(40));
+    answer(0, new Held(40, 40, List.of(40L, 0L)));
+    assertEquals(OptionalLong.of(40), stage.coordinator.goesBackTo(Role.SERVER));
+    stage.join(Role.SERVER, FakeMember.LAYOUT, restored(40));
+    answer(0, new Held(40, 40, List.of(40L, 0L)));
+    answer(1, new Held(40, 40, List.of(40L, 0L)));
+
+    assertEquals(OptionalLong.empty(), stage.coordinator.goesBackTo(Role.SERVER));
+    assertEquals(2, stage.published().servers().size());
+  }
+
+  /** One may have closed the round that the other has not; a worker repeats its step for that. */
+  @Test
+  void shouldLeaveServersWhereTheyAreWhenTheyAreOneRoundApart() {
+    comesBack(57);
+
+    answer(0, new Held(57, 58, List.of(50L, 0L)));
+    answer(1, new Held(57, 57, List.of(57L, 0L)));
+
+    assertEquals(OptionalLong.empty(), stage.coordinator.goesBackTo(Role.SERVER));
+    assertTrue(stage.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
+  }
+
+  @Test
+  void shouldBeginAnewWhenTheyHaveNothingElseInCommon() {
+    comesBack(0);
+
+    answer(0, new Held(57, 57, List.of(50L, 0L)));
+    answer(1, new Held(0, 0, List.of(0L)));
+
+    assertEquals(OptionalLong.of(0), stage.coordinator.goesBackTo(Role.SERVER));
+  }
+
+  private Admission comesBack(long version) {
+    stage.silence(LOST);
+    stage.coordinator.leave(LOST, LeaveReason.read("its process ended"), MemberStatus.NONE);
+    return stage.join(Role.SERVER, FakeMember.LAYOUT, restored(version));
+  }
+
+  private static MemberStatus restored(long version) {
+    return MemberStatus.ofServer(version, 0, true, java.util.Optional.empty());
+  }
+
+  private void answer(int server, Held held) {
+    int epoch = stage.last(Decision.Propose.class).next().epoch();
+    stage.coordinator.accepted(epoch, server, ProposalAnswer.ACCEPTED.with(held));
+  }
+}
