@@ -18,6 +18,7 @@ final class SimulatedCoordinator {
   private int epoch;
   private int attempt;
   private int answers;
+  private boolean serversReturned;
   private long lowest;
   private long highest;
   private final Map<Integer, ProposalAnswer.Start> starts = new TreeMap<>();
@@ -62,6 +63,7 @@ final class SimulatedCoordinator {
    * who was a member before takes part any more, whether it is dead or only silent.
    */
   void serverRestarted(List<Member> again) {
+    serversReturned = true;
     members.keySet().retainAll(newcomers);
     for (Member member : again) {
       members.put(member.rank(), member);
@@ -95,7 +97,8 @@ final class SimulatedCoordinator {
     if (++answers < world.shards()) {
       return;
     }
-    if (highest - lowest > 1 && world.shard(shard).internal().movesInRounds()) {
+    boolean rounds = world.shard(shard).internal().movesInRounds();
+    if (serversReturned && rounds && highest - lowest > 1) {
       world.goBack();
     } else {
       conclude(next);
@@ -103,6 +106,7 @@ final class SimulatedCoordinator {
   }
 
   private void conclude(Membership next) {
+    serversReturned = false;
     List<Integer> starting = List.copyOf(newcomers);
     newcomers.clear();
     starting.forEach(

@@ -137,6 +137,9 @@ class NetworkSimulatorTest {
 
       run.requireAppliedAtMostOnce();
       run.requireBalancedLedger();
+      if (strategy.equals(QUORUM)) {
+        run.requireTrueAnswers();
+      }
       assertEquals(List.of(), run.unexpectedRefusals(), "seed " + seed);
       if (strategy.equals(SYNC)) {
         float[][] found = run.parameters();

@@ -1,6 +1,7 @@
 package io.vertigrad.benchmarks.chaos;
 
 import io.vertigrad.benchmarks.chaos.RunEnd.Strike;
+import io.vertigrad.benchmarks.process.ChildJvm;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.BenchmarkRow;
@@ -33,6 +34,7 @@ public final class ChaosBenchmark implements Benchmark {
   private final int kills;
   private final int stops;
   private final double everySeconds;
+  private final ChaosFault fault;
 
   /** Reads what {@code benchmarks/run} passes on as system properties. */
   public ChaosBenchmark(String data) {
@@ -41,6 +43,7 @@ public final class ChaosBenchmark implements Benchmark {
     this.seed = Long.getLong("vertigrad.benchmarks.seed", 1);
     this.kills = Integer.getInteger("vertigrad.benchmarks.kills", 0);
     this.stops = Integer.getInteger("vertigrad.benchmarks.stops", -1);
+    this.fault = ChaosFault.named(System.getProperty("vertigrad.benchmarks.fault", "none"));
     this.everySeconds = Double.parseDouble(System.getProperty("vertigrad.benchmarks.every", "0"));
   }
 
@@ -59,13 +62,14 @@ public final class ChaosBenchmark implements Benchmark {
     int stopCount = stops >= 0 ? stops : quick ? 0 : 1;
     double every = everySeconds > 0 ? everySeconds : 6;
     report.remark(
-        "repeat with: benchmarks/run chaos%s --seed %d --kills %d --stops %d --every %s%s"
+        "repeat with: benchmarks/run chaos%s --seed %d --kills %d --stops %d --every %s%s%s"
             .formatted(
                 only.isEmpty() ? "" : " --plan " + only,
                 seed,
                 killCount,
                 stopCount,
                 every,
+                fault == ChaosFault.NONE ? "" : " --fault " + fault.word(),
                 data.isEmpty() ? "" : " --data " + data));
     Path folder = Files.createTempDirectory("vertigrad-chaos-");
     boolean clean = true;
@@ -74,9 +78,9 @@ public final class ChaosBenchmark implements Benchmark {
           Disturbance.plan(plan.victims(), seed, killCount, stopCount, every);
       int rate = data.isEmpty() ? plan.stepsPerSecond() : plan.stepsPerSecond() / 5;
       int steps = (int) (rate * Math.max(10, (killCount + stopCount) * every));
-      ChaosTrial trial = ChaosTrial.of(plan, disturbances, steps, new JsonObject(), launch(folder));
+      ChaosTrial trial = ChaosTrial.of(plan, disturbances, steps, fault.changes(), launch(folder));
       report(report, plan.name(), trial, disturbances.size());
-      clean &= trial.violations().isEmpty();
+      clean &= fault != ChaosFault.NONE || trial.violations().isEmpty();
     }
     if (clean) {
       delete(folder);
@@ -85,9 +89,31 @@ public final class ChaosBenchmark implements Benchmark {
     }
   }
 
-  private ChaosTrial.Launch launch(Path folder) {
+  private ChaosTrial.Launch launch(Path folder) throws IOException {
+    Path root = Path.of(".");
+    List<String> command = List.of("./vertigrad");
+    if (fault == ChaosFault.NONE) {
+      return new ChaosTrial.Launch(command, command, root, data, folder, PORT, true);
+    }
+    String classPath = System.getProperty("java.class.path");
+    Path classes = Files.createDirectories(folder.resolve("fault"));
     return new ChaosTrial.Launch(
-        List.of("./vertigrad"), Map.of(), Path.of("."), data, folder, PORT, true);
+        java(classPath),
+        java(fault.plant(root, classes, classPath)),
+        root,
+        data,
+        folder,
+        PORT,
+        true);
+  }
+
+  /** The start script's own class path cannot begin with something else. */
+  private static List<String> java(String classPath) {
+    List<String> command = new ArrayList<>();
+    command.add(ProcessHandle.current().info().command().orElse("java"));
+    command.addAll(ChildJvm.productOptions("1g"));
+    command.addAll(List.of("-cp", classPath, "io.vertigrad.launcher.VertigradApplication"));
+    return command;
   }
 
   private void report(BenchmarkReport report, String plan, ChaosTrial trial, int planned) {
@@ -117,8 +143,14 @@ public final class ChaosBenchmark implements Benchmark {
                 percentiles(gaps.getOrDefault(ANY_KILL, List.of())),
                 disturbed.summary().getJsonObject("updates", new JsonObject()).encode(),
                 disturbed.hash(),
-                trial.violations().isEmpty() ? "no trace" : "FAILED"));
-    trial.violations().forEach(found -> report.fail(plan + ": " + found));
+                trial.violations().isEmpty() ? "no trace" : "it left traces"));
+    if (fault == ChaosFault.NONE) {
+      trial.violations().forEach(found -> report.fail(plan + ": " + found));
+    } else if (trial.violations().isEmpty()) {
+      report.fail(plan + ": the planted fault was not found: " + fault.word());
+    } else {
+      trial.violations().forEach(found -> report.remark(plan + ": planted and found: " + found));
+    }
     if (!trial.violations().isEmpty()) {
       disturbed.output().lines().forEach(line -> report.remark(plan + " said: " + line));
     }

@@ -40,6 +40,7 @@ record ChaosPlan(
         of("local", "ring", "{\"strategy\": {\"name\": \"local\"}}", WORKERS, 350, true),
         of("pipeline", "pipeline", "{}", WORKERS, 150, true),
         of("async", "async", "{}", ONE_SERVER, 200, false),
+        of("async-2-servers", "async", TWO, TWO_SERVERS, 200, false),
         of("ssp", "ssp", "{}", ONE_SERVER, 200, false));
   }
 

@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -30,7 +29,6 @@ final class ChaosRun {
   private static final int KILLED = 137;
 
   private final List<String> command;
-  private final Map<String, String> environment;
   private final Path folder;
   private final Path run;
   private final RunProcesses processes;
@@ -42,12 +40,10 @@ final class ChaosRun {
    * A run that has not begun.
    *
    * @param command the words before {@code train} and {@code resume}
-   * @param environment variables to set for it
    * @param folder an empty folder with a name that nothing else has, for all that the run leaves
    */
-  ChaosRun(List<String> command, Map<String, String> environment, Path folder) {
+  ChaosRun(List<String> command, Path folder) {
     this.command = List.copyOf(command);
-    this.environment = Map.copyOf(environment);
     this.folder = folder.toAbsolutePath();
     this.run = this.folder.resolve("run");
     this.processes = new RunProcesses(run);
@@ -179,7 +175,6 @@ final class ChaosRun {
     List<String> all = new ArrayList<>(command);
     all.addAll(words);
     ProcessBuilder builder = new ProcessBuilder(all).redirectErrorStream(true);
-    builder.environment().putAll(environment);
     last = builder.redirectOutput(output(++commands).toFile()).start();
   }
 

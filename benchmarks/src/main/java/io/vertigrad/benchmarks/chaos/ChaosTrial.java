@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 
 /**
  * An undisturbed run and a disturbed one of the same job.
@@ -24,7 +23,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
    * How trials are run.
    *
    * @param command the words before {@code train} and {@code resume}
-   * @param disturbedEnvironment variables to set for the disturbed run alone
+   * @param disturbedCommand the same for the disturbed run
    * @param root folder that holds {@code conf}
    * @param data folder with MNIST's files; empty for generated digits
    * @param folder an empty folder for what runs leave
@@ -34,7 +33,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
    */
   record Launch(
       List<String> command,
-      Map<String, String> disturbedEnvironment,
+      List<String> disturbedCommand,
       Path root,
       String data,
       Path folder,
@@ -43,7 +42,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
 
     Launch {
       command = List.copyOf(command);
-      disturbedEnvironment = Map.copyOf(disturbedEnvironment);
+      disturbedCommand = List.copyOf(disturbedCommand);
     }
   }
 
@@ -63,12 +62,12 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
     JsonObject job = plan.job(file, steps, launch.port());
     Path first = Files.createDirectories(launch.folder().resolve(plan.name() + "-undisturbed"));
     RunEnd undisturbed =
-        new ChaosRun(launch.command(), Map.of(), first)
+        new ChaosRun(launch.command(), first)
             .train(job, launch.data(), List.of(), false, launch.apart());
     job.getJsonObject("cluster").put("port", launch.port() + 20);
     Path second = Files.createDirectories(launch.folder().resolve(plan.name() + "-disturbed"));
     RunEnd disturbed =
-        new ChaosRun(launch.command(), launch.disturbedEnvironment(), second)
+        new ChaosRun(launch.disturbedCommand(), second)
             .train(
                 job.mergeIn(changes, true),
                 launch.data(),

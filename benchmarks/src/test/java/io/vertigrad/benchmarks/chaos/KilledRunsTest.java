@@ -9,7 +9,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -63,7 +62,7 @@ class KilledRunsTest {
 
   private ChaosTrial.Launch launch(int port) throws IOException {
     Path chaos = Files.createDirectory(folder.resolve("chaos"));
-    return new ChaosTrial.Launch(command(), Map.of(), Path.of(".."), "", chaos, port, false);
+    return new ChaosTrial.Launch(command(), command(), Path.of(".."), "", chaos, port, false);
   }
 
   private static ChaosPlan plan(String name) {

@@ -548,7 +548,9 @@ public final class CoordinatorState {
 
   private void publishWhenAgreed() {
     if (lifecycle.running() && changes.complete()) {
-      OptionalLong common = changes.newestCommon();
+      // Servers answer at different times: with a quorum rounds go on in between.
+      boolean known = registry.readyServers().stream().allMatch(MemberRecord::published);
+      OptionalLong common = known ? OptionalLong.empty() : changes.newestCommon();
       if (common.isPresent()) {
         goBack(common.getAsLong());
         return;

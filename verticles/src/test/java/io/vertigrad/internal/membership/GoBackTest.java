@@ -75,6 +75,21 @@ final class GoBackTest {
     assertEquals(OptionalLong.of(0), stage.coordinator.goesBackTo(Role.SERVER));
   }
 
+  /** With a quorum the others go on between the answers of two servers. */
+  @Test
+  void shouldLeaveServersWhereTheyAreWhenNoneOfThemCameBack() {
+    Admission worker = new Admission(Role.WORKER, 1, 0);
+    stage.silence(worker);
+    stage.coordinator.leave(worker, LeaveReason.read("its process ended"), MemberStatus.NONE);
+
+    answer(0, new Held(57, 57, List.of(50L, 0L)));
+    answer(1, new Held(60, 60, List.of(50L, 0L)));
+
+    assertEquals(OptionalLong.empty(), stage.coordinator.goesBackTo(Role.SERVER));
+    assertTrue(stage.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
+    assertFalse(stage.published().hasWorker(1, 0));
+  }
+
   private Admission comesBack(long version) {
     stage.silence(LOST);
     stage.coordinator.leave(LOST, LeaveReason.read("its process ended"), MemberStatus.NONE);
