@@ -13,6 +13,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.LongPredicate;
 
 /**
  * What compression has left out of one rank's gradients, by version, on the disk of whoever plays
@@ -36,7 +37,7 @@ public final class ResidualFiles implements AutoCloseable {
   private final int rank;
   private final long job;
   private final long layout;
-  private final long every;
+  private final LongPredicate saved;
   private final int keep;
   private final FileChannel[] latest = new FileChannel[LATEST];
   private final BlockChannel[] blocks = new BlockChannel[LATEST];
@@ -48,15 +49,16 @@ public final class ResidualFiles implements AutoCloseable {
    * @param folder where checkpoints are
    * @param job hash of the job's name
    * @param layout hash of the parameter layout
-   * @param every versions between two checkpoints of servers; 0 where those are written by time
+   * @param saved tells of which versions servers write checkpoints
    * @param keep how many of those stay
    */
-  public ResidualFiles(Path folder, int rank, long job, long layout, long every, int keep) {
+  public ResidualFiles(
+      Path folder, int rank, long job, long layout, LongPredicate saved, int keep) {
     this.folder = folder;
     this.rank = rank;
     this.job = job;
     this.layout = layout;
-    this.every = every;
+    this.saved = saved;
     this.keep = keep;
   }
 
@@ -76,7 +78,7 @@ public final class ResidualFiles implements AutoCloseable {
       blocks[slot] = new BlockChannel(file, latest[slot]);
     }
     write(latest[slot], blocks[slot], version, owed);
-    if (every > 0 && version % every == 0) {
+    if (saved.test(version)) {
       Path file = at(version);
       try (FileChannel channel = open(file)) {
         write(channel, blocks[slot].to(file, channel), version, owed);

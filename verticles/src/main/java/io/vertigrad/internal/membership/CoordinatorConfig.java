@@ -16,6 +16,8 @@ import java.util.UUID;
  *     above theirs
  * @param checkpointMillis least time between two checkpoints that are written by time; 0 where none
  *     are
+ * @param checkpoints false where a member that is the only one with its part of the model loses it
+ *     with its process
  * @param terms what every member must agree on
  * @param strategy its name, for the start event
  * @param lockstep newcomers start at a round agreed with all servers
@@ -46,6 +48,7 @@ public record CoordinatorConfig(
     String run,
     int resumes,
     long checkpointMillis,
+    boolean checkpoints,
     JobTerms terms,
     String strategy,
     boolean lockstep,
@@ -83,6 +86,7 @@ public record CoordinatorConfig(
         job.checkpoint().isTimed()
             ? Math.max(1, Math.round(1_000 * job.checkpoint().seconds()))
             : 0,
+        job.checkpoint().isOn(),
         JobTerms.of(job),
         job.strategy().name(),
         strategy.lockstep(),

@@ -53,15 +53,23 @@ final class RankAdoption {
   /** Why a rank is given up; empty while none is. */
   Optional<String> hopeless() {
     return failures.entrySet().stream()
-        .filter(rank -> rank.getValue() >= FAILURES)
+        .filter(rank -> rank.getValue() >= (losesModel() ? 1 : FAILURES))
         .findFirst()
         .map(
             rank ->
-                "%s broke down %d times, its replacements included: %s"
+                (losesModel()
+                        ? "%s broke down (failure %d), and nothing was kept that a replacement could go on"
+                            + " from: %s"
+                        : "%s broke down %d times, its replacements included: %s")
                     .formatted(
                         config.names().of(Role.WORKER, rank.getKey()),
                         rank.getValue(),
                         registry.departures()));
+  }
+
+  /** A stage has its part of the model to itself: a replacement would begin anew, unasked. */
+  private boolean losesModel() {
+    return !config.waitsForMore() && !config.checkpoints();
   }
 
   /** Looks for ranks that nobody plays; called a few times a second while the job runs. */

@@ -193,7 +193,8 @@ public class WorkerThread {
             && plan.lockstep()
             && rank < job.workers().count()
             && StrategyProviders.configure(job.strategy(), loader).needsEveryRank();
-    Path folder = checkpoint.directory().orElse(Path.of("checkpoints", job.addresses().job()));
+    Path folder = checkpoint.directoryOf(job.addresses().job(), member.run());
+    long every = checkpoint.every();
     return kept
         ? Optional.of(
             new ResidualFiles(
@@ -201,7 +202,7 @@ public class WorkerThread {
                 rank,
                 plan.job(),
                 plan.partitions().layout(),
-                checkpoint.every(),
+                version -> every > 0 ? version % every == 0 : version == member.saveAt(),
                 checkpoint.keep() + SPARE_RESIDUALS))
         : Optional.empty();
   }

@@ -89,7 +89,7 @@ final class ResidualFilesTest {
   }
 
   private ResidualFiles files(int rank, long job) {
-    return new ResidualFiles(folder, rank, job, 5, 10, 3);
+    return new ResidualFiles(folder, rank, job, 5, version -> version % 10 == 0, 3);
   }
 
   private static FloatBuffer owed(long version) {

@@ -223,6 +223,7 @@ final class CoordinatorStateTest {
         c.run(),
         c.resumes(),
         c.checkpointMillis(),
+        c.checkpoints(),
         c.terms(),
         c.strategy(),
         c.lockstep(),
