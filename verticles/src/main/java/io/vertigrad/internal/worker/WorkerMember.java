@@ -142,7 +142,8 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   public Optional<Membership.Member> join() {
     Duties mine = duties;
     gate.reset();
-    while (!stopping) {
+    // A thread that was interrupted would ask for ever without waiting.
+    while (!stopping && !Thread.currentThread().isInterrupted()) {
       boolean again = current != null;
       Optional<Admission> admission;
       try {

@@ -64,7 +64,7 @@ final class WorkerMemberTest {
   private void answer(Message<JsonObject> request) {
     JsonObject answer = new JsonObject().put("state", "running").put("epoch", 0);
     if (request.body().getString("request").equals("join")) {
-      request.reply(answer.put("admitted", ControlCodec.write(ADMISSION)));
+      request.reply(answer.put("admitted", ControlCodec.write(ADMISSION)).put("run", "test"));
       return;
     }
     request.reply(answer);
