@@ -38,6 +38,8 @@ public final class StrategyHost implements Shareable {
   private static final String RANK = "rank";
   private static final String ROLE = "role";
   private static final long TICK_MILLIS = 100;
+  private static final long REGISTER_NANOS = 2_000_000_000L;
+  private static final long REGISTER_LOOK_MILLIS = 20;
   private static final long GRACE_MILLIS = 1_000;
 
   private final Vertx vertx;
@@ -106,13 +108,26 @@ public final class StrategyHost implements Shareable {
     return this;
   }
 
-  /** Lets others find it; fails when the address is taken. */
+  /**
+   * Lets others find it; fails when the address stays taken for two seconds, in which the member of
+   * a job of the same name that has just ended is gone.
+   */
   public Future<Void> register() {
-    return hosts(vertx).putIfAbsent(address, this) == null
-        ? Future.succeededFuture()
-        : Future.failedFuture(
-            "another strategy verticle is at %s: deploy one for each worker or shard"
-                .formatted(address));
+    Promise<Void> registered = Promise.promise();
+    register(registered, System.nanoTime() + REGISTER_NANOS);
+    return registered.future();
+  }
+
+  private void register(Promise<Void> registered, long deadline) {
+    if (hosts(vertx).putIfAbsent(address, this) == null) {
+      registered.complete();
+    } else if (System.nanoTime() > deadline) {
+      registered.fail(
+          "another strategy verticle is at %s: deploy one for each worker or shard"
+              .formatted(address));
+    } else {
+      vertx.setTimer(REGISTER_LOOK_MILLIS, id -> register(registered, deadline));
+    }
   }
 
   /**
