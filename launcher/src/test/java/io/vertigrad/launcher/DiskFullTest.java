@@ -47,7 +47,7 @@ class DiskFullTest {
 
   @Test
   void shouldSayWhatIsLostWhenTheRunFindsNoRoom() throws Exception {
-    Path run = mount(8).resolve("run");
+    Path run = mount(24).resolve("run");
 
     CommandRun ended = train(run);
 
