@@ -80,7 +80,7 @@ record ChaosPlan(
     if (changes.containsKey("strategy")) {
       job.remove("strategy");
     }
-    List.of("totalSteps", "epochs", "stop").forEach(job::remove);
+    List.of("totalSteps", "epochs", "stop", "evaluator").forEach(job::remove);
     job.mergeIn(changes, true).mergeIn(HARNESS, true);
     job.getJsonObject("cluster").put("port", port);
     return job.put("job", "chaos-" + name).put("steps", steps);
