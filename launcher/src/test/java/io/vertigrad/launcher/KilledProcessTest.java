@@ -71,7 +71,7 @@ class KilledProcessTest {
     assertEquals(
         undisturbed.summary().getString("parametersHash"),
         run.summary().getString("parametersHash"));
-    assertBalanced(800, run);
+    assertBalanced(500, run);
     assertBalanced(800, undisturbed);
     JsonObject ordinary = undisturbed.summary().getJsonObject("updates");
     assertEquals(0, ordinary.getLong("rolledBack"), ordinary.encode());
