@@ -72,7 +72,7 @@ class KilledProcessTest {
         undisturbed.summary().getString("parametersHash"),
         run.summary().getString("parametersHash"));
     assertBalanced(500, run);
-    assertBalanced(800, undisturbed);
+    assertBalanced(500, undisturbed);
     JsonObject ordinary = undisturbed.summary().getJsonObject("updates");
     assertEquals(0, ordinary.getLong("rolledBack"), ordinary.encode());
   }
