@@ -63,7 +63,8 @@ final class EarlyEndJobTest extends PointsJob {
     assertEquals("finished", result.getString("state"), result::encode);
     assertEquals(1, result.getJsonObject("stopped").getLong("version"));
     long version = result.getLong("version");
-    assertTrue(version >= 1 && version <= 31, result::encode);
+    long last = strategy.equals("async") ? STEPS - 1 : 31;
+    assertTrue(version >= 1 && version <= last, result::encode);
     assertEquals(version, result.getJsonObject("evaluation").getLong("version"));
   }
 
@@ -101,7 +102,9 @@ final class EarlyEndJobTest extends PointsJob {
 
     assertEquals("finished", result.getString("state"), result::encode);
     assertEquals(1, result.getJsonObject("stopped").getLong("version"), "of the first test");
-    assertTrue(result.getLong("version") <= 21, result::encode);
+    // In async the end lets go who is held, and each worker goes on until it hears of it itself.
+    long last = strategy.equals("async") ? STEPS - 1 : 21;
+    assertTrue(result.getLong("version") <= last, result::encode);
     assertTrue(events.stream().noneMatch(EvaluationSkipped.class::isInstance));
   }
 
