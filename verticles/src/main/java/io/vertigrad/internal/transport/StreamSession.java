@@ -1,6 +1,7 @@
 package io.vertigrad.internal.transport;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.internal.security.RandomBytes;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
@@ -68,7 +69,7 @@ final class StreamSession {
 
   /** The connection has ended. */
   void closed() {
-    line.shared().close();
+    line.close();
   }
 
   /** Ends a connection that has not said what it is for. */
@@ -135,23 +136,27 @@ final class StreamSession {
       refuse("a request without a frame");
       return;
     }
-    answers.apply(frame).onComplete((answer, defect) -> reply(request.number(), answer, defect));
+    // What a peer sent is acknowledged for its window alone, so that need not wake it at once.
+    boolean urgent = !(frame instanceof PeerPartition);
+    answers
+        .apply(frame)
+        .onComplete((answer, defect) -> reply(request.number(), answer, defect, urgent));
   }
 
   /** A sender that takes no answers is not listened to either. */
-  private void reply(long number, Frame answer, Throwable defect) {
+  private void reply(long number, Frame answer, Throwable defect, boolean urgent) {
     if (defect == null) {
-      line.write(Kind.ANSWER, number, answer);
+      line.write(Kind.ANSWER, number, answer, urgent || answer != null);
     } else {
-      line.write(Kind.FAILURE, number, String.valueOf(defect.getMessage()));
+      line.writeInOrder(Kind.FAILURE, number, String.valueOf(defect.getMessage()));
     }
     if (socket.writeQueueFull()) {
       paused = true;
-      socket.pause();
+      line.pause();
       socket.drainHandler(
           drained -> {
             paused = false;
-            socket.resume();
+            line.resume();
           });
     }
   }
