@@ -1,6 +1,8 @@
 package io.vertigrad.internal.transport;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.SharedTensor;
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.internal.security.RandomBytes;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
@@ -132,6 +134,10 @@ final class StreamSession {
   private void reply(long number, Frame answer, Throwable defect) {
     if (defect == null) {
       line.write(Kind.ANSWER, number, answer);
+      if (answer instanceof ParameterPartition parameters) {
+        // The message has a copy: what a store lends lies on the heap.
+        SharedTensor.giveBack(parameters.parameters());
+      }
     } else {
       line.write(Kind.FAILURE, number, String.valueOf(defect.getMessage()));
     }
