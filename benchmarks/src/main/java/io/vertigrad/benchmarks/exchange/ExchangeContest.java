@@ -18,6 +18,7 @@ final class ExchangeContest {
   private static final int MOST_ROUNDS = 2_000;
   private static final int SMALL = 10_000;
   private static final String ASYNC = "async";
+  private static final String STREAMS = "processes, streams";
   private static final String BARE_BUS = "bare bus";
   private static final String RAW_SUMS = "raw TCP with sums";
 
@@ -48,6 +49,7 @@ final class ExchangeContest {
       enter(contest, strategy, "raw TCP", quick, processes, processes::raw);
       enter(contest, strategy, RAW_SUMS, quick, processes, processes::rawSums);
       enter(contest, strategy, "processes", quick, processes, processes::bus);
+      enter(contest, strategy, STREAMS, quick, processes, one -> processes.bus(one.overStreams()));
       enter(contest, strategy, "embedded", quick, embedded, embedded::bus);
     }
     enter(contest, ASYNC, BARE_BUS, quick, processes, processes::bare);
@@ -61,6 +63,7 @@ final class ExchangeContest {
       report.add(row(measured, name(strategy, RAW_SUMS)).over(raw));
       BenchmarkRow across = row(measured, name(strategy, "processes")).over(raw);
       report.add(4L * parameters >= 1 << 20 ? across.withAim("ratio 0.4") : across);
+      report.add(row(measured, name(strategy, STREAMS)).over(raw));
       report.add(row(measured, name(strategy, "embedded")).over(raw));
       if (strategy.equals(ASYNC)) {
         report.add(row(measured, name(ASYNC, BARE_BUS)).over(raw));
@@ -68,10 +71,12 @@ final class ExchangeContest {
       BenchmarkRow rawCpu = cpu(name(strategy, RAW_SUMS));
       report.add(rawCpu);
       report.add(cpu(name(strategy, "processes")).over(rawCpu));
+      report.add(cpu(name(strategy, STREAMS)).over(rawCpu));
       report.add(cpu(name(strategy, "embedded")).over(rawCpu));
       if (parameters <= SMALL) {
         addRoundTrips(report, name(strategy, "raw TCP"), "");
         addRoundTrips(report, name(strategy, "processes"), "0.4 ms");
+        addRoundTrips(report, name(strategy, STREAMS), "");
         addRoundTrips(report, name(strategy, "embedded"), "0.1 ms");
       }
     }
@@ -88,7 +93,7 @@ final class ExchangeContest {
     contest.enter(
         name,
         () -> {
-          ExchangeCase exchange = exchange(strategy, where.replace(' ', '-'), quick);
+          ExchangeCase exchange = exchange(strategy, where.replaceAll("[ ,]+", "-"), quick);
           turns++;
           long before = nodes.cpuNanos();
           List<RoundTimes> times = place.run(exchange);

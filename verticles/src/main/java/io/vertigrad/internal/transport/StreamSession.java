@@ -9,6 +9,7 @@ import io.vertigrad.internal.transport.StreamMessage.Kind;
 import io.vertigrad.job.JobSecret;
 import io.vertx.core.Future;
 import io.vertx.core.net.NetSocket;
+import java.util.Optional;
 import java.util.function.Function;
 
 /**
@@ -38,10 +39,13 @@ final class StreamSession {
       String address,
       Function<Frame, Future<Frame>> answers,
       JobSecret secret,
+      Optional<SharedMemory> sharing,
       PeerWarnings warnings) {
     this.proof = new StreamProof(secret, address);
     this.socket = socket;
-    this.line = new FrameChannel(socket);
+    this.line =
+        new FrameChannel(
+            socket, sharing, secret, "to %s from %s".formatted(address, socket.remoteAddress()));
     this.address = address;
     this.answers = answers;
     this.warnings = warnings;
@@ -54,13 +58,19 @@ final class StreamSession {
       Function<Frame, Future<Frame>> answers,
       boolean lends,
       JobSecret secret,
+      Optional<SharedMemory> sharing,
       PeerWarnings warnings) {
-    StreamSession session = new StreamSession(socket, address, answers, secret, warnings);
+    StreamSession session = new StreamSession(socket, address, answers, secret, sharing, warnings);
     socket.setWriteQueueMaxSize(MOST_QUEUED_BYTES);
     socket.exceptionHandler(broken -> session.warn("broke: " + broken));
     session.reader = session.line.listen(session::hear, session::refuse, () -> {}, lends);
     session.reader.expect(Kind.OPEN);
     return session;
+  }
+
+  /** The connection has ended. */
+  void closed() {
+    line.shared().close();
   }
 
   /** Ends a connection that has not said what it is for. */
