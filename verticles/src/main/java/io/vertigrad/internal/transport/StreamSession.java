@@ -18,7 +18,8 @@ import java.util.function.Function;
  */
 final class StreamSession {
 
-  private static final int MOST_QUEUED_BYTES = 16 << 20;
+  /** Of answers that a sender does not take, and of requests that cannot be sent. */
+  static final int MOST_QUEUED_BYTES = 16 << 20;
 
   private final NetSocket socket;
   private final FrameChannel line;
