@@ -53,7 +53,10 @@ record MarginalCase(Trained model, String strategy, String placement) {
     List<String> placements =
         Stream.concat(
                 Stream.of(ONE_JVM),
-                Stream.of(TransportKind.values()).map(kind -> kind.name().toLowerCase(Locale.ROOT)))
+                // AUTO is one of the others.
+                Stream.of(TransportKind.values())
+                    .filter(kind -> kind != TransportKind.AUTO)
+                    .map(kind -> kind.name().toLowerCase(Locale.ROOT)))
             .toList();
     List<MarginalCase> cases = new ArrayList<>();
     for (Trained model : Trained.values()) {

@@ -77,6 +77,9 @@ final class Stream implements Transport {
     this.kind = kind;
     this.address = address;
     this.socket = socket;
+    // What is unanswered is limited by the senders' windows. Were it here by a frame or less, every
+    // frame would stop the channel, and start it again when it has been written.
+    socket.setWriteQueueMaxSize(StreamSession.MOST_QUEUED_BYTES);
     proof = new StreamProof(secret, address);
     line = new FrameChannel(socket, sharing, secret, "to " + address);
     reader = line.listen(this::hear, this::refuse, () -> heardNanos = System.nanoTime(), true);

@@ -1,7 +1,9 @@
 package io.vertigrad.internal.transport;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PeerPartition;
+import io.vertigrad.codecs.SharedTensor;
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.internal.security.RandomBytes;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
@@ -17,7 +19,8 @@ import java.util.function.Function;
  */
 final class StreamSession {
 
-  private static final int MOST_QUEUED_BYTES = 16 << 20;
+  /** Of answers that a sender does not take, and of requests that cannot be sent. */
+  static final int MOST_QUEUED_BYTES = 16 << 20;
 
   private final NetSocket socket;
   private final FrameChannel line;
@@ -147,6 +150,10 @@ final class StreamSession {
   private void reply(long number, Frame answer, Throwable defect, boolean urgent) {
     if (defect == null) {
       line.write(Kind.ANSWER, number, answer, urgent || answer != null);
+      if (answer instanceof ParameterPartition parameters) {
+        // The message has a copy: what a store lends lies on the heap.
+        SharedTensor.giveBack(parameters.parameters());
+      }
     } else {
       line.writeInOrder(Kind.FAILURE, number, String.valueOf(defect.getMessage()));
     }
