@@ -9,6 +9,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.FrameLimits;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
 import io.vertigrad.job.JobSecret;
+import io.vertx.core.Future;
 import io.vertx.core.internal.net.NetSocketInternal;
 import io.vertx.core.net.NetSocket;
 import java.nio.ByteBuffer;
@@ -129,22 +130,24 @@ final class FrameChannel {
     socket.writeMessage(StreamMessage.of(kind, number, body, memory));
   }
 
-  /** A request or an answer; its payload goes through shared memory where there is room in it. */
-  void write(Kind kind, long number, Frame frame) {
+  /**
+   * A request or an answer; its payload goes through shared memory where there is room in it.
+   *
+   * @return ends when the frame's tensor is read no more, sent or not
+   */
+  Future<Void> write(Kind kind, long number, Frame frame) {
     if (frame == null) {
-      write(kind, number);
-      return;
+      return socket.writeMessage(StreamMessage.of(kind, number, memory));
     }
     FrameBytes bytes = FrameCodecs.unsealed(frame);
     SlotReference at = shared.write(number, bytes.payload());
     if (at == null) {
       FrameBytes sealed = bytes.seal(bytes.payload());
-      socket.writeMessage(StreamMessage.of(kind, number, sealed, memory));
-      return;
+      return socket.writeMessage(StreamMessage.of(kind, number, sealed, memory));
     }
     ByteBuffer reference = at.bytes();
     ByteBuffer header = bytes.seal(reference).header();
     Kind as = kind == Kind.REQUEST ? Kind.SHARED_REQUEST : Kind.SHARED_ANSWER;
-    socket.writeMessage(StreamMessage.of(as, number, header, reference, memory));
+    return socket.writeMessage(StreamMessage.of(as, number, header, reference, memory));
   }
 }
