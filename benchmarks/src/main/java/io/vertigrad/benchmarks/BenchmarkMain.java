@@ -7,6 +7,7 @@ import io.vertigrad.benchmarks.convergence.ConvergenceBenchmark;
 import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
 import io.vertigrad.benchmarks.exchange.MemoryBenchmark;
 import io.vertigrad.benchmarks.jmh.JmhBenchmark;
+import io.vertigrad.benchmarks.marginal.MarginalBenchmark;
 import io.vertigrad.benchmarks.pipeline.PipelineBenchmark;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
@@ -17,6 +18,7 @@ import io.vertigrad.benchmarks.watching.WatchingBenchmark;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Runs the benchmarks named on the command line, prints their tables and writes their JSON. */
 final class BenchmarkMain {
@@ -27,6 +29,12 @@ final class BenchmarkMain {
       List.of(
           new ComputeBenchmark(),
           new ScalingBenchmark(),
+          new MarginalBenchmark(
+              ONLY,
+              Integer.getInteger("vertigrad.benchmarks.rounds", 1_500),
+              Optional.of(System.getProperty("vertigrad.benchmarks.peer", ""))
+                  .filter(file -> !file.isEmpty())
+                  .map(Path::of)),
           new PipelineBenchmark(),
           new ExchangeBenchmark(ONLY),
           new AllReduceBenchmark(ONLY),
@@ -40,9 +48,9 @@ final class BenchmarkMain {
   private BenchmarkMain() {}
 
   /**
-   * {@code [compute|scaling|pipeline|exchange|allreduce|memory|watching|jmh|scale|convergence
-   * |chaos|all]... [--quick]}, everything by default. Ends with 1 when a benchmark found something
-   * that must not be so.
+   * {@code [compute|scaling|marginal|pipeline|exchange|allreduce|memory|watching|jmh|scale
+   * |convergence|chaos|all]... [--quick]}, everything by default. Ends with 1 when a benchmark
+   * found something that must not be so.
    */
   public static void main(String[] arguments) throws Exception {
     List<String> names = new ArrayList<>(List.of(arguments));

@@ -2,6 +2,8 @@ package io.vertigrad.codecs;
 
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.util.Arrays;
 
 /**
  * A thread's reusable stretch of decoded elements, small enough to stay in the first-level cache.
@@ -20,6 +22,7 @@ final class Chunk {
   private final float[] sums = new float[ELEMENTS];
   private final short[] halves = new short[ELEMENTS];
   private final int[] words = new int[ELEMENTS];
+  private final int[] kept = new int[ELEMENTS];
 
   private Chunk() {}
 
@@ -104,29 +107,35 @@ final class Chunk {
    * or larger in magnitude than a bound.
    */
   static boolean areWithin(DataType type, float bound, ByteBuffer payload, int from, int to) {
-    Chunk chunk = ofThread();
-    int limit = type.magnitudeLimit(bound) | type.signs();
-    for (int first = from; first < to; first += ELEMENTS) {
-      int count = Math.min(ELEMENTS, to - first);
-      if (!chunk.isWithin(limit, type.signs(), payload, first, count)) {
-        return false;
-      }
-    }
-    return true;
+    return ofThread().isWithin(type.magnitudeLimit(bound), type.signs(), payload, from, to);
   }
 
   /**
-   * True when no element of {@code count} 32-bit words from word {@code first} on has a magnitude
-   * whose bits are above those of the limit. A sign bit that was set beside the limit is borrowed
-   * from exactly then; it also keeps the borrow from the other element in the word.
+   * True when no element has a magnitude whose bits are above those of the limit. A sign bit that
+   * was set beside the limit is borrowed from exactly then; it also keeps the borrow from the other
+   * element in the word.
+   *
+   * <p>Which signs were kept is noted place by place of the chunk and looked at in the end: the
+   * compiler makes vectors of that, whereas it adds up a single result element by element.
    */
-  private boolean isWithin(int limit, int signs, ByteBuffer payload, int first, int count) {
-    payload.asIntBuffer().get(first, words, 0, count);
-    int magnitudes = ~signs;
-    int kept = signs;
-    for (int i = 0; i < count; i++) {
-      kept &= limit - (words[i] & magnitudes);
+  private boolean isWithin(int limit, int signs, ByteBuffer payload, int from, int to) {
+    IntBuffer source = payload.asIntBuffer();
+    Arrays.fill(kept, 0, Math.min(ELEMENTS, to - from), signs);
+    for (int first = from; first < to; first += ELEMENTS) {
+      int count = Math.min(ELEMENTS, to - first);
+      source.get(first, words, 0, count);
+      keepSigns(kept, words, limit | signs, ~signs, count);
     }
-    return kept == signs;
+    int all = signs;
+    for (int i = Math.min(ELEMENTS, to - from) - 1; i >= 0; i--) {
+      all &= kept[i];
+    }
+    return all == signs;
+  }
+
+  private static void keepSigns(int[] kept, int[] words, int limit, int magnitudes, int count) {
+    for (int i = 0; i < count; i++) {
+      kept[i] &= limit - (words[i] & magnitudes);
+    }
   }
 }

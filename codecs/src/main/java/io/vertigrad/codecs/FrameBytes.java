@@ -19,4 +19,16 @@ public record FrameBytes(ByteBuffer header, ByteBuffer payload) {
   public int length() {
     return header.remaining() + payload.remaining();
   }
+
+  /**
+   * Writes the checksum into the header.
+   *
+   * @param behind what the checksum covers besides the header: the payload, or, where that travels
+   *     by other means, what tells the receiver where it is
+   * @return this frame
+   */
+  public FrameBytes seal(ByteBuffer behind) {
+    HeaderField.CHECKSUM.write(header, FrameWriter.checksum(header, behind));
+    return this;
+  }
 }

@@ -2,6 +2,7 @@ package io.vertigrad.codecs;
 
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.MessageCodec;
+import java.nio.ByteBuffer;
 
 /**
  * How one kind of frame is written and read; a subclass names the fields, this class frames them.
@@ -44,9 +45,9 @@ abstract class FrameCodec<F extends Frame> implements MessageCodec<F, Frame> {
     written(frame).appendTo(wire);
   }
 
-  /** The bytes of a frame that is of this kind. */
-  final FrameBytes bytes(Frame frame) {
-    return written(type.cast(frame)).seal();
+  /** The bytes of a frame that is of this kind, without its checksum. */
+  final FrameBytes unsealed(Frame frame) {
+    return written(type.cast(frame)).unsealed();
   }
 
   private FrameWriter written(F frame) {
@@ -63,6 +64,11 @@ abstract class FrameCodec<F extends Frame> implements MessageCodec<F, Frame> {
   /** Likewise, of a buffer whose memory is only borrowed. */
   final Frame decodeLent(Buffer wire) {
     return read(new FrameReader(kind, wire, 0, true));
+  }
+
+  /** Likewise, of a frame whose payload came by other means than its header. */
+  final Frame decodeApart(ByteBuffer head, ByteBuffer payload, boolean lent) {
+    return read(new FrameReader(kind, head, payload, lent));
   }
 
   /** Local delivery: the immutable record itself. */

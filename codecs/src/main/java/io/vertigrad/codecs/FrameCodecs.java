@@ -3,6 +3,8 @@ package io.vertigrad.codecs;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.eventbus.MessageCodec;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.List;
 import java.util.function.Function;
 
@@ -52,7 +54,19 @@ public final class FrameCodecs {
    * @return its header and its payload
    */
   public static FrameBytes encode(Frame frame) {
-    return codec(frame.getClass()).bytes(frame);
+    FrameBytes bytes = unsealed(frame);
+    return bytes.seal(bytes.payload());
+  }
+
+  /**
+   * Likewise without the checksum, for whoever carries the payload apart from the header and
+   * {@linkplain FrameBytes#seal seals} the frame himself.
+   *
+   * @param frame any frame
+   * @return its header, whose checksum is 0, and its payload
+   */
+  public static FrameBytes unsealed(Frame frame) {
+    return codec(frame.getClass()).unsealed(frame);
   }
 
   /**
@@ -76,8 +90,34 @@ public final class FrameCodecs {
     return decode(wire, codec -> codec.decodeLent(wire));
   }
 
+  /**
+   * The frame whose header and payload came by different means; never throws. What is not a plain
+   * vector is copied before it is checked, because a payload in memory that others can write may
+   * change in between.
+   *
+   * @param head the header, and behind it what its checksum covers in place of the payload
+   * @param payload in memory of the sender's
+   * @param lent true where the payload may be written again once the borrower of the frame is done
+   *     with it; false where the frame is to last
+   * @return the frame, or a {@link Malformed}
+   */
+  public static Frame decodeApart(ByteBuffer head, ByteBuffer payload, boolean lent) {
+    ByteBuffer header = head.slice().order(ByteOrder.LITTLE_ENDIAN);
+    boolean whole = header.remaining() >= HeaderField.HEADER_BYTES;
+    boolean plain = whole && HeaderField.ENCODING.read(header) == Encoding.DENSE.code();
+    ByteBuffer checked =
+        plain ? payload : Tensor.allocate(payload.remaining()).put(payload.duplicate()).flip();
+    return decode(
+        whole ? (int) HeaderField.KIND.read(header) : -1,
+        header.remaining(),
+        codec -> codec.decodeApart(header, checked, lent && plain));
+  }
+
   private static Frame decode(Buffer wire, Function<FrameCodec<?>, Frame> decoding) {
-    int kind = FrameReader.kind(wire);
+    return decode(FrameReader.kind(wire), wire.length(), decoding);
+  }
+
+  private static Frame decode(int kind, int bytes, Function<FrameCodec<?>, Frame> decoding) {
     for (FrameCodec<?> codec : ALL) {
       if (codec.kind() == kind) {
         return decoding.apply(codec);
@@ -86,7 +126,7 @@ public final class FrameCodecs {
     return new Malformed(
         HeaderField.KIND.label(),
         HeaderField.KIND.offset(),
-        kind < 0 ? "%d bytes".formatted(wire.length()) : "kind " + kind,
+        kind < 0 ? "%d bytes".formatted(bytes) : "kind " + kind,
         "one of %s".formatted(ALL.stream().map(FrameCodec::kind).toList()));
   }
 

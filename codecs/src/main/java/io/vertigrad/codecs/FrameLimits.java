@@ -8,6 +8,9 @@ package io.vertigrad.codecs;
  */
 public final class FrameLimits {
 
+  /** A frame's header. */
+  public static final int HEADER_BYTES = HeaderField.HEADER_BYTES;
+
   /** A frame, header included, never takes more: 511.5 KiB. */
   public static final int MAX_FRAME_BYTES = 523_776;
 

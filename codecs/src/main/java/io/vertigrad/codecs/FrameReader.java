@@ -46,6 +46,26 @@ final class FrameReader {
     exactly(HeaderField.KIND, kind);
   }
 
+  /**
+   * Opens the frame of this kind whose payload is not behind its header.
+   *
+   * @param head the header, little-endian from position 0, and behind it what its checksum covers
+   *     in place of the payload
+   * @param borrowed the payload is written again once whoever is given the frame has returned
+   */
+  FrameReader(int kind, ByteBuffer head, ByteBuffer payload, boolean borrowed) {
+    this.borrowed = borrowed;
+    frame = head;
+    exactly(HeaderField.MAGIC, HeaderField.MAGIC_NUMBER);
+    exactly(HeaderField.FORMAT_VERSION, HeaderField.CURRENT_FORMAT);
+    int length = payloadLength(payload.remaining());
+    ByteBuffer behind =
+        head.slice(HeaderField.HEADER_BYTES, head.remaining() - HeaderField.HEADER_BYTES);
+    exactly(HeaderField.CHECKSUM, fault == null ? FrameWriter.checksum(frame, behind) : 0);
+    exactly(HeaderField.KIND, kind);
+    this.payload = payload.slice(payload.position(), length).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
   /** The kind of the frame that {@code wire} is, not checked; -1 where it can be none. */
   static int kind(Buffer wire) {
     boolean whole = wire.length() >= HeaderField.HEADER_BYTES;
@@ -207,6 +227,14 @@ final class FrameReader {
   }
 
   private void openPayload(int available) {
+    int length = payloadLength(available);
+    if (fault == null) {
+      payload = frame.slice(HeaderField.HEADER_BYTES, length).order(ByteOrder.LITTLE_ENDIAN);
+    }
+  }
+
+  /** At most {@code available}, and 0 after a fault. */
+  private int payloadLength(int available) {
     int length = (int) between(HeaderField.PAYLOAD_LENGTH, 0, FrameLimits.MAX_PAYLOAD_BYTES);
     if (length > available) {
       fail(
@@ -214,9 +242,7 @@ final class FrameReader {
           length,
           "at most %d, the bytes that came".formatted(available));
     }
-    if (fault == null) {
-      payload = frame.slice(HeaderField.HEADER_BYTES, length).order(ByteOrder.LITTLE_ENDIAN);
-    }
+    return fault == null ? length : 0;
   }
 
   private ByteBuffer takePayload() {

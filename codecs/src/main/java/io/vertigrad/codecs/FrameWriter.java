@@ -51,15 +51,14 @@ final class FrameWriter {
     return put(HeaderField.PAYLOAD_LENGTH, bytes.remaining());
   }
 
-  /** Seals the frame with its checksum. */
-  FrameBytes seal() {
-    put(HeaderField.CHECKSUM, checksum(header, payload));
+  /** The frame without its checksum. */
+  FrameBytes unsealed() {
     return new FrameBytes(header, payload);
   }
 
   /** Seals the frame and appends it to a message. */
   void appendTo(Buffer wire) {
-    seal();
+    unsealed().seal(payload);
     int start = wire.length();
     // The payload first: the buffer then grows once, to its final size.
     wire.setBytes(start + HeaderField.HEADER_BYTES, payload);

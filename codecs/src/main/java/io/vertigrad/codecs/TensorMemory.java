@@ -6,9 +6,11 @@ import java.nio.FloatBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 
 /**
- * Memory outside the heap that tensors on their way out are made in, again and again.
+ * Memory that tensors on their way out are made in, again and again, outside the heap unless asked
+ * for otherwise.
  *
  * <p>What was given back last is taken first, because the processor's cache still has it: fresh
  * memory costs more than what is written into it. A socket sends these tensors as they lie. One
@@ -19,8 +21,27 @@ public final class TensorMemory {
   /** More than may be on its way at a time; fresh memory is what costs most here. */
   private static final int MOST_FREE_BYTES = 32 << 20;
 
+  private final IntFunction<ByteBuffer> fresh;
   private final Deque<ByteBuffer> free = new ArrayDeque<>();
   private int longest;
+
+  /** Memory outside the heap. */
+  public TensorMemory() {
+    this(ByteBuffer::allocateDirect);
+  }
+
+  private TensorMemory(IntFunction<ByteBuffer> fresh) {
+    this.fresh = fresh;
+  }
+
+  /**
+   * Memory on the heap, for tensors that may be left to the garbage collector in great number.
+   *
+   * @return memory that has none yet
+   */
+  public static TensorMemory onHeap() {
+    return new TensorMemory(ByteBuffer::allocate);
+  }
 
   /**
    * As {@link Tensor#copyOf}; the tensor may be read until it is {@linkplain #giveBack given back}.
@@ -75,14 +96,49 @@ public final class TensorMemory {
   }
 
   /**
+   * As {@link Tensor#copyOf}, for several readers.
+   *
+   * @param type that the elements are stored as
+   * @param source from the buffer's position to its limit
+   * @return a tensor to lend, of which the caller is the owner
+   */
+  public SharedTensor share(DataType type, FloatBuffer source) {
+    ByteBuffer payload = take(type, source.remaining());
+    DensePayload.copy(type, payload, source);
+    return new SharedTensor(this, type, payload);
+  }
+
+  /**
+   * Returns a tensor with these elements that may be read until it is {@linkplain #giveBack given
+   * back}: this one where it lasts as long, else a copy in this memory.
+   *
+   * @param tensor that the caller was handed
+   * @return the same elements
+   */
+  public TensorView keep(TensorView tensor) {
+    boolean lasts = !(tensor instanceof BorrowedTensor lent) || lent.lastsUntilGivenBack();
+    return lasts ? tensor : copyOf(tensor);
+  }
+
+  /**
    * Lets a borrowed tensor's memory be written again: once, and when nobody reads the tensor any
    * more. A tensor that owns its memory is left alone.
    *
    * @param tensor is not read any more
    */
-  public synchronized void giveBack(TensorView tensor) {
-    if (tensor instanceof BorrowedTensor && (long) free.size() * longest < MOST_FREE_BYTES) {
-      free.push(tensor.payload().clear());
+  public void giveBack(TensorView tensor) {
+    if (tensor instanceof BorrowedTensor lent) {
+      if (lent.lastsUntilGivenBack()) {
+        lent.giveBackToLender();
+      } else {
+        free(tensor.payload());
+      }
+    }
+  }
+
+  synchronized void free(ByteBuffer payload) {
+    if ((long) free.size() * longest < MOST_FREE_BYTES) {
+      free.push(payload.duplicate().clear());
     }
   }
 
@@ -101,7 +157,7 @@ public final class TensorMemory {
     longest = Math.max(longest, bytes);
     ByteBuffer newest = free.poll();
     ByteBuffer memory =
-        newest != null && newest.capacity() >= bytes ? newest : ByteBuffer.allocateDirect(longest);
+        newest != null && newest.capacity() >= bytes ? newest : fresh.apply(longest);
     return memory.limit(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 }

@@ -27,6 +27,12 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   /** Position 0, little-endian; never written through this view and never handed out writable. */
   private final ByteBuffer bytes;
 
+  /**
+   * No magnitude was found to be above this; NaN when nobody has looked. A thread that does not see
+   * what another has found looks for itself.
+   */
+  private float within = Float.NaN;
+
   TensorView(DataType type, Encoding encoding, int length, ByteBuffer bytes) {
     this.type = type;
     this.encoding = encoding;
@@ -185,10 +191,24 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
    * {@link #isFinite} costs: without their sign, numbers order like their bits. Of blocks that
    * share a scale, the scale decides.
    *
+   * <p>Elements are looked at once: a tensor that was found to be within a bound remembers it, so
+   * that it costs nothing where a tensor that its sender has looked at is handed over as it is.
+   *
    * @param bound finite and at least 0
    * @return true for a tensor whose elements are all from -bound to bound
    */
   public final boolean isWithin(float bound) {
+    if (within <= bound) {
+      return true;
+    }
+    boolean found = areElementsWithin(bound);
+    if (found) {
+      within = bound;
+    }
+    return found;
+  }
+
+  private boolean areElementsWithin(float bound) {
     int words = payloadBytes() / Integer.BYTES;
     return switch (encoding) {
       case DENSE ->

@@ -2,6 +2,9 @@ package io.vertigrad.codecs;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.FloatBuffer;
@@ -161,6 +164,46 @@ class TensorMemoryTest {
 
     assertEquals(100, first(tensors[7]));
     assertEquals(8, first(tensors[8]), "its memory was let go");
+  }
+
+  @Test
+  void shouldWriteSharedMemoryAgainWhenOwnerAndReadersAreDone() {
+    SharedTensor shared = memory.share(DataType.FLOAT32, FloatBuffer.wrap(new float[] {1, 2}));
+    BorrowedTensor one = shared.lend();
+    BorrowedTensor other = shared.lend();
+    memory.giveBack(one);
+    memory.giveBack(one);
+    shared.release();
+    tensor(3, 4);
+    assertEquals(Tensor.ofFloats(1, 2), other, "given back twice by one reader, once by the owner");
+
+    new TensorMemory().giveBack(other);
+    tensor(5, 6);
+
+    assertEquals(Tensor.ofFloats(5, 6), other, "it went back to where it came from");
+  }
+
+  @Test
+  void shouldKeepATensorThatLastsAndCopyOneThatDoesNot() {
+    TensorView own = Tensor.ofFloats(1, 2);
+    TensorView shared = memory.share(DataType.FLOAT32, FloatBuffer.wrap(new float[] {3, 4})).lend();
+    TensorView fleeting = tensor(5, 6);
+
+    assertSame(own, memory.keep(own));
+    assertSame(shared, memory.keep(shared));
+    assertNotSame(fleeting, memory.keep(fleeting));
+    assertEquals(fleeting, memory.keep(fleeting));
+  }
+
+  @Test
+  void shouldShareMemoryOnTheHeapWhenAskedTo() {
+    TensorMemory heap = TensorMemory.onHeap();
+
+    BorrowedTensor lent = heap.share(DataType.FLOAT32, FloatBuffer.wrap(VALUES)).lend();
+
+    assertEquals(Tensor.ofFloats(VALUES), lent);
+    assertFalse(lent.payload().isDirect());
+    assertEquals(Tensor.ofFloats(VALUES), lent.retain());
   }
 
   private static float first(TensorView tensor) {

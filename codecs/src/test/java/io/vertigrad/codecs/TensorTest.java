@@ -194,6 +194,43 @@ class TensorTest {
   }
 
   @Test
+  void shouldFindOneElementBeyondTheBoundWhereverItIs() {
+    int[] lengths = {1, Chunk.ELEMENTS - 1, Chunk.ELEMENTS, Chunk.ELEMENTS + 1, 3 * Chunk.ELEMENTS};
+    for (int length : lengths) {
+      for (int at : new int[] {0, length / 2, length - 1}) {
+        float[] values = wave(length);
+        assertTrue(Tensor.ofFloats(values).isWithin(1e9f));
+        values[at] = Float.NaN;
+        assertFalse(Tensor.ofFloats(values).isFinite(), at + " of " + length);
+      }
+    }
+  }
+
+  @Test
+  void shouldJudgeASmallerBoundAnewAndRememberALargerOne() {
+    TensorView tensor = Tensor.ofFloats(1, -2, 3);
+
+    assertTrue(tensor.isFinite());
+    assertFalse(tensor.isWithin(2.5f));
+    assertTrue(tensor.isWithin(3));
+    assertFalse(tensor.isWithin(2.5f));
+    assertTrue(tensor.isWithin(4));
+  }
+
+  @Test
+  void shouldLookAtElementsOnce() {
+    ByteBuffer bytes = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN);
+    TensorView looked = Tensor.wrap(DataType.FLOAT32, bytes);
+    TensorView unseen = Tensor.wrap(DataType.FLOAT32, bytes);
+    assertTrue(looked.isFinite());
+
+    bytes.putFloat(0, Float.NaN);
+
+    assertTrue(looked.isFinite());
+    assertFalse(unseen.isFinite());
+  }
+
+  @Test
   void shouldHaveNoElementsWhenEmpty() {
     TensorView empty = Tensor.ofFloats();
 

@@ -45,7 +45,9 @@ final class ResumedRun {
           "exchange.evictMillis",
           "exchange.stallMillis",
           "exchange.orphanSeconds",
-          "exchange.maxConnections");
+          "exchange.maxConnections",
+          "exchange.sharedFolder",
+          "exchange.sharedMebibytes");
 
   private final RunDirectory directory;
   private final List<Assignment> assignments = new ArrayList<>();

@@ -82,7 +82,7 @@ public final class VertigradApplication extends VertxApplication implements Vert
   public void afterVertxStarted(HookContext context) {
     FrameCodecs.register(context.vertx().eventBus());
     if (context.vertx().isClustered()) {
-      ClusterStreams.open(context.vertx(), busOptions, job.exchange().maxConnections());
+      ClusterStreams.open(context.vertx(), busOptions, job.exchange());
     }
   }
 

@@ -11,10 +11,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whole jobs, every role in its own JVM. */
 @Tag("slow")
@@ -62,6 +65,63 @@ class ProcessTrainingTest {
     assertEquals(30, trace.count("worker 1", "compute"));
     assertEquals(30, trace.count("server 0", "apply partition 0"));
     assertEquals(1, trace.count("evaluator", "test all"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"digits-sync", "digits-ring", "digits-pipeline"})
+  void shouldEndAtTheSameBitsWhicheverWayTensorsTake(String job) throws IOException {
+    CommandRun embedded = CommandRun.of(arguments(job, "embedded", "--steps", "20"));
+    assertEquals(0, embedded.exit(), embedded.err());
+    String bits = summary("embedded").getString("parametersHash");
+
+    for (String transport : List.of("stream", "shared")) {
+      String set = "exchange.transport=" + transport;
+      CommandRun processes =
+          CommandRun.of(arguments(job, transport, "--steps", "20", "--processes", "--set", set));
+      assertEquals(0, processes.exit(), processes.err());
+      assertEquals(bits, summary(transport).getString("parametersHash"), transport);
+      assertEquals(
+          transport.equals("shared"), sharing(folder.resolve(transport)), "its logs say so");
+    }
+    assertEquals(List.of(), children());
+    assertEquals(List.of(), segments());
+  }
+
+  @Test
+  void shouldTrainOverStreamsWhenThereIsNoRoomForSharedMemory() throws IOException {
+    CommandRun run =
+        CommandRun.of(
+            arguments(
+                "digits-sync",
+                "short",
+                "--steps",
+                "20",
+                "--processes",
+                "--set",
+                "exchange.sharedFolder=" + folder.resolve("missing")));
+
+    assertEquals(0, run.exit(), run.err());
+    assertFalse(sharing(folder.resolve("short")));
+    assertTrue(
+        Files.readString(folder.resolve("short/logs/worker-0.log"))
+            .contains("its tensors go over the stream"));
+  }
+
+  private static boolean sharing(Path run) throws IOException {
+    try (Stream<Path> logs = Files.list(run.resolve("logs"))) {
+      for (Path log : logs.toList()) {
+        if (Files.readString(log).contains("go through memory in")) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  private static List<Path> segments() throws IOException {
+    try (Stream<Path> all = Files.list(Path.of("/dev/shm"))) {
+      return all.filter(file -> file.getFileName().toString().startsWith("vertigrad-")).toList();
+    }
   }
 
   @Test

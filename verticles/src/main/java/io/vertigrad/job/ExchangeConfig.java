@@ -4,6 +4,7 @@ import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.Compression.Kind;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.compute.settings.Settings;
+import io.vertx.core.json.JsonObject;
 import java.util.Locale;
 
 /**
@@ -23,6 +24,9 @@ import java.util.Locale;
  * @param maxMagnitude largest element of a gradient that is applied; all finite ones where it is
  *     {@code Float.MAX_VALUE}
  * @param maxConnections streams that one listener of a process serves at once
+ * @param sharedFolder where memory that processes of one host share is: a folder in memory, such as
+ *     {@code /dev/shm}
+ * @param sharedBytes most memory that one process shares with others as its owner
  */
 public record ExchangeConfig(
     DataType type,
@@ -37,7 +41,9 @@ public record ExchangeConfig(
     Compression compression,
     TransportKind transport,
     float maxMagnitude,
-    int maxConnections) {
+    int maxConnections,
+    String sharedFolder,
+    long sharedBytes) {
 
   private static final int MOST_ELEMENTS = 130_816;
 
@@ -59,8 +65,12 @@ public record ExchangeConfig(
   /** The most workers that a job may have, one process each, and as many that have just gone. */
   public static final int DEFAULT_CONNECTIONS = 8_192;
 
+  private static final String DEFAULT_FOLDER = "/dev/shm";
+
+  private static final int DEFAULT_SHARED_MIB = 512;
+
   /**
-   * Creates settings without compression, over streams, with the usual limit for stalls.
+   * Creates settings without compression, with the usual transport and the usual limit for stalls.
    *
    * @param type how gradients and parameters are stored in frames
    * @param partitionElements elements per partition
@@ -89,9 +99,11 @@ public record ExchangeConfig(
         DEFAULT_STALL_MILLIS,
         DEFAULT_ORPHAN_SECONDS,
         Compression.NONE,
-        TransportKind.STREAM,
+        TransportKind.AUTO,
         DEFAULT_MAGNITUDE,
-        DEFAULT_CONNECTIONS);
+        DEFAULT_CONNECTIONS,
+        DEFAULT_FOLDER,
+        (long) DEFAULT_SHARED_MIB << 20);
   }
 
   /**
@@ -113,7 +125,18 @@ public record ExchangeConfig(
         compression,
         transport,
         maxMagnitude,
-        maxConnections);
+        maxConnections,
+        sharedFolder,
+        sharedBytes);
+  }
+
+  /**
+   * Returns the settings of a job file that says nothing about its exchange.
+   *
+   * @return the defaults
+   */
+  public static ExchangeConfig usual() {
+    return read(Settings.of("defaults", new JsonObject()));
   }
 
   /**
@@ -141,7 +164,9 @@ public record ExchangeConfig(
             compression(section),
             transport(section),
             magnitude(section),
-            section.integer("maxConnections", DEFAULT_CONNECTIONS, 1, 1 << 20));
+            section.integer("maxConnections", DEFAULT_CONNECTIONS, 1, 1 << 20),
+            section.string("sharedFolder", DEFAULT_FOLDER),
+            (long) section.integer("sharedMebibytes", DEFAULT_SHARED_MIB, 1, 1 << 20) << 20);
     if (config.evictMillis <= config.suspectMillis) {
       throw section.refuse(
           "evictMillis",
@@ -160,7 +185,9 @@ public record ExchangeConfig(
 
   private static TransportKind transport(Settings section) {
     return TransportKind.valueOf(
-        section.choice("transport", "stream", "stream", "bus").toUpperCase(Locale.ROOT));
+        section
+            .choice("transport", "auto", "auto", "shared", "stream", "bus")
+            .toUpperCase(Locale.ROOT));
   }
 
   private static Compression compression(Settings section) {

@@ -26,14 +26,7 @@ public record Answers(long layout, int server, Partition partition, PartitionSto
    */
   public ParameterPartition parameters(ExchangeId id, Outcome outcome, int staleness) {
     return new ParameterPartition(
-        id,
-        layout,
-        server,
-        store.version(),
-        staleness,
-        outcome,
-        partition.first(),
-        store.parameters());
+        id, layout, server, store.version(), staleness, outcome, partition.first(), store.lend());
   }
 
   /**

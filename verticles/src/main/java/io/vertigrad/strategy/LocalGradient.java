@@ -1,5 +1,7 @@
 package io.vertigrad.strategy;
 
+import io.vertigrad.compute.optimizer.Magnitudes;
+
 /**
  * What one worker found in one batch.
  *
@@ -16,11 +18,7 @@ public record LocalGradient(float[] values, int samples) {
    * @return true when no value is NaN, infinite, or larger in magnitude
    */
   public boolean isWithin(float bound) {
-    float largest = 0;
-    for (float value : values) {
-      largest = Math.max(largest, Math.abs(value));
-    }
-    return largest <= bound;
+    return Magnitudes.largest(values, 0, values.length) <= bound;
   }
 
   /**
@@ -29,10 +27,6 @@ public record LocalGradient(float[] values, int samples) {
    * @return true when no value is NaN or infinite
    */
   public boolean isFinite() {
-    float zero = 0;
-    for (float value : values) {
-      zero += value * 0;
-    }
-    return zero == 0;
+    return isWithin(Float.MAX_VALUE);
   }
 }

@@ -1,6 +1,7 @@
 package io.vertigrad.strategy;
 
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 
 /** One partition's parameters and optimizer state, as a strategy sees them. */
 public interface PartitionStore {
@@ -46,10 +47,19 @@ public interface PartitionStore {
   void apply(float[] gradient, float scale, long samples);
 
   /**
-   * Returns the parameters at the current version, in the job's exchange type; they are made once
-   * per version.
+   * Returns a copy of the parameters at the current version, in the job's exchange type.
    *
    * @return an immutable tensor of {@link #length()} elements
    */
   Tensor parameters();
+
+  /**
+   * Returns the same parameters for one answer, perhaps in memory that is written again once the
+   * receiver has given it back.
+   *
+   * @return a tensor of {@link #length()} elements
+   */
+  default TensorView lend() {
+    return parameters();
+  }
 }

@@ -2,15 +2,16 @@ package io.vertigrad.training;
 
 import io.vertigrad.internal.security.JobSecrets;
 import io.vertigrad.internal.transport.Streams;
+import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBusOptions;
 
 /**
- * Opens the TCP streams over which tensors travel between processes. A clustered application calls
- * it once for its {@link Vertx}; without it tensors travel as messages of the event bus, which
- * costs more processor time.
+ * Opens the TCP streams over which tensors travel between processes, and with them the memory that
+ * processes of one host share. A clustered application calls it once for its {@link Vertx}; without
+ * it tensors travel as messages of the event bus, which costs more processor time.
  */
 public final class ClusterStreams {
 
@@ -29,14 +30,15 @@ public final class ClusterStreams {
   }
 
   /**
-   * Likewise, for a process in which a listener serves a number of streams at most.
+   * Likewise, with the settings of a job.
    *
    * @param vertx a clustered Vert.x
    * @param bus the options that its event bus was made with
-   * @param maxConnections streams that each listener serves at once; others are closed
+   * @param exchange how many streams each listener serves at once, and which memory may be shared
+   *     with other processes of this host
    */
-  public static void open(Vertx vertx, EventBusOptions bus, int maxConnections) {
-    Streams.open(vertx, bus, maxConnections);
+  public static void open(Vertx vertx, EventBusOptions bus, ExchangeConfig exchange) {
+    Streams.open(vertx, bus, exchange);
   }
 
   /**

@@ -67,9 +67,13 @@ public final class AllReduceBenchmark implements Benchmark {
     Contest contest = new Contest();
     contest.enter("raw TCP", () -> nodes.raw(sum(false, workers, bytes, quick)));
     contest.enter("ring, processes", () -> nodes.processes(sum(false, workers, bytes, quick)));
+    contest.enter(
+        "ring, streams", () -> nodes.processes(sum(false, workers, bytes, quick).overStreams()));
     contest.enter("ring, embedded", () -> nodes.embedded(sum(false, workers, bytes, quick)));
     if (small) {
       contest.enter("direct, processes", () -> nodes.processes(sum(true, workers, bytes, quick)));
+      contest.enter(
+          "direct, streams", () -> nodes.processes(sum(true, workers, bytes, quick).overStreams()));
       contest.enter("direct, embedded", () -> nodes.embedded(sum(true, workers, bytes, quick)));
     }
     Map<String, Repetitions> measured = contest.runSettled(quick ? 3 : 7);
@@ -86,7 +90,8 @@ public final class AllReduceBenchmark implements Benchmark {
     long perTurn = (quick ? 128L : 512L) * MIB;
     int rounds = (int) Math.max(LEAST_ROUNDS, Math.min(MOST_ROUNDS, perTurn / bytes / workers));
     String job = "allreduce-%d-%d-%d".formatted(bytes, workers, turns++);
-    return new AllReduceCase(job, direct, bytes / Float.BYTES, workers, rounds, 2 + rounds / 4);
+    return new AllReduceCase(
+        job, direct, bytes / Float.BYTES, workers, rounds, 2 + rounds / 4, "auto");
   }
 
   private static Repetitions bandwidth(int bytes, Repetitions millis) {

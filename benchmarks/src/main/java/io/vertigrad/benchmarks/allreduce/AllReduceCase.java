@@ -11,9 +11,21 @@ import io.vertx.core.json.JsonObject;
  * @param workers how many take part
  * @param rounds counted rounds
  * @param warmRounds rounds before those
+ * @param transport of the job
  */
 record AllReduceCase(
-    String name, boolean direct, int elements, int workers, int rounds, int warmRounds) {
+    String name,
+    boolean direct,
+    int elements,
+    int workers,
+    int rounds,
+    int warmRounds,
+    String transport) {
+
+  /** The same one over streams, without shared memory. */
+  AllReduceCase overStreams() {
+    return new AllReduceCase(name, direct, elements, workers, rounds, warmRounds, "stream");
+  }
 
   JsonObject toJson() {
     return new JsonObject()
@@ -22,7 +34,8 @@ record AllReduceCase(
         .put("elements", elements)
         .put("workers", workers)
         .put("rounds", rounds)
-        .put("warmRounds", warmRounds);
+        .put("warmRounds", warmRounds)
+        .put("transport", transport);
   }
 
   static AllReduceCase fromJson(JsonObject json) {
@@ -32,6 +45,7 @@ record AllReduceCase(
         json.getInteger("elements"),
         json.getInteger("workers"),
         json.getInteger("rounds"),
-        json.getInteger("warmRounds"));
+        json.getInteger("warmRounds"),
+        json.getString("transport"));
   }
 }

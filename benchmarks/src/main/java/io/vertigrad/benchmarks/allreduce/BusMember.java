@@ -34,7 +34,12 @@ final class BusMember {
   BusMember(Vertx vertx, AllReduceCase sum, int rank) {
     this.sum = sum;
     this.rank = rank;
-    this.job = JobConfig.read("all-reduce benchmark", new JsonObject().put("job", sum.name()));
+    this.job =
+        JobConfig.read(
+            "all-reduce benchmark",
+            new JsonObject()
+                .put("job", sum.name())
+                .put("exchange", new JsonObject().put("transport", sum.transport())));
     SenderIdentity identity = new SenderIdentity(job.addresses().jobHash(), rank, 0);
     this.peers =
         new WorkerPeers(

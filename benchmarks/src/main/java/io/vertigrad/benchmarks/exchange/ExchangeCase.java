@@ -16,6 +16,7 @@ import io.vertx.core.json.JsonObject;
  * @param warmRounds rounds before those
  * @param sums over raw TCP, whether bytes come from and go into vectors and the server adds and
  *     steps; everywhere else they do
+ * @param transport of the job
  */
 public record ExchangeCase(
     String name,
@@ -24,17 +25,25 @@ public record ExchangeCase(
     int workers,
     int rounds,
     int warmRounds,
-    boolean sums) {
+    boolean sums,
+    String transport) {
 
   /** Raw TCP moves bytes only. */
   public ExchangeCase(
       String name, String strategy, int parameters, int workers, int rounds, int warmRounds) {
-    this(name, strategy, parameters, workers, rounds, warmRounds, false);
+    this(name, strategy, parameters, workers, rounds, warmRounds, false, "auto");
   }
 
   /** The same one that sums. */
   ExchangeCase thatSums() {
-    return new ExchangeCase(name, strategy, parameters, workers, rounds, warmRounds, true);
+    return new ExchangeCase(
+        name, strategy, parameters, workers, rounds, warmRounds, true, transport);
+  }
+
+  /** The same one over streams, without shared memory. */
+  ExchangeCase overStreams() {
+    return new ExchangeCase(
+        name, strategy, parameters, workers, rounds, warmRounds, sums, "stream");
   }
 
   /** True when all workers wait for each other in every round. */
@@ -55,6 +64,7 @@ public record ExchangeCase(
             .put("job", name)
             .put("steps", rounds + warmRounds + 1)
             .put("strategy", new JsonObject().put("name", strategy))
+            .put("exchange", new JsonObject().put("transport", transport))
             .put("workers", new JsonObject().put("count", workers)));
   }
 
@@ -75,7 +85,8 @@ public record ExchangeCase(
         .put("workers", workers)
         .put("rounds", rounds)
         .put("warmRounds", warmRounds)
-        .put("sums", sums);
+        .put("sums", sums)
+        .put("transport", transport);
   }
 
   static ExchangeCase fromJson(JsonObject json) {
@@ -86,6 +97,7 @@ public record ExchangeCase(
         json.getInteger("workers"),
         json.getInteger("rounds"),
         json.getInteger("warmRounds"),
-        json.getBoolean("sums"));
+        json.getBoolean("sums"),
+        json.getString("transport"));
   }
 }

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** One size and number of workers: synchronous and asynchronous, everywhere and over raw TCP. */
 final class ExchangeContest {
@@ -17,6 +18,7 @@ final class ExchangeContest {
   private static final int MOST_ROUNDS = 2_000;
   private static final int SMALL = 10_000;
   private static final String ASYNC = "async";
+  private static final String STREAMS = "processes, streams";
   private static final String BARE_BUS = "bare bus";
   private static final String RAW_SUMS = "raw TCP with sums";
 
@@ -25,6 +27,7 @@ final class ExchangeContest {
   private final int parameters;
   private final int workers;
   private final Map<String, List<List<RoundTimes>>> roundMillis = new LinkedHashMap<>();
+  private final Map<String, List<Double>> cpuMillis = new LinkedHashMap<>();
   private int turns;
 
   ExchangeContest(ExchangeNodes processes, ExchangeNodes embedded, int parameters, int workers) {
@@ -43,16 +46,16 @@ final class ExchangeContest {
   void run(BenchmarkReport report, boolean quick) throws Exception {
     Contest contest = new Contest();
     for (String strategy : List.of("sync", ASYNC)) {
-      enter(contest, strategy, "raw TCP", quick, processes::raw);
-      enter(contest, strategy, RAW_SUMS, quick, processes::rawSums);
-      enter(contest, strategy, "processes", quick, processes::bus);
-      enter(contest, strategy, "embedded", quick, embedded::bus);
+      enter(contest, strategy, "raw TCP", quick, processes, processes::raw);
+      enter(contest, strategy, RAW_SUMS, quick, processes, processes::rawSums);
+      enter(contest, strategy, "processes", quick, processes, processes::bus);
+      enter(contest, strategy, STREAMS, quick, processes, one -> processes.bus(one.overStreams()));
+      enter(contest, strategy, "embedded", quick, embedded, embedded::bus);
     }
-    enter(contest, ASYNC, BARE_BUS, quick, processes::bare);
+    enter(contest, ASYNC, BARE_BUS, quick, processes, processes::bare);
     int repetitions = quick ? 3 : 7;
     Map<String, Repetitions> measured = contest.runSettledRates(repetitions);
-    roundMillis
-        .values()
+    Stream.concat(roundMillis.values().stream(), cpuMillis.values().stream())
         .forEach(ofTurns -> ofTurns.subList(0, ofTurns.size() - repetitions).clear());
     for (String strategy : List.of("sync", ASYNC)) {
       BenchmarkRow raw = row(measured, name(strategy, "raw TCP"));
@@ -60,26 +63,44 @@ final class ExchangeContest {
       report.add(row(measured, name(strategy, RAW_SUMS)).over(raw));
       BenchmarkRow across = row(measured, name(strategy, "processes")).over(raw);
       report.add(4L * parameters >= 1 << 20 ? across.withAim("ratio 0.4") : across);
+      report.add(row(measured, name(strategy, STREAMS)).over(raw));
       report.add(row(measured, name(strategy, "embedded")).over(raw));
       if (strategy.equals(ASYNC)) {
         report.add(row(measured, name(ASYNC, BARE_BUS)).over(raw));
       }
+      BenchmarkRow rawCpu = cpu(name(strategy, RAW_SUMS));
+      report.add(rawCpu);
+      report.add(cpu(name(strategy, "processes")).over(rawCpu));
+      report.add(cpu(name(strategy, STREAMS)).over(rawCpu));
+      report.add(cpu(name(strategy, "embedded")).over(rawCpu));
       if (parameters <= SMALL) {
         addRoundTrips(report, name(strategy, "raw TCP"), "");
         addRoundTrips(report, name(strategy, "processes"), "0.4 ms");
+        addRoundTrips(report, name(strategy, STREAMS), "");
         addRoundTrips(report, name(strategy, "embedded"), "0.1 ms");
       }
     }
   }
 
-  private void enter(Contest contest, String strategy, String where, boolean quick, Place place) {
+  private void enter(
+      Contest contest,
+      String strategy,
+      String where,
+      boolean quick,
+      ExchangeNodes nodes,
+      Place place) {
     String name = name(strategy, where);
     contest.enter(
         name,
         () -> {
-          ExchangeCase exchange = exchange(strategy, where.replace(' ', '-'), quick);
+          ExchangeCase exchange = exchange(strategy, where.replaceAll("[ ,]+", "-"), quick);
           turns++;
+          long before = nodes.cpuNanos();
           List<RoundTimes> times = place.run(exchange);
+          int rounds = exchange.rounds() + exchange.warmRounds();
+          cpuMillis
+              .computeIfAbsent(name, one -> new ArrayList<>())
+              .add((nodes.cpuNanos() - before) / 1e6 / rounds);
           roundMillis.computeIfAbsent(name, one -> new ArrayList<>()).add(times);
           return RoundTimes.roundsPerSecond(times) * parameters / 1e6;
         });
@@ -103,6 +124,11 @@ final class ExchangeContest {
     report.add(
         BenchmarkRow.of(
             name + ", round p99", "ms", new Repetitions(new double[] {millis.percentile(99)})));
+  }
+
+  /** Processor time of all processes together for one round of all workers. */
+  private BenchmarkRow cpu(String name) {
+    return BenchmarkRow.of(name + ", CPU of a round", "ms", Repetitions.of(cpuMillis.get(name)));
   }
 
   private String name(String strategy, String where) {

@@ -1,10 +1,12 @@
 package io.vertigrad.benchmarks.exchange;
 
+import com.sun.management.OperatingSystemMXBean;
 import io.vertigrad.benchmarks.process.ChildLoop;
 import io.vertigrad.benchmarks.process.HeapWatch;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.util.List;
 
 /** The measured process: serves, works, or both, over raw TCP or over the event bus. */
@@ -18,6 +20,7 @@ final class ExchangeNode {
   static final String SERVE_BARE = "serve bare bus";
   static final String WORK_BARE = "work bare bus";
   static final String MEMORY = "memory";
+  static final String CPU = "cpu";
 
   private final HeapWatch heap = new HeapWatch();
   private BusNode bus;
@@ -40,6 +43,9 @@ final class ExchangeNode {
     if (task.equals(MEMORY)) {
       return heap.report();
     }
+    if (task.equals(CPU)) {
+      return new JsonObject().put("nanos", cpuNanos());
+    }
     ExchangeCase exchange = ExchangeCase.fromJson(question.getJsonObject("exchange"));
     return switch (task) {
       case SERVE_RAW -> new JsonObject().put("port", RawTcpServer.start(exchange));
@@ -57,6 +63,12 @@ final class ExchangeNode {
       case WORK_BUS -> times(bus.work(exchange, Ranks.fromJson(question)));
       default -> throw new IllegalArgumentException("no task '" + task + "'");
     };
+  }
+
+  /** Of all threads of this process since its start, user and system. */
+  private static long cpuNanos() {
+    return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
+        .getProcessCpuTime();
   }
 
   private static JsonObject times(List<RoundTimes> workers) {

@@ -90,6 +90,16 @@ final class ExchangeNodes implements AutoCloseable {
     return server.ask(new JsonObject().put("task", ExchangeNode.MEMORY), LIMIT_SECONDS);
   }
 
+  /** Processor time of all these processes since their start. */
+  long cpuNanos() throws InterruptedException {
+    JsonObject question = new JsonObject().put("task", ExchangeNode.CPU);
+    long nanos = server.ask(question, LIMIT_SECONDS).getLong("nanos");
+    for (ChildJvm worker : workers) {
+      nanos += worker.ask(question, LIMIT_SECONDS).getLong("nanos");
+    }
+    return nanos;
+  }
+
   @Override
   public void close() {
     workers.forEach(ChildJvm::close);

@@ -8,6 +8,7 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.server.Shard;
 import io.vertigrad.strategy.Membership;
@@ -64,6 +65,8 @@ public class RoundBenchmark {
 
   private GradientPartition update(int worker) {
     ExchangeId id = new ExchangeId(job, worker, 0, 1, step, 0);
-    return new GradientPartition(id, layout, step, 128, 0, gradient);
+    // Not one that was found to be finite before.
+    TensorView unseen = Tensor.wrap(DataType.FLOAT32, gradient.bytes());
+    return new GradientPartition(id, layout, step, 128, 0, unseen);
   }
 }

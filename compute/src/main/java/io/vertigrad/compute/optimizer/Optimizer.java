@@ -63,8 +63,11 @@ public final class Optimizer {
     }
     double rate = config.learningRate() * config.schedule().factor(updates, epochs);
     addDecay(parameters, gradient, (float) config.l2());
-    rule.toStep(gradient, rate, updates);
-    subtract(parameters, gradient, (float) (1 - rate * config.weightDecay()));
+    float kept = (float) (1 - rate * config.weightDecay());
+    rule.step(parameters, gradient, rate, updates, kept, trainable);
+    for (int i = trainable; i < parameters.length; i++) {
+      parameters[i] -= gradient[i];
+    }
   }
 
   private void addDecay(float[] parameters, float[] gradient, float l2) {
@@ -72,15 +75,6 @@ public final class Optimizer {
       for (int i = 0; i < trainable; i++) {
         gradient[i] += l2 * parameters[i];
       }
-    }
-  }
-
-  private void subtract(float[] parameters, float[] step, float kept) {
-    for (int i = 0; i < trainable; i++) {
-      parameters[i] = parameters[i] * kept - step[i];
-    }
-    for (int i = trainable; i < parameters.length; i++) {
-      parameters[i] -= step[i];
     }
   }
 

@@ -16,6 +16,31 @@ public interface UpdateRule {
   void toStep(float[] gradient, double learningRate, long iteration);
 
   /**
+   * Subtracts the step of {@link #toStep} from the parameters: {@code p = p * kept - step}, with
+   * one rounding for each product and one for the difference. A rule that overrides this goes over
+   * the elements once and makes the same numbers.
+   *
+   * @param parameters of which the first elements, as many as at creation, are stepped
+   * @param gradient as for {@link #toStep}; overwritten or not
+   * @param learningRate for this update
+   * @param iteration updates applied before this one, from 0
+   * @param kept factor on the parameters, 1 without decoupled decay
+   * @param length number of elements at creation
+   */
+  default void step(
+      float[] parameters,
+      float[] gradient,
+      double learningRate,
+      long iteration,
+      float kept,
+      int length) {
+    toStep(gradient, learningRate, iteration);
+    for (int i = 0; i < length; i++) {
+      parameters[i] = parameters[i] * kept - gradient[i];
+    }
+  }
+
+  /**
    * Elements of state; 0 for plain SGD.
    *
    * @return a number of elements

@@ -29,7 +29,7 @@ public final class ClusterStart {
   private final ClusterConfig config;
   private final String name;
   private final JobClusterManager manager;
-  private int maxConnections = ExchangeConfig.DEFAULT_CONNECTIONS;
+  private ExchangeConfig exchange = ExchangeConfig.usual();
   private Consumer<Vertx> onceStarted = vertx -> {};
 
   /**
@@ -60,7 +60,7 @@ public final class ClusterStart {
     String plain = "vertigrad-" + job.addresses().job();
     String hidden = secret.map(known -> plain + "-" + known.name("the cluster")).orElse(plain);
     ClusterStart start = new ClusterStart(plain, hidden, job.cluster());
-    start.maxConnections = job.exchange().maxConnections();
+    start.exchange = job.exchange();
     start.onceStarted =
         vertx -> secret.ifPresent(known -> ClusterStreams.authenticate(vertx, job, known));
     return start;
@@ -127,7 +127,7 @@ public final class ClusterStart {
         .onSuccess(
             vertx -> {
               onceStarted.accept(vertx);
-              ClusterStreams.open(vertx, options.getEventBusOptions(), maxConnections);
+              ClusterStreams.open(vertx, options.getEventBusOptions(), exchange);
             });
   }
 

@@ -197,7 +197,7 @@ class ForgedMessagesTest {
             .order(ByteOrder.LITTLE_ENDIAN)
             .putInt(32 + address.length)
             .putInt(0)
-            .put("VGSTRM02".getBytes())
+            .put("VGSTRM03".getBytes())
             .put(new byte[32])
             .put(address);
     byte[] request =

@@ -17,7 +17,7 @@ import java.util.List;
  */
 public record PartitionPlan(long layout, List<Partition> partitions) {
 
-  private static final int LEAST_PARTITIONS = 8;
+  private static final int LEAST_PARTITIONS = 4;
 
   /** Elements; of 270,000 parameters, partitions of half as many were slower again. */
   private static final int WORTH_A_FRAME = 28_608;
@@ -30,8 +30,8 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
   /**
    * Cuts a layout into partitions of at most {@code elements}, spread over {@code shards}.
    *
-   * <p>While one partition is applied the next one travels, so there are eight at least, unless
-   * that would make them so small that each costs more than it saves.
+   * <p>While one partition is applied the next one travels, so there are four at least, unless that
+   * would make them so small that each costs more than it saves.
    *
    * @param layout of the exchange vector
    * @param elements most elements of a partition
@@ -39,8 +39,8 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
    * @return the plan
    */
   public static PartitionPlan of(ParameterLayout layout, int elements, int shards) {
-    int eighth = (layout.trainable() + LEAST_PARTITIONS - 1) / LEAST_PARTITIONS;
-    int most = Math.min(elements, Math.max(WORTH_A_FRAME, eighth));
+    int quarter = (layout.trainable() + LEAST_PARTITIONS - 1) / LEAST_PARTITIONS;
+    int most = Math.min(elements, Math.max(WORTH_A_FRAME, quarter));
     List<Partition> cut = new ArrayList<>();
     cut(cut, 0, layout.trainable(), most, Block.Kind.TRAINABLE, 0);
     cut(cut, layout.trainable(), layout.statistics(), most, Block.Kind.STATISTIC, 0);

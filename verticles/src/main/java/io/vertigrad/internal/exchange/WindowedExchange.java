@@ -1,10 +1,10 @@
 package io.vertigrad.internal.exchange;
 
 import io.vertigrad.codecs.Addresses;
-import io.vertigrad.codecs.BorrowedTensor;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.TensorMemory;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.transport.BusTransport;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;
@@ -188,10 +188,11 @@ public final class WindowedExchange implements PartitionExchange {
   }
 
   private Frame borrowed(Frame frame) {
-    return frame instanceof ParameterPartition answer
-            && answer.parameters() instanceof BorrowedTensor
-        ? answer.with(answers.copyOf(answer.parameters()))
-        : frame;
+    if (frame instanceof ParameterPartition answer) {
+      TensorView kept = answers.keep(answer.parameters());
+      return kept == answer.parameters() ? answer : answer.with(kept);
+    }
+    return frame;
   }
 
   /** What came back for a request: a frame, or the bus's failure. */

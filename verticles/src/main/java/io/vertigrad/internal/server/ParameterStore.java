@@ -1,5 +1,6 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.job.Partition;
 import java.util.ArrayList;
 import java.util.List;
@@ -8,18 +9,20 @@ import java.util.List;
  * One shard's parameters with their optimizer state; plain memory, owned by one thread.
  *
  * <p>Takes one float32 array per partition, the optimizer's state, and one tensor of the newest
- * version: O(parameters), whatever the number of workers.
+ * version and of the one before: O(parameters), whatever the number of workers. Memory of older
+ * versions is written again once the workers have given it back.
  */
 public final class ParameterStore {
 
   private final StoreConfig config;
+  private final TensorMemory answers = TensorMemory.onHeap();
   private final List<StoredPartition> partitions = new ArrayList<>();
 
   /** Copies the shard's part of the initial parameters. */
   public ParameterStore(StoreConfig config, ParameterSource initial) {
     this.config = config;
     for (Partition partition : config.plan().ofShard(config.shard())) {
-      partitions.add(new StoredPartition(partition, config, initial));
+      partitions.add(new StoredPartition(partition, config, initial, answers));
     }
   }
 

@@ -91,11 +91,10 @@ final class PendingPulls {
   private Frame answer(PullRequest request) {
     long wanted = Math.min(request.minimumVersion(), begins(request.id()));
     boolean isBehind = exact && wanted == context.store().version() - 1;
-    return previous
-        .get()
-        .filter(there -> isBehind && isWorker(request.id()))
-        .<Frame>map(there -> context.answers().parameters(request.id(), wanted, there))
-        .orElseGet(() -> context.answers().parameters(request.id(), Outcome.PULLED, 0));
+    Optional<Tensor> there = isBehind && isWorker(request.id()) ? previous.get() : Optional.empty();
+    return there.isPresent()
+        ? context.answers().parameters(request.id(), wanted, there.get())
+        : context.answers().parameters(request.id(), Outcome.PULLED, 0);
   }
 
   private boolean isWorker(ExchangeId id) {

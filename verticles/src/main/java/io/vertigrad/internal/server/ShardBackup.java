@@ -259,7 +259,7 @@ final class ShardBackup {
     private void step(long samples) {
       if (lockstep) {
         // So that the version before is kept, for a worker that begins with a step of that.
-        stored.parameters();
+        stored.keepVersion();
       }
       stepped = false;
       stored.apply(gradient, 1f, samples - stored.samples());

@@ -1,7 +1,10 @@
 package io.vertigrad.internal.server;
 
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.SharedTensor;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
@@ -25,8 +28,9 @@ final class StoredPartition implements PartitionStore {
   private long version;
   private long samples;
   private boolean restored;
-  private Tensor current;
-  private Tensor previous;
+  private final TensorMemory answers;
+  private SharedTensor current;
+  private SharedTensor previous;
   private PartitionCopy copy;
   private SpanRecorder track = SpanRecorder.OFF;
   private ChangeListener listener = ChangeListener.NONE;
@@ -55,7 +59,14 @@ final class StoredPartition implements PartitionStore {
     void skipped();
   }
 
-  StoredPartition(Partition partition, StoreConfig config, ParameterSource initial) {
+  /**
+   * A partition at version 0.
+   *
+   * @param answers what tensors of its versions are made in
+   */
+  StoredPartition(
+      Partition partition, StoreConfig config, ParameterSource initial, TensorMemory answers) {
+    this.answers = answers;
     this.partition = partition;
     this.step = PartitionStep.of(partition, config);
     this.trainingSamples = config.trainingSamples();
@@ -101,14 +112,14 @@ final class StoredPartition implements PartitionStore {
    * @return empty when nobody was given them
    */
   Optional<Tensor> previous() {
-    return Optional.ofNullable(previous);
+    return Optional.ofNullable(previous).map(shared -> shared.lend().retain());
   }
 
   @Override
   public void apply(float[] gradient, float scale, long count) {
     long begun = track.now();
     takeCopy();
-    previous = current;
+    keepPrevious();
     if (scale != 1f) {
       for (int i = 0; i < gradient.length; i++) {
         gradient[i] *= scale;
@@ -118,7 +129,6 @@ final class StoredPartition implements PartitionStore {
     step.step(parameters, gradient, version, (double) samples / trainingSamples);
     version++;
     samples += count;
-    current = null;
     track.span(noted, begun, track.now(), version - 1);
   }
 
@@ -128,6 +138,7 @@ final class StoredPartition implements PartitionStore {
       throw new IllegalArgumentException("version %d after %d".formatted(later, version));
     }
     version = later;
+    drop(previous);
     previous = null;
     listener.skipped();
   }
@@ -139,10 +150,34 @@ final class StoredPartition implements PartitionStore {
 
   @Override
   public Tensor parameters() {
+    return Tensor.copyOf(type, FloatBuffer.wrap(parameters));
+  }
+
+  /** Made once per version, however many workers are answered with it. */
+  @Override
+  public TensorView lend() {
+    keepVersion();
+    return current.lend();
+  }
+
+  /** Has this version as the {@linkplain #previous() previous} one after the next update. */
+  void keepVersion() {
     if (current == null) {
-      current = Tensor.copyOf(type, FloatBuffer.wrap(parameters));
+      current = answers.share(type, FloatBuffer.wrap(parameters));
     }
-    return current;
+  }
+
+  /** This version, if anybody was given it, is the one before from now on. */
+  private void keepPrevious() {
+    drop(previous);
+    previous = current;
+    current = null;
+  }
+
+  private static void drop(SharedTensor version) {
+    if (version != null) {
+      version.release();
+    }
   }
 
   /** A copy for a checkpoint, made by another thread, or by this one before the next update. */
@@ -215,7 +250,8 @@ final class StoredPartition implements PartitionStore {
     step.restore(snapshot.state());
     version = snapshot.version();
     samples = snapshot.samples();
-    current = null;
+    keepPrevious();
+    drop(previous);
     previous = null;
   }
 

@@ -91,7 +91,8 @@ final class UpdateFilter implements ServerStrategy {
     }
     Optional<Future<Frame>> waiting = window.waitingAnswer(id);
     if (waiting.isPresent()) {
-      return waiting.get();
+      // A copy of its own, made before the first receiver's can be written again.
+      return waiting.get().map(Frame::retain);
     }
     return window.isSettled(id) ? answered(id, Outcome.DUPLICATE) : unseen(update);
   }

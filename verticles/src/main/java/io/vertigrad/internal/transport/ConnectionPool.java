@@ -1,6 +1,7 @@
 package io.vertigrad.internal.transport;
 
 import io.vertigrad.internal.security.JobSecrets;
+import io.vertigrad.job.TransportKind;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -9,6 +10,7 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetSocket;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
@@ -26,11 +28,18 @@ final class ConnectionPool {
 
   private final Vertx vertx;
   private final NetClient client;
+  private final Optional<SharedMemory> sharing;
   private final BusTransport bus;
   private final Map<String, Future<Transport>> ways = new ConcurrentHashMap<>();
   private final Set<Stream> streams = ConcurrentHashMap.newKeySet();
 
-  ConnectionPool(Vertx vertx, NetClient client) {
+  /**
+   * Nothing is connected yet.
+   *
+   * @param sharing memory of this process, unless it shares none
+   */
+  ConnectionPool(Vertx vertx, NetClient client, Optional<SharedMemory> sharing) {
+    this.sharing = sharing;
     this.vertx = vertx;
     this.client = client;
     this.bus = new BusTransport(vertx.eventBus());
@@ -39,9 +48,11 @@ final class ConnectionPool {
   /**
    * The way to an address: a stream, or the bus where the process over there takes none.
    *
+   * @param kind whether payloads may, or must, go through shared memory; the same for all requests
+   *     to an address, since they are of one job
    * @return fails as a request over the bus when nobody listens there
    */
-  Future<Transport> to(String address) {
+  Future<Transport> to(String address, TransportKind kind) {
     Future<Transport> known = ways.get(address);
     if (known != null) {
       return known;
@@ -51,7 +62,7 @@ final class ConnectionPool {
     if (known != null) {
       return known;
     }
-    find(address).onFailure(nobody -> ways.remove(address, way.future())).onComplete(way);
+    find(address, kind).onFailure(nobody -> ways.remove(address, way.future())).onComplete(way);
     return way.future();
   }
 
@@ -60,16 +71,16 @@ final class ConnectionPool {
     streams.forEach(stream -> stream.sweep(now));
   }
 
-  private Future<Transport> find(String address) {
+  private Future<Transport> find(String address, TransportKind kind) {
     DeliveryOptions asking =
         new DeliveryOptions().addHeader(BusListener.WHERE, "").setSendTimeout(ASK_MILLIS);
     return vertx
         .eventBus()
         .<JsonObject>request(address, null, asking)
-        .compose(answer -> connect(address, answer.body()));
+        .compose(answer -> connect(address, answer.body(), kind));
   }
 
-  private Future<Transport> connect(String address, JsonObject where) {
+  private Future<Transport> connect(String address, JsonObject where, TransportKind kind) {
     if (where == null) {
       return Future.succeededFuture(bus);
     }
@@ -79,14 +90,15 @@ final class ConnectionPool {
         .transform(
             connected ->
                 connected.succeeded()
-                    ? opened(address, connected.result())
+                    ? opened(address, connected.result(), kind)
                     : overTheBus(address, endpoint, connected.cause()));
   }
 
   /** Who has another secret, or was gone by now, is no reason to take the bus. */
-  private Future<Transport> opened(String address, NetSocket socket) {
+  private Future<Transport> opened(String address, NetSocket socket, TransportKind kind) {
     Stream stream =
-        new Stream(address, JobSecrets.of(vertx).forAddress(address), socket, this::closed);
+        new Stream(
+            address, JobSecrets.of(vertx).forAddress(address), socket, kind, sharing, this::closed);
     streams.add(stream);
     long late =
         vertx.setTimer(

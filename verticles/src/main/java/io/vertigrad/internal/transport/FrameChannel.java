@@ -4,9 +4,15 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.util.ReferenceCountUtil;
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.FrameBytes;
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.FrameLimits;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
+import io.vertigrad.job.JobSecret;
 import io.vertx.core.internal.net.NetSocketInternal;
 import io.vertx.core.net.NetSocket;
+import java.nio.ByteBuffer;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -17,12 +23,30 @@ import java.util.function.Consumer;
  */
 final class FrameChannel {
 
+  private static final int SHARED_BODY_BYTES = FrameLimits.HEADER_BYTES + SlotReference.BYTES;
+
   private final NetSocketInternal socket;
   private final ByteBufAllocator memory;
+  private final SharedConnection shared;
+  private Consumer<StreamMessage> messages;
+  private Consumer<String> fault;
 
-  FrameChannel(NetSocket socket) {
+  /**
+   * One end of a stream.
+   *
+   * @param sharing memory of this process, unless it shares none
+   * @param secret of the job that the stream belongs to
+   * @param name of the stream, for people
+   */
+  FrameChannel(NetSocket socket, Optional<SharedMemory> sharing, JobSecret secret, String name) {
     this.socket = (NetSocketInternal) socket;
     this.memory = this.socket.channelHandlerContext().alloc();
+    this.shared = new SharedConnection(sharing, this, secret, name);
+  }
+
+  /** What this end shares with the other one. */
+  SharedConnection shared() {
+    return shared;
   }
 
   /**
@@ -33,7 +57,9 @@ final class FrameChannel {
    */
   StreamMessageReader listen(
       Consumer<StreamMessage> messages, Consumer<String> fault, Runnable heard, boolean lends) {
-    StreamMessageReader reader = new StreamMessageReader(messages, fault, lends);
+    this.messages = messages;
+    this.fault = fault;
+    StreamMessageReader reader = new StreamMessageReader(this::hear, fault, lends);
     if (lends && !socket.isSsl()) {
       InPlaceReader.on(socket.channelHandlerContext().channel(), reader::place);
     }
@@ -49,8 +75,50 @@ final class FrameChannel {
     return reader;
   }
 
+  private void hear(StreamMessage message) {
+    switch (message.kind()) {
+      case SHARE, SEGMENT, MAPPED, NOT_MAPPED -> {
+        String wrong = shared.hear(message);
+        if (wrong != null) {
+          fault.accept(wrong);
+        }
+      }
+      case SHARED_REQUEST -> hearShared(message, Kind.REQUEST);
+      case SHARED_ANSWER -> hearShared(message, Kind.ANSWER);
+      default -> messages.accept(message);
+    }
+  }
+
+  /** Whoever is given the message has read or copied its payload when he returns. */
+  private void hearShared(StreamMessage message, Kind as) {
+    boolean whole = message.body().remaining() == SHARED_BODY_BYTES;
+    SlotReference at = whole ? message.reference() : null;
+    ByteBuffer payload = whole ? shared.payload(at) : null;
+    if (payload == null) {
+      fault.accept("%s of a payload that is not there: %s".formatted(message.kind(), at));
+      return;
+    }
+    try {
+      messages.accept(
+          new StreamMessage(as, message.number(), message.body(), payload, message.lent()));
+      shared.free(at);
+    } catch (InternalError truncated) {
+      fault.accept("shared memory that can no longer be read: " + truncated.getMessage());
+    }
+  }
+
+  /** Does something on the connection's event loop. */
+  void run(Runnable task) {
+    socket.channelHandlerContext().executor().execute(task);
+  }
+
   void write(Kind kind) {
-    socket.writeMessage(StreamMessage.of(kind, memory));
+    write(kind, 0);
+  }
+
+  /** A message without body. */
+  void write(Kind kind, long number) {
+    socket.writeMessage(StreamMessage.of(kind, number, memory));
   }
 
   void write(Kind kind, long number, String text) {
@@ -61,7 +129,22 @@ final class FrameChannel {
     socket.writeMessage(StreamMessage.of(kind, number, body, memory));
   }
 
+  /** A request or an answer; its payload goes through shared memory where there is room in it. */
   void write(Kind kind, long number, Frame frame) {
-    socket.writeMessage(StreamMessage.of(kind, number, frame, memory));
+    if (frame == null) {
+      write(kind, number);
+      return;
+    }
+    FrameBytes bytes = FrameCodecs.unsealed(frame);
+    SlotReference at = shared.write(number, bytes.payload());
+    if (at == null) {
+      FrameBytes sealed = bytes.seal(bytes.payload());
+      socket.writeMessage(StreamMessage.of(kind, number, sealed, memory));
+      return;
+    }
+    ByteBuffer reference = at.bytes();
+    ByteBuffer header = bytes.seal(reference).header();
+    Kind as = kind == Kind.REQUEST ? Kind.SHARED_REQUEST : Kind.SHARED_ANSWER;
+    socket.writeMessage(StreamMessage.of(as, number, header, reference, memory));
   }
 }

@@ -5,6 +5,7 @@ import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.internal.security.RandomBytes;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
 import io.vertigrad.job.JobSecret;
+import io.vertigrad.job.TransportKind;
 import io.vertx.core.Completable;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -12,6 +13,7 @@ import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.eventbus.ReplyFailure;
 import io.vertx.core.net.NetSocket;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -38,6 +40,8 @@ final class Stream implements Transport {
 
   private static final PeerWarnings REFUSED = new PeerWarnings(LOG::warn);
 
+  private static final PeerWarnings UNSHARED = new PeerWarnings(LOG::error);
+
   private static final long MILLI = 1_000_000;
 
   private record Due(Completable<Frame> answered, long deadlineNanos) {}
@@ -47,6 +51,7 @@ final class Stream implements Transport {
   private final FrameChannel line;
   private final StreamMessageReader reader;
   private final StreamProof proof;
+  private final TransportKind kind;
   private final byte[] nonce = RandomBytes.of(StreamProof.NONCE_BYTES);
   private final Promise<Transport> opened = Promise.promise();
   private final Map<Long, Due> due = new ConcurrentHashMap<>();
@@ -58,13 +63,25 @@ final class Stream implements Transport {
    * Says which address it is for.
    *
    * @param secret of the address's job
+   * @param kind whether payloads may, or must, go through shared memory
+   * @param sharing memory of this process, unless it shares none
    * @param whenClosed is called once, before requests under way fail
    */
-  Stream(String address, JobSecret secret, NetSocket socket, Consumer<Stream> whenClosed) {
+  Stream(
+      String address,
+      JobSecret secret,
+      NetSocket socket,
+      TransportKind kind,
+      Optional<SharedMemory> sharing,
+      Consumer<Stream> whenClosed) {
+    this.kind = kind;
     this.address = address;
     this.socket = socket;
+    // What is unanswered is limited by the senders' windows. Were it here by a frame or less, every
+    // frame would stop the channel, and start it again when it has been written.
+    socket.setWriteQueueMaxSize(StreamSession.MOST_QUEUED_BYTES);
     proof = new StreamProof(secret, address);
-    line = new FrameChannel(socket);
+    line = new FrameChannel(socket, sharing, secret, "to " + address);
     reader = line.listen(this::hear, this::refuse, () -> heardNanos = System.nanoTime(), true);
     reader.expect(Kind.CHALLENGE);
     socket.exceptionHandler(
@@ -76,6 +93,7 @@ final class Stream implements Transport {
     socket.closeHandler(
         end -> {
           closed = true;
+          line.shared().close();
           whenClosed.accept(this);
           opened.tryFail(
               new ReplyException(
@@ -134,7 +152,10 @@ final class Stream implements Transport {
     }
     switch (message.kind()) {
       case ANSWER -> answered(message);
-      case FAILURE -> fail(message.number(), ReplyFailure.RECIPIENT_FAILURE, message.text());
+      case FAILURE -> {
+        line.shared().release(message.number());
+        fail(message.number(), ReplyFailure.RECIPIENT_FAILURE, message.text());
+      }
       case PONG -> {}
       default -> refuse("%s from a listener, expected %s".formatted(message.kind(), Kind.ANSWER));
     }
@@ -144,13 +165,38 @@ final class Stream implements Transport {
     if (proof.isListener(nonce, challenge)) {
       reader.expect(null);
       line.write(Kind.PROOF, 0, proof.proof(nonce, StreamProof.nonce(challenge)));
-      opened.tryComplete(this);
+      share();
     } else {
       refuse("a listener with another secret, or none (cluster.secretFile)");
     }
   }
 
+  private void share() {
+    if (kind.shares()) {
+      line.shared().ask(kind == TransportKind.SHARED);
+    }
+    if (kind == TransportKind.SHARED) {
+      line.shared()
+          .established()
+          .onSuccess(shared -> opened.tryComplete(this))
+          .onFailure(why -> refuseUnshared(why.getMessage()));
+    } else {
+      opened.tryComplete(this);
+    }
+  }
+
+  private void refuseUnshared(String why) {
+    String what =
+        "exchange.transport is shared, but no memory can be shared with %s at %s: %s; set it to auto"
+            .formatted(address, socket.remoteAddress(), why);
+    if (opened.tryFail(new ReplyException(ReplyFailure.RECIPIENT_FAILURE, what))) {
+      UNSHARED.warn(String.valueOf(socket.remoteAddress().hostAddress()), what, System.nanoTime());
+    }
+    socket.close();
+  }
+
   private void answered(StreamMessage message) {
+    line.shared().release(message.number());
     Due request = due.remove(message.number());
     if (request != null) {
       request.answered().succeed(message.frame());

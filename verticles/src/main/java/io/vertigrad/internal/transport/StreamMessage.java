@@ -20,14 +20,15 @@ import java.nio.charset.StandardCharsets;
  * number of its request; of {@link Kind#OPEN} it is the format.
  *
  * @param body a frame, or UTF-8 text; empty for the others and for an answer without frame
+ * @param payload of a frame whose body is its header and a {@link SlotReference}; else null
  * @param lent the body is written again once whoever is given this has returned
  */
-record StreamMessage(Kind kind, long number, ByteBuffer body, boolean lent) {
+record StreamMessage(Kind kind, long number, ByteBuffer body, ByteBuffer payload, boolean lent) {
 
   static final int HEADER_BYTES = 16;
 
-  /** Number of the first message of a stream: "VGSTRM02" as its bytes spell it. */
-  static final long FORMAT = 0x32304d52_54534756L;
+  /** Number of the first message of a stream: "VGSTRM03" as its bytes spell it. */
+  static final long FORMAT = 0x33304d52_54534756L;
 
   private static final int MAX_TEXT_BYTES = 4_096;
   private static final Kind[] KINDS = Kind.values();
@@ -46,7 +47,19 @@ record StreamMessage(Kind kind, long number, ByteBuffer body, boolean lent) {
     /** The second, of the listener: its random bytes and its code, see {@link StreamProof}. */
     CHALLENGE(StreamProof.NONCE_BYTES + JobSecret.CODE_BYTES),
     /** The third: the sender's code; requests may follow. */
-    PROOF(JobSecret.CODE_BYTES);
+    PROOF(JobSecret.CODE_BYTES),
+    /** Asks for shared memory, and agrees: the kernel that the process runs on. */
+    SHARE(MAX_TEXT_BYTES),
+    /** Offers a segment: number of slots, bytes of a slot, name. */
+    SEGMENT(MAX_TEXT_BYTES),
+    /** The segment offered was mapped, and a code written into it. */
+    MAPPED(0),
+    /** Why there is no shared memory. */
+    NOT_MAPPED(MAX_TEXT_BYTES),
+    /** A request whose payload is in the sender's segment: a header and a reference. */
+    SHARED_REQUEST(FrameLimits.HEADER_BYTES + SlotReference.BYTES),
+    /** Likewise an answer, in the listener's segment. */
+    SHARED_ANSWER(FrameLimits.HEADER_BYTES + SlotReference.BYTES);
 
     private final int maxBytes;
 
@@ -60,15 +73,13 @@ record StreamMessage(Kind kind, long number, ByteBuffer body, boolean lent) {
     }
   }
 
-  /**
-   * The bytes of a message with a frame, or with none where {@code frame} is null; a tensor outside
-   * the heap is not copied.
-   */
-  static ByteBuf of(Kind kind, long number, Frame frame, ByteBufAllocator memory) {
-    if (frame == null) {
-      return header(kind, number, 0, 0, memory);
-    }
-    FrameBytes bytes = FrameCodecs.encode(frame);
+  /** A message without a payload apart from its body. */
+  StreamMessage(Kind kind, long number, ByteBuffer body, boolean lent) {
+    this(kind, number, body, null, lent);
+  }
+
+  /** The bytes of a message with a sealed frame; a tensor outside the heap is not copied. */
+  static ByteBuf of(Kind kind, long number, FrameBytes bytes, ByteBufAllocator memory) {
     ByteBuffer payload = bytes.payload();
     boolean asItLies = payload.isDirect();
     int length = bytes.length();
@@ -77,6 +88,13 @@ record StreamMessage(Kind kind, long number, ByteBuffer body, boolean lent) {
     return asItLies
         ? memory.compositeBuffer(2).addComponents(true, head, Unpooled.wrappedBuffer(payload))
         : head.writeBytes(payload);
+  }
+
+  /** The bytes of a message with a sealed frame's header and where its payload is. */
+  static ByteBuf of(
+      Kind kind, long number, ByteBuffer frame, ByteBuffer reference, ByteBufAllocator memory) {
+    int length = frame.remaining() + reference.remaining();
+    return header(kind, number, length, length, memory).writeBytes(frame).writeBytes(reference);
   }
 
   /** The bytes of a message with a text, which is cut where it is too long. */
@@ -92,8 +110,8 @@ record StreamMessage(Kind kind, long number, ByteBuffer body, boolean lent) {
   }
 
   /** The bytes of a message without body. */
-  static ByteBuf of(Kind kind, ByteBufAllocator memory) {
-    return header(kind, 0, 0, 0, memory);
+  static ByteBuf of(Kind kind, long number, ByteBufAllocator memory) {
+    return header(kind, number, 0, 0, memory);
   }
 
   private static ByteBuf header(
@@ -124,10 +142,18 @@ record StreamMessage(Kind kind, long number, ByteBuffer body, boolean lent) {
     return StandardCharsets.UTF_8.decode(body.duplicate()).toString();
   }
 
+  /** Where the payload of a frame is whose body is its header and a reference. */
+  SlotReference reference() {
+    return SlotReference.read(body.slice(FrameLimits.HEADER_BYTES, SlotReference.BYTES));
+  }
+
   /** The body as a frame, which may stay a view of it; null where there is none. */
   Frame frame() {
     if (!body.hasRemaining()) {
       return null;
+    }
+    if (payload != null) {
+      return FrameCodecs.decodeApart(body, payload, lent);
     }
     Buffer wire = BufferInternal.buffer(Unpooled.wrappedBuffer(body));
     return lent ? FrameCodecs.decodeLent(wire) : FrameCodecs.decode(wire);

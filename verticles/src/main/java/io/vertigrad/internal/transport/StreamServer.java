@@ -88,9 +88,14 @@ final class StreamServer {
       socket.close();
       return;
     }
-    StreamSession session = StreamSession.serve(socket, address, answers, lends, secret, warnings);
+    StreamSession session =
+        StreamSession.serve(socket, address, answers, lends, secret, streams.sharing(), warnings);
     sessions.add(session);
-    socket.closeHandler(closed -> sessions.remove(session));
+    socket.closeHandler(
+        closed -> {
+          sessions.remove(session);
+          session.closed();
+        });
     vertx.setTimer(OPENING_MILLIS, late -> session.expectOpened());
   }
 

@@ -1,12 +1,15 @@
 package io.vertigrad.internal.transport;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.SharedTensor;
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.internal.security.RandomBytes;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
 import io.vertigrad.job.JobSecret;
 import io.vertx.core.Future;
 import io.vertx.core.net.NetSocket;
+import java.util.Optional;
 import java.util.function.Function;
 
 /**
@@ -15,7 +18,8 @@ import java.util.function.Function;
  */
 final class StreamSession {
 
-  private static final int MOST_QUEUED_BYTES = 16 << 20;
+  /** Of answers that a sender does not take, and of requests that cannot be sent. */
+  static final int MOST_QUEUED_BYTES = 16 << 20;
 
   private final NetSocket socket;
   private final FrameChannel line;
@@ -36,10 +40,13 @@ final class StreamSession {
       String address,
       Function<Frame, Future<Frame>> answers,
       JobSecret secret,
+      Optional<SharedMemory> sharing,
       PeerWarnings warnings) {
     this.proof = new StreamProof(secret, address);
     this.socket = socket;
-    this.line = new FrameChannel(socket);
+    this.line =
+        new FrameChannel(
+            socket, sharing, secret, "to %s from %s".formatted(address, socket.remoteAddress()));
     this.address = address;
     this.answers = answers;
     this.warnings = warnings;
@@ -52,13 +59,19 @@ final class StreamSession {
       Function<Frame, Future<Frame>> answers,
       boolean lends,
       JobSecret secret,
+      Optional<SharedMemory> sharing,
       PeerWarnings warnings) {
-    StreamSession session = new StreamSession(socket, address, answers, secret, warnings);
+    StreamSession session = new StreamSession(socket, address, answers, secret, sharing, warnings);
     socket.setWriteQueueMaxSize(MOST_QUEUED_BYTES);
     socket.exceptionHandler(broken -> session.warn("broke: " + broken));
     session.reader = session.line.listen(session::hear, session::refuse, () -> {}, lends);
     session.reader.expect(Kind.OPEN);
     return session;
+  }
+
+  /** The connection has ended. */
+  void closed() {
+    line.shared().close();
   }
 
   /** Ends a connection that has not said what it is for. */
@@ -132,6 +145,10 @@ final class StreamSession {
   private void reply(long number, Frame answer, Throwable defect) {
     if (defect == null) {
       line.write(Kind.ANSWER, number, answer);
+      if (answer instanceof ParameterPartition parameters) {
+        // The message has a copy: what a store lends lies on the heap.
+        SharedTensor.giveBack(parameters.parameters());
+      }
     } else {
       line.write(Kind.FAILURE, number, String.valueOf(defect.getMessage()));
     }

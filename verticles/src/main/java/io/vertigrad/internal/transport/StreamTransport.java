@@ -1,12 +1,14 @@
 package io.vertigrad.internal.transport;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.job.TransportKind;
 import io.vertx.core.Completable;
 import io.vertx.core.Vertx;
 
 /**
- * Frames over TCP streams, one per address and process; the event bus only tells where an address
- * is, and carries what stays within this process.
+ * Frames over TCP streams, one per address and process, with their payloads in shared memory where
+ * both ends are on one host; the event bus only tells where an address is, and carries what stays
+ * within this process.
  *
  * <p>Why not the bus for all: between processes it copies a message four times and moves about a
  * quarter of what a TCP connection does ({@code benchmarks/README.md}).
@@ -15,8 +17,15 @@ final class StreamTransport implements Transport {
 
   private final BusTransport bus;
   private final Streams streams;
+  private final TransportKind kind;
 
-  StreamTransport(Vertx vertx, Streams streams) {
+  /**
+   * The way to other processes.
+   *
+   * @param kind whether payloads may, or must, go through shared memory
+   */
+  StreamTransport(Vertx vertx, Streams streams, TransportKind kind) {
+    this.kind = kind;
     this.bus = new BusTransport(vertx.eventBus());
     this.streams = streams;
   }
@@ -29,7 +38,7 @@ final class StreamTransport implements Transport {
     }
     streams
         .ways()
-        .to(address)
+        .to(address, kind)
         .onSuccess(way -> way.request(address, frame, limitMillis, answered))
         .onFailure(answered::fail);
   }
@@ -37,7 +46,7 @@ final class StreamTransport implements Transport {
   @Override
   public void prepare(String address) {
     if (!streams.isHere(address)) {
-      streams.ways().to(address);
+      streams.ways().to(address, kind);
     }
   }
 }

@@ -6,6 +6,7 @@ import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.net.NetClientOptions;
 import io.vertx.core.net.NetServerOptions;
 import io.vertx.core.shareddata.Shareable;
+import java.nio.file.Path;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -25,18 +26,28 @@ public final class Streams implements Shareable {
   private final Vertx vertx;
   private final EventBusOptions bus;
   private final int maxConnections;
+  private final Optional<SharedMemory> sharing;
   private final ConnectionPool ways;
   private final Set<String> listeners = ConcurrentHashMap.newKeySet();
 
-  private Streams(Vertx vertx, EventBusOptions bus, int maxConnections) {
+  private Streams(Vertx vertx, EventBusOptions bus, ExchangeConfig config) {
     NetClientOptions connecting =
         new NetClientOptions(bus.toJson())
             .setConnectTimeout(CONNECT_MILLIS)
             .setHostnameVerificationAlgorithm("");
     this.vertx = vertx;
     this.bus = bus;
-    this.maxConnections = maxConnections;
-    this.ways = new ConnectionPool(vertx, vertx.createNetClient(connecting));
+    this.maxConnections = config.maxConnections();
+    this.sharing =
+        config.transport().shares()
+            ? Optional.of(
+                new SharedMemory(
+                    vertx,
+                    Path.of(config.sharedFolder()),
+                    SegmentLayout.forWindow(config.windowBytes()),
+                    config.sharedBytes()))
+            : Optional.empty();
+    this.ways = new ConnectionPool(vertx, vertx.createNetClient(connecting), sharing);
   }
 
   /**
@@ -44,17 +55,18 @@ public final class Streams implements Shareable {
    * without it frames travel as messages of the bus.
    *
    * @param bus the options of this Vert.x's event bus
-   * @param maxConnections streams that each listener serves at once
+   * @param config how many streams each listener serves at once, and which memory is shared
    */
-  public static void open(Vertx vertx, EventBusOptions bus, int maxConnections) {
-    Streams streams = new Streams(vertx, bus, maxConnections);
+  public static void open(Vertx vertx, EventBusOptions bus, ExchangeConfig config) {
+    Streams streams = new Streams(vertx, bus, config);
+    streams.sharing.ifPresent(SharedMemory::removeLeftovers);
     vertx.sharedData().<String, Streams>getLocalMap(KEY).put(KEY, streams);
     vertx.setPeriodic(SWEEP_MILLIS, tick -> streams.ways.sweep(System.nanoTime()));
   }
 
-  /** Likewise, with as many streams as the largest job needs. */
+  /** Likewise, as a job file that says nothing of its exchange has it. */
   public static void open(Vertx vertx, EventBusOptions bus) {
-    open(vertx, bus, ExchangeConfig.DEFAULT_CONNECTIONS);
+    open(vertx, bus, ExchangeConfig.usual());
   }
 
   /** What was opened on this Vert.x. */
@@ -64,6 +76,11 @@ public final class Streams implements Shareable {
 
   Vertx vertx() {
     return vertx;
+  }
+
+  /** Memory that this process shares with others, unless it shares none. */
+  Optional<SharedMemory> sharing() {
+    return sharing;
   }
 
   /** Streams that each listener serves at once. */

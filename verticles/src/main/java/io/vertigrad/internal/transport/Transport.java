@@ -26,8 +26,8 @@ public interface Transport {
    */
   static Transport of(Vertx vertx, ExchangeConfig config) {
     Optional<Streams> streams = Streams.of(vertx);
-    return streams.isPresent() && config.transport() == TransportKind.STREAM
-        ? new StreamTransport(vertx, streams.get())
+    return streams.isPresent() && config.transport() != TransportKind.BUS
+        ? new StreamTransport(vertx, streams.get(), config.transport())
         : new BusTransport(vertx.eventBus());
   }
 

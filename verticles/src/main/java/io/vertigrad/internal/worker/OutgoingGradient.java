@@ -8,6 +8,7 @@ import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.optimizer.GradientClip;
+import io.vertigrad.compute.optimizer.Magnitudes;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.job.Partition;
 import java.nio.ByteBuffer;
@@ -28,10 +29,11 @@ import java.util.Optional;
  */
 final class OutgoingGradient {
 
-  private static final int MAGNITUDE_BITS = 0x7fffffff;
-
   /** As many as fit into the first-level cache. */
   private static final int LOOK_ELEMENTS = 8_192;
+
+  /** As much as is sent at once by default: the window of unanswered requests. */
+  private static final long MOST_MADE_BYTES = 4 << 20;
 
   private final Model model;
   private final ModelPartitions partitions;
@@ -45,6 +47,8 @@ final class OutgoingGradient {
   private final TensorMemory memory = new TensorMemory();
   private final Optional<ErrorFeedback> feedback;
   private final Map<Partition, Tensor> compressed = new HashMap<>();
+  private final Map<Partition, TensorView> made = new HashMap<>();
+  private long madeBytes;
   private boolean broken;
   private boolean clipped;
 
@@ -80,9 +84,13 @@ final class OutgoingGradient {
       clip();
     }
     compressed.clear();
+    takeBackMade();
     Optional<Partition> first =
         plan.stream().filter(partition -> !travelsFinite(partition)).findFirst();
     broken = first.isPresent();
+    if (broken) {
+      takeBackMade();
+    }
     return first;
   }
 
@@ -129,6 +137,10 @@ final class OutgoingGradient {
   }
 
   private TensorView dense(Partition partition) {
+    TensorView ready = made.remove(partition);
+    if (ready != null) {
+      return ready;
+    }
     return isClipped(partition)
         ? memory.copyOf(type, FloatBuffer.wrap(trainable, partition.first(), partition.length()))
         : partitions.gradient(partition, memory);
@@ -151,10 +163,31 @@ final class OutgoingGradient {
   private boolean travelsFinite(Partition partition) {
     DataType travelsAs = isCompressed(partition) ? DataType.FLOAT32 : type;
     if (travelsAs == DataType.FLOAT32 && !isClipped(partition)) {
-      return isFinite(partition);
+      return isCompressed(partition) || !fitsMade(partition)
+          ? isFinite(partition)
+          : make(partition).isWithin(maxMagnitude);
     }
-    float largest = largestMagnitude(values(partition));
+    FloatBuffer values = values(partition);
+    float largest = Magnitudes.largest(values.array(), values.position(), values.remaining());
     return Tensor.copyOf(travelsAs, FloatBuffer.wrap(new float[] {largest})).isWithin(maxMagnitude);
+  }
+
+  private boolean fitsMade(Partition partition) {
+    return madeBytes + (long) partition.length() * Float.BYTES <= MOST_MADE_BYTES;
+  }
+
+  /** The copy that will be sent is looked at, which then knows that it is finite. */
+  private TensorView make(Partition partition) {
+    TensorView copy = partitions.gradient(partition, memory);
+    madeBytes += copy.payloadBytes();
+    made.put(partition, copy);
+    return copy;
+  }
+
+  private void takeBackMade() {
+    made.values().forEach(memory::giveBack);
+    made.clear();
+    madeBytes = 0;
   }
 
   /** Over the bits as they would travel, which is several times as fast as over floats. */
@@ -177,15 +210,5 @@ final class OutgoingGradient {
     }
     model.readGradient(partition.first(), FloatBuffer.wrap(scratch, 0, partition.length()));
     return FloatBuffer.wrap(scratch, 0, partition.length());
-  }
-
-  /** Without their sign, floats order like their bits, infinity and then NaN above all others. */
-  private static float largestMagnitude(FloatBuffer values) {
-    float[] array = values.array();
-    int largest = 0;
-    for (int i = values.position(); i < values.limit(); i++) {
-      largest = Math.max(largest, Float.floatToRawIntBits(array[i]) & MAGNITUDE_BITS);
-    }
-    return Float.intBitsToFloat(largest);
   }
 }

@@ -16,12 +16,14 @@ class PartitionPlanTest {
     "2000, 114432, 1",
     "28608, 114432, 1",
     "28609, 114432, 2",
-    "270000, 114432, 8",
+    "114432, 114432, 4",
+    "270000, 114432, 4",
+    "407050, 114432, 4",
     "270000, 20000, 14",
     "915456, 114432, 8",
     "2500000, 114432, 22"
   })
-  void shouldCutIntoEightAtLeastUnlessTheyWouldBeSmall(int elements, int most, int expected) {
+  void shouldCutIntoFourAtLeastUnlessTheyWouldBeSmall(int elements, int most, int expected) {
     List<Partition> cut =
         PartitionPlan.of(QuadraticModel.layout(elements, 0), most, 1).partitions();
 

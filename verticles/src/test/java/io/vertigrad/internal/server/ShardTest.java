@@ -14,6 +14,8 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.codecs.TensorMemory;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -21,6 +23,7 @@ import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
+import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
@@ -95,11 +98,52 @@ class ShardTest {
   }
 
   @Test
-  void shouldShareOneTensorBetweenAnswersOfOneVersion() {
-    ParameterPartition first = (ParameterPartition) shard.handle(job.pull(-1, 0, 0, 0)).result();
-    ParameterPartition second = (ParameterPartition) shard.handle(job.pull(-1, 1, 0, 0)).result();
+  void shouldWriteAnAnswersMemoryAgainOnceAllOfItsReadersGaveItBack() {
+    shard.membershipChanged(TestJob.workers(1));
+    TensorView first = step(0);
+    TensorView pulled =
+        ((ParameterPartition) shard.handle(job.pull(-1, 0, 0, 0)).result()).parameters();
+    float[] values = values(first);
+    giveBack(first);
+    giveBack(step(1));
+    assertArrayEquals(values, values(pulled), "somebody still reads it");
 
-    assertSame(first.parameters(), second.parameters());
+    giveBack(pulled);
+    giveBack(pulled);
+    List<float[]> later = List.of(values(step(2)), values(step(3)), values(step(4)));
+
+    assertTrue(
+        later.stream().anyMatch(version -> Arrays.equals(version, values(pulled))),
+        "one of them took its memory");
+  }
+
+  @Test
+  void shouldLeaveAnAnswerAloneThatNobodyGivesBack() {
+    shard.membershipChanged(TestJob.workers(1));
+    TensorView first = step(0);
+    float[] values = values(first);
+
+    for (int step = 1; step < 5; step++) {
+      giveBack(step(step));
+    }
+
+    assertArrayEquals(values, values(first));
+  }
+
+  /** The answer to a gradient of ones for the first partition. */
+  private TensorView step(int step) {
+    Frame answer = shard.handle(job.gradient(0, step, 0, step, 1, 1, 1, 1)).result();
+    return assertInstanceOf(ParameterPartition.class, answer).parameters();
+  }
+
+  private static void giveBack(TensorView tensor) {
+    new TensorMemory().giveBack(tensor);
+  }
+
+  private static float[] values(TensorView tensor) {
+    float[] values = new float[tensor.length()];
+    tensor.copyTo(values, 0);
+    return values;
   }
 
   @Test

@@ -2,6 +2,7 @@ package io.vertigrad.internal.server;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import io.vertigrad.codecs.ExchangeId;
@@ -12,12 +13,14 @@ import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -69,6 +72,33 @@ class UpdateFilterTest {
         new GradientPartition(good.id(), good.layout(), 0, 10, 4, short3),
         Reason.WRONG_LAYOUT,
         "partition 1: found length 3 from worker 1, expected 4; use the same job file and model");
+  }
+
+  @Test
+  void shouldAnswerARepeatedUpdateInMemoryThatTheFirstAnswerDoesNotShare() {
+    TestJob two = new TestJob("{\"name\": \"sync\"}", 8, 0, 9, 2);
+    TestShard shared = two.shard();
+    shared.membershipChanged(TestJob.workers(2));
+    Future<Frame> first = shared.handle(two.gradient(0, 0, 0, 0, 1, 1, 1, 1));
+    Future<Frame> repeated = shared.handle(two.gradient(0, 0, 0, 0, 1, 1, 1, 1));
+    giveBack(shared.handle(two.gradient(1, 0, 0, 0, 1, 1, 1, 1)).result());
+    float[] values = TestJob.values((ParameterPartition) repeated.result());
+
+    giveBack(first.result());
+    for (int step = 1; step < 5; step++) {
+      Future<Frame> next = shared.handle(two.gradient(0, step, 0, step, 1, 1, 1, 1));
+      giveBack(shared.handle(two.gradient(1, step, 0, step, 1, 1, 1, 1)).result());
+      giveBack(next.result());
+    }
+
+    assertArrayEquals(values, TestJob.values((ParameterPartition) repeated.result()));
+    assertFalse(
+        Arrays.equals(values, TestJob.values((ParameterPartition) first.result())),
+        "its memory was written again");
+  }
+
+  private static void giveBack(Frame answer) {
+    new TensorMemory().giveBack(((ParameterPartition) answer).parameters());
   }
 
   @Test

@@ -50,12 +50,12 @@ class StreamMessageReaderTest {
         StreamMessage.of(
             Kind.REQUEST,
             7,
-            new PeerPartition(heap.id(), heap.layout(), heap.phase(), outside),
+            FrameCodecs.encode(new PeerPartition(heap.id(), heap.layout(), heap.phase(), outside)),
             memory());
 
     assertTrue(bytes.isDirect(), "a socket writes it without another copy");
     assertEquals(
-        ByteBufUtil.hexDump(StreamMessage.of(Kind.REQUEST, 7, FRAME, memory())),
+        ByteBufUtil.hexDump(StreamMessage.of(Kind.REQUEST, 7, FrameCodecs.encode(FRAME), memory())),
         ByteBufUtil.hexDump(bytes));
   }
 
@@ -63,7 +63,7 @@ class StreamMessageReaderTest {
   void shouldSpellItsFormatInTheFirstMessage() {
     ByteBuf bytes = StreamMessage.of(Kind.OPEN, StreamMessage.FORMAT, "a", memory());
 
-    assertEquals("VGSTRM02", bytes.toString(8, 8, java.nio.charset.StandardCharsets.US_ASCII));
+    assertEquals("VGSTRM03", bytes.toString(8, 8, java.nio.charset.StandardCharsets.US_ASCII));
   }
 
   @Test
@@ -103,9 +103,9 @@ class StreamMessageReaderTest {
             faults::add,
             true);
 
-    lending.read(StreamMessage.of(Kind.REQUEST, 1, frame(1, 2, 3), memory()));
-    lending.read(StreamMessage.of(Kind.REQUEST, 2, frame(4, 5), memory()));
-    lending.read(StreamMessage.of(Kind.REQUEST, 3, frame(6, 7, 8), memory()));
+    lending.read(StreamMessage.of(Kind.REQUEST, 1, FrameCodecs.encode(frame(1, 2, 3)), memory()));
+    lending.read(StreamMessage.of(Kind.REQUEST, 2, FrameCodecs.encode(frame(4, 5)), memory()));
+    lending.read(StreamMessage.of(Kind.REQUEST, 3, FrameCodecs.encode(frame(6, 7, 8)), memory()));
 
     assertEquals(
         List.of(Tensor.ofFloats(1, 2, 3), Tensor.ofFloats(4, 5), Tensor.ofFloats(6, 7, 8)), kept);
@@ -139,7 +139,8 @@ class StreamMessageReaderTest {
 
   @Test
   void shouldOfferNoPlaceInBetweenBodiesOrForABodyThatIsKept() {
-    ByteBuf head = StreamMessage.of(Kind.REQUEST, 1, FRAME, memory()).writerIndex(20);
+    ByteBuf head =
+        StreamMessage.of(Kind.REQUEST, 1, FrameCodecs.encode(FRAME), memory()).writerIndex(20);
     StreamMessageReader lending = new StreamMessageReader(messages::add, faults::add, true);
 
     assertNull(lending.place());
@@ -161,11 +162,11 @@ class StreamMessageReaderTest {
   void shouldRefuseANegativeLengthAndAnUnknownKind() {
     reader.read(Unpooled.wrappedBuffer(header(-1, Kind.PING.ordinal())));
     new StreamMessageReader(messages::add, faults::add, false)
-        .read(Unpooled.wrappedBuffer(header(0, Kind.PROOF.ordinal() + 1)));
+        .read(Unpooled.wrappedBuffer(header(0, Kind.SHARED_ANSWER.ordinal() + 1)));
 
     assertEquals(
         List.of(
-            "PING of 4294967295 bytes, expected 0 to 0", "a message of kind 8, expected 0 to 7"),
+            "PING of 4294967295 bytes, expected 0 to 0", "a message of kind 14, expected 0 to 13"),
         faults);
   }
 
@@ -235,9 +236,9 @@ class StreamMessageReaderTest {
   private static byte[] stream() {
     ByteBuf all =
         Unpooled.wrappedBuffer(
-            StreamMessage.of(Kind.PING, memory()),
-            StreamMessage.of(Kind.REQUEST, 9, FRAME, memory()),
-            StreamMessage.of(Kind.ANSWER, 9, (Frame) null, memory()));
+            StreamMessage.of(Kind.PING, 0, memory()),
+            StreamMessage.of(Kind.REQUEST, 9, FrameCodecs.encode(FRAME), memory()),
+            StreamMessage.of(Kind.ANSWER, 9, memory()));
     return ByteBufUtil.getBytes(all);
   }
 

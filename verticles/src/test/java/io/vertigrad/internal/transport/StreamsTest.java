@@ -16,7 +16,9 @@ import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.security.PeerWarnings;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
+import io.vertigrad.job.TransportKind;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -108,7 +110,7 @@ class StreamsTest {
   @Test
   void shouldTakeTheBusWithinAProcess() {
     listen(Future::succeededFuture);
-    Transport transport = new StreamTransport(vertx, streams());
+    Transport transport = new StreamTransport(vertx, streams(), TransportKind.AUTO);
 
     assertSame(FRAME, await(transport.request(ADDRESS, FRAME, LIMIT_MILLIS)));
   }
@@ -145,13 +147,15 @@ class StreamsTest {
     await(listening.close());
 
     assertEquals("the connection to streams-test was closed", failure(waiting).getMessage());
-    assertEquals(ReplyFailure.NO_HANDLERS, failure(streams().ways().to(ADDRESS)).failureType());
+    assertEquals(
+        ReplyFailure.NO_HANDLERS,
+        failure(streams().ways().to(ADDRESS, TransportKind.AUTO)).failureType());
   }
 
   @Test
   void shouldFindAListenerThatComesBack() {
     await(listen(Future::succeededFuture).close());
-    failure(streams().ways().to(ADDRESS));
+    failure(streams().ways().to(ADDRESS, TransportKind.AUTO));
 
     listen(Future::succeededFuture);
 
@@ -165,8 +169,8 @@ class StreamsTest {
         go ->
             streams()
                 .ways()
-                .to(ADDRESS)
-                .recover(first -> streams().ways().to(ADDRESS))
+                .to(ADDRESS, TransportKind.AUTO)
+                .recover(first -> streams().ways().to(ADDRESS, TransportKind.AUTO))
                 .onFailure(second::complete));
 
     assertInstanceOf(ReplyException.class, await(second.future()));
@@ -192,7 +196,14 @@ class StreamsTest {
             .connectHandler(socket -> socket.handler(ignored -> {}))
             .listen(0, "127.0.0.1")
             .compose(server -> vertx.createNetClient().connect(server.actualPort(), "127.0.0.1"));
-    Stream stream = new Stream(ADDRESS, JobSecret.none(), await(mute), closed -> {});
+    Stream stream =
+        new Stream(
+            ADDRESS,
+            JobSecret.none(),
+            await(mute),
+            TransportKind.STREAM,
+            Optional.empty(),
+            closed -> {});
     Future<Frame> waiting = stream.request(ADDRESS, FRAME, 60_000);
 
     stream.sweep(System.nanoTime() + 9 * SECOND);
@@ -241,7 +252,12 @@ class StreamsTest {
   void shouldCloseWhoeverComesWhenAsManyAreConnectedAsAllowed() throws Exception {
     Vertx limited = Vertx.vertx();
     FrameCodecs.register(limited.eventBus());
-    Streams.open(limited, new EventBusOptions().setHost("127.0.0.1"), 2);
+    Streams.open(
+        limited,
+        new EventBusOptions().setHost("127.0.0.1"),
+        JobConfig.read(
+                "test", new JsonObject().put("exchange", new JsonObject().put("maxConnections", 2)))
+            .exchange());
     StreamServer server = served(limited).server;
     Socket second = connected(server);
     try (Socket first = connected(server);
@@ -406,7 +422,7 @@ class StreamsTest {
   }
 
   private Transport stream() {
-    return await(streams().ways().to(ADDRESS));
+    return await(streams().ways().to(ADDRESS, TransportKind.AUTO));
   }
 
   private static Frame frame(float... values) {

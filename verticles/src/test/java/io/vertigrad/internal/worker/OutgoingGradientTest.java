@@ -17,6 +17,8 @@ import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.job.Epochs;
 import io.vertigrad.job.Partition;
 import io.vertigrad.testkit.QuadraticModel;
+import java.nio.FloatBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -95,6 +97,50 @@ class OutgoingGradientTest {
     assertArrayEquals(new float[] {1, 0, 0, 0}, elements(sent));
     assertArrayEquals(new float[] {1, 0, 0, 0}, elements(instead));
     assertArrayEquals(new float[] {0, 2, 0, 0}, elements(next));
+  }
+
+  @Test
+  void shouldSendTheNewGradientWhateverOfTheOneBeforeWasNeverSent() {
+    OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 3);
+    Partition first = plan.partitions().get(0);
+    Partition second = plan.partitions().get(1);
+    gradient.computed();
+    TensorView sent = gradient.partition(second);
+    model.gradient(new Batch(new float[] {-1, -1, -1, -1, -5, -1}, new int[1], List.of(6), 0));
+    gradient.computed();
+
+    assertArrayEquals(new float[] {5, 1}, elements(gradient.partition(second)));
+    assertArrayEquals(new float[] {5, 1}, elements(gradient.partition(second)), "asked again");
+    assertArrayEquals(new float[] {1, 1, 1, 1}, elements(gradient.partition(first)));
+    assertArrayEquals(new float[] {3, 1}, elements(sent), "not given back yet");
+  }
+
+  @Test
+  void shouldSendAllOfAGradientThatIsLongerThanWhatIsMadeAtOnce() {
+    int length = 3 << 20;
+    float[] features = new float[length];
+    for (int i = 0; i < length; i++) {
+      features[i] = i % 977;
+    }
+    QuadraticModel large = new QuadraticModel(length, 0);
+    large.gradient(new Batch(features, new int[1], List.of(length), 0));
+    PartitionPlan many = PartitionPlan.of(large.layout(), 100_000, 1);
+    TrainingPlan training =
+        new TrainingPlan(
+            1, many, DataType.FLOAT32, compression, 0, 1, false, Epochs.NONE, Float.MAX_VALUE);
+    OutgoingGradient gradient =
+        new OutgoingGradient(large, new ModelPartitions(large, DataType.FLOAT32), training);
+    assertTrue(gradient.computed().isEmpty());
+    float[] expected = new float[length];
+    large.readGradient(0, FloatBuffer.wrap(expected));
+
+    for (Partition partition : many.partitions()) {
+      TensorView copy = gradient.partition(partition);
+      int first = partition.first();
+      assertArrayEquals(
+          Arrays.copyOfRange(expected, first, first + partition.length()), elements(copy));
+      gradient.takeBack(copy);
+    }
   }
 
   @Test

@@ -21,6 +21,20 @@ final class SgdRule implements UpdateRule {
   }
 
   @Override
+  public void step(
+      float[] parameters,
+      float[] gradient,
+      double learningRate,
+      long iteration,
+      float kept,
+      int elements) {
+    float rate = (float) learningRate;
+    for (int i = 0; i < length; i++) {
+      parameters[i] = parameters[i] * kept - gradient[i] * rate;
+    }
+  }
+
+  @Override
   public int stateLength() {
     return 0;
   }

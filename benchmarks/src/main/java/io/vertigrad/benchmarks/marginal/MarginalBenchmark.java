@@ -1,0 +1,194 @@
+package io.vertigrad.benchmarks.marginal;
+
+import io.vertigrad.benchmarks.process.TrainCommandLine;
+import io.vertigrad.benchmarks.report.Benchmark;
+import io.vertigrad.benchmarks.report.BenchmarkReport;
+import io.vertigrad.benchmarks.report.BenchmarkRow;
+import io.vertigrad.benchmarks.report.Cases;
+import io.vertigrad.benchmarks.report.Repetitions;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.ToDoubleFunction;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Milliseconds of one more round of training, elapsed and of the processors: the difference between
+ * a long and a short run over the difference of their rounds, so that what every run spends on its
+ * start, its warm-up and its end cancels.
+ */
+public final class MarginalBenchmark implements Benchmark {
+
+  private static final int MOST_SHORT_ROUNDS = 200;
+  private static final double MILLIS = 1e3;
+
+  /** Runs what follows, and keeps the processor time of all that it started and waited for. */
+  private static final String TIMED = "\"$@\"; code=$?; times >\"$0\"; exit $code";
+
+  private static final Pattern CPU_TIME = Pattern.compile("(\\d+)m([\\d.,]+)s");
+
+  private final String only;
+  private final int rounds;
+  private final Optional<Path> peer;
+  private final Command command;
+
+  /** Trains. */
+  @FunctionalInterface
+  interface Command {
+
+    /** Trains a case for so many rounds. */
+    Spent train(MarginalCase one, int rounds) throws Exception;
+  }
+
+  /**
+   * What a run took.
+   *
+   * @param seconds from the job's start to its last worker's end
+   * @param cpuSeconds user and system time of all processes, their start included
+   */
+  record Spent(double seconds, double cpuSeconds) {}
+
+  /**
+   * Measures the cases whose name holds a text.
+   *
+   * @param only such as {@code mlp, sync}
+   * @param rounds of the MLP by which the long run is longer
+   * @param peer another program's figures, see {@link PeerFigures}
+   */
+  public MarginalBenchmark(String only, int rounds, Optional<Path> peer) {
+    this(only, rounds, peer, MarginalBenchmark::train);
+  }
+
+  MarginalBenchmark(String only, int rounds, Optional<Path> peer, Command command) {
+    this.only = only;
+    this.rounds = rounds;
+    this.peer = peer;
+    this.command = command;
+  }
+
+  @Override
+  public String name() {
+    return "marginal";
+  }
+
+  @Override
+  public void run(BenchmarkReport report, boolean quick) throws Exception {
+    PeerFigures peers = peer.isPresent() ? PeerFigures.read(peer.get()) : PeerFigures.NONE;
+    List<MarginalCase> cases = Cases.named(only, MarginalCase.all(), MarginalCase::toString);
+    Map<MarginalCase, List<Spent>> spent = new LinkedHashMap<>();
+    // Whatever is built at the first start would be taken for a part of its run.
+    command.train(cases.get(0), 1);
+    for (int turn = 0; turn < (quick ? 1 : 3); turn++) {
+      for (MarginalCase one : cases) {
+        spent.computeIfAbsent(one, first -> new ArrayList<>()).add(ofOneRound(one));
+      }
+    }
+    report(report, spent, peers);
+    report.remark(
+        "wall: elapsed time; CPU: user and system time of all processes. Over the peer where it has"
+            + " a figure, else over one JVM.");
+  }
+
+  private Spent ofOneRound(MarginalCase one) throws Exception {
+    int more = one.model().rounds(rounds);
+    int few = one.model().rounds(Math.min(MOST_SHORT_ROUNDS, rounds));
+    Spent shorter = command.train(one, few);
+    Spent longer = command.train(one, few + more);
+    Spent round =
+        new Spent(
+            (longer.seconds() - shorter.seconds()) / more,
+            (longer.cpuSeconds() - shorter.cpuSeconds()) / more);
+    System.err.printf(
+        "%s: %.2f ms, CPU %.2f ms%n", one, round.seconds() * MILLIS, round.cpuSeconds() * MILLIS);
+    return round;
+  }
+
+  private static void report(
+      BenchmarkReport report, Map<MarginalCase, List<Spent>> spent, PeerFigures peers) {
+    Map<String, BenchmarkRow> limits = new HashMap<>();
+    spent.keySet().stream()
+        .map(MarginalCase::exchange)
+        .distinct()
+        .forEach(
+            exchange ->
+                peers
+                    .of(exchange)
+                    .ifPresent(
+                        round -> {
+                          Map.of(": wall", round.wallMillis(), ": CPU", round.cpuMillis())
+                              .forEach(
+                                  (what, millis) ->
+                                      limits.put(
+                                          exchange + what,
+                                          row(exchange + ", peer" + what, List.of(millis))));
+                          report.add(limits.get(exchange + ": wall"));
+                          report.add(limits.get(exchange + ": CPU"));
+                        }));
+    spent.forEach(
+        (one, turns) -> {
+          add(report, limits, one, ": wall", turns, Spent::seconds);
+          add(report, limits, one, ": CPU", turns, Spent::cpuSeconds);
+        });
+  }
+
+  private static void add(
+      BenchmarkReport report,
+      Map<String, BenchmarkRow> limits,
+      MarginalCase one,
+      String what,
+      List<Spent> turns,
+      ToDoubleFunction<Spent> seconds) {
+    BenchmarkRow row =
+        row(one + what, turns.stream().map(t -> seconds.applyAsDouble(t) * MILLIS).toList());
+    BenchmarkRow limit = limits.putIfAbsent(one.exchange() + what, row);
+    report.add(limit == null ? row : row.over(limit));
+  }
+
+  private static BenchmarkRow row(String name, List<Double> millis) {
+    return BenchmarkRow.of(name, "ms/round", Repetitions.of(millis));
+  }
+
+  private static Spent train(MarginalCase one, int rounds)
+      throws IOException, InterruptedException {
+    Path times = Files.createTempFile("vertigrad-benchmark-", ".times");
+    try {
+      List<String> timed = List.of("sh", "-c", TIMED, times.toString());
+      double seconds =
+          TrainCommandLine.train(one.job(rounds), one.processes(), timed)
+              .summary()
+              .getDouble("seconds");
+      return new Spent(seconds, cpuSeconds(Files.readString(times)));
+    } finally {
+      Files.delete(times);
+    }
+  }
+
+  /**
+   * The user and system time of a shell's children.
+   *
+   * @param times as the shell's {@code times} prints them: its own first, then theirs
+   */
+  static double cpuSeconds(String times) {
+    Matcher time = CPU_TIME.matcher(times);
+    double seconds = 0;
+    int found = 0;
+    for (; time.find(); found++) {
+      if (found >= 2) {
+        String fraction = time.group(2).replace(',', '.');
+        seconds += 60 * Integer.parseInt(time.group(1)) + Double.parseDouble(fraction);
+      }
+    }
+    if (found != 4) {
+      throw new IllegalStateException(
+          "the shell's times are '%s', expected four like 0m0.00s".formatted(times.strip()));
+    }
+    return seconds;
+  }
+}

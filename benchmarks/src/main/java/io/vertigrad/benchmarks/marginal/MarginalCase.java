@@ -1,0 +1,106 @@
+package io.vertigrad.benchmarks.marginal;
+
+import io.vertigrad.job.TransportKind;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+
+/**
+ * Two workers that train one model by one strategy, in one JVM or in processes.
+ *
+ * @param model what is trained
+ * @param strategy as in job files
+ * @param placement {@link #ONE_JVM}, or what carries tensors between the processes
+ */
+record MarginalCase(Trained model, String strategy, String placement) {
+
+  /** All members share a process. */
+  static final String ONE_JVM = "one JVM";
+
+  private static final int WORKERS = 2;
+
+  /** A model, with how much of it makes a round. */
+  enum Trained {
+    CONVNET("convnet", "convnet", 0, 128, 4),
+    MLP("mlp", "mlp", 512, 64, 1),
+    /** 25.04 million parameters. */
+    MLP_25M("mlp25m", "mlp", 31_500, 64, 0.02);
+
+    private final String label;
+    private final String name;
+    private final int hidden;
+    private final int batch;
+    private final double rounds;
+
+    Trained(String label, String name, int hidden, int batch, double rounds) {
+      this.label = label;
+      this.name = name;
+      this.hidden = hidden;
+      this.batch = batch;
+      this.rounds = rounds;
+    }
+
+    /** How many rounds to make of so many of the MLP, so that all models take similarly long. */
+    int rounds(int ofMlp) {
+      return (int) Math.max(1, ofMlp * rounds);
+    }
+  }
+
+  /** All there are, by model and strategy, those of one JVM first. */
+  static List<MarginalCase> all() {
+    List<String> placements =
+        Stream.concat(
+                Stream.of(ONE_JVM),
+                // AUTO is one of the others.
+                Stream.of(TransportKind.values())
+                    .filter(kind -> kind != TransportKind.AUTO)
+                    .map(kind -> kind.name().toLowerCase(Locale.ROOT)))
+            .toList();
+    List<MarginalCase> cases = new ArrayList<>();
+    for (Trained model : Trained.values()) {
+      for (String strategy : List.of("sync", "async", "allreduce", "dpsgd")) {
+        placements.forEach(place -> cases.add(new MarginalCase(model, strategy, place)));
+      }
+    }
+    return cases;
+  }
+
+  boolean processes() {
+    return !placement.equals(ONE_JVM);
+  }
+
+  /** What another program can do as well: {@code mlp, sync}. */
+  String exchange() {
+    return model.label + ", " + strategy;
+  }
+
+  /**
+   * The job file; nobody evaluates on the way, because that would be measured too.
+   *
+   * @param steps of each worker
+   */
+  JsonObject job(int steps) {
+    JsonObject network = new JsonObject().put("name", model.name);
+    if (model.hidden > 0) {
+      network.put("hidden", model.hidden);
+    }
+    JsonObject job =
+        new JsonObject()
+            .put("job", "marginal-%s-%s".formatted(model.label, strategy))
+            .put("steps", steps)
+            .put("model", network)
+            .put("data", new JsonObject().put("name", "digits"))
+            .put("optimizer", new JsonObject().put("name", "sgd").put("learningRate", 0.01))
+            .put("strategy", new JsonObject().put("name", strategy))
+            .put("workers", new JsonObject().put("count", WORKERS).put("batch", model.batch))
+            .put("evaluator", new JsonObject().put("count", 0).put("every", 1_000_000));
+    return processes() ? job.put("exchange", new JsonObject().put("transport", placement)) : job;
+  }
+
+  @Override
+  public String toString() {
+    return exchange() + ", " + placement;
+  }
+}

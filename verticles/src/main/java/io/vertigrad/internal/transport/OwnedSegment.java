@@ -1,0 +1,114 @@
+package io.vertigrad.internal.transport;
+
+import io.vertigrad.internal.security.RandomBytes;
+import io.vertigrad.job.JobSecret;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+/**
+ * Memory that this process writes payloads to and one other process reads them from: slots of one
+ * payload each. Any thread.
+ *
+ * <p>The lowest free slot is taken, because the processor's cache still has it. A slot is free
+ * again when the reader has said so in the segment itself, or when the exchange it belonged to is
+ * over.
+ */
+final class OwnedSegment {
+
+  private final Path file;
+  private final ByteBuffer memory;
+  private final SegmentLayout layout;
+  private final byte[] nonce = RandomBytes.of(SegmentLayout.CODE_BYTES);
+  private final long[] generations;
+  private final long[] exchanges;
+  private long lastGeneration;
+
+  /**
+   * A segment over new memory, whose nonce it writes.
+   *
+   * @param memory is all zero
+   */
+  OwnedSegment(Path file, ByteBuffer memory, SegmentLayout layout) {
+    this.file = file;
+    this.memory = memory;
+    this.layout = layout;
+    this.generations = new long[layout.slots()];
+    this.exchanges = new long[layout.slots()];
+    memory.put(SegmentLayout.NONCE, nonce);
+  }
+
+  /** Its name in the folder that both processes know. */
+  String name() {
+    return file.getFileName().toString();
+  }
+
+  SegmentLayout layout() {
+    return layout;
+  }
+
+  /** True once the peer has written its code over the nonce to the same memory. */
+  boolean isProved(JobSecret secret) {
+    byte[] found = new byte[SegmentLayout.CODE_BYTES];
+    memory.get(SegmentLayout.PROOF, found);
+    return JobSecret.equal(found, PeerSegment.code(secret, nonce, name()));
+  }
+
+  /** Takes its name away: nobody else can open it, and nothing is left when both ends are gone. */
+  void unlink() throws IOException {
+    Files.deleteIfExists(file);
+  }
+
+  /**
+   * Copies a payload to a free slot.
+   *
+   * @param exchange number of the request that it belongs to, not 0
+   * @param payload at most as long as a slot; stays where it is
+   * @return where it is, or null when all slots are taken
+   */
+  SlotReference write(long exchange, ByteBuffer payload) {
+    int slot;
+    long generation;
+    synchronized (this) {
+      slot = freeSlot();
+      if (slot < 0) {
+        return null;
+      }
+      generation = ++lastGeneration;
+      generations[slot] = generation;
+      exchanges[slot] = exchange;
+    }
+    int length = payload.remaining();
+    memory.put(layout.payload(slot), payload, payload.position(), length);
+    layout.written(memory, slot, generation);
+    return new SlotReference(slot, length, generation);
+  }
+
+  /** The other end is done with whatever belonged to this exchange. */
+  synchronized void release(long exchange) {
+    for (int slot = 0; slot < exchanges.length; slot++) {
+      if (exchanges[slot] == exchange) {
+        generations[slot] = 0;
+        exchanges[slot] = 0;
+      }
+    }
+  }
+
+  private int freeSlot() {
+    for (int slot = 0; slot < generations.length; slot++) {
+      if (generations[slot] == 0 || layout.freed(memory, slot) == generations[slot]) {
+        return slot;
+      }
+    }
+    return -1;
+  }
+
+  @Override
+  public String toString() {
+    return "%s, %d of %d slots taken"
+        .formatted(
+            name(), Arrays.stream(generations).filter(taken -> taken != 0).count(), layout.slots());
+  }
+}

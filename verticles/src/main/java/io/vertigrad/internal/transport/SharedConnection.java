@@ -1,0 +1,295 @@
+package io.vertigrad.internal.transport;
+
+import io.vertigrad.internal.security.PeerWarnings;
+import io.vertigrad.internal.transport.StreamMessage.Kind;
+import io.vertigrad.job.JobSecret;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What the two ends of a stream share besides it: a segment that this end owns, a segment of the
+ * other end, and how they agree on them.
+ *
+ * <p>The sender of the stream asks, with the name of the kernel it runs on; a listener on the same
+ * one agrees. From then on either end may offer a segment, the first time that it has a payload
+ * that is worth it. The other end opens it and writes its code into it; only the owner's own
+ * mapping tells it whether that arrived, so nobody has to believe an address. Until then, and
+ * wherever anything of this fails, payloads go over the stream, as they do when no slot is free.
+ *
+ * <p>{@link #write} may be called by any thread, everything else by the connection's event loop.
+ */
+final class SharedConnection {
+
+  private static final Logger LOG = LoggerFactory.getLogger(SharedConnection.class);
+
+  /** Shorter payloads are as fast behind their header. */
+  static final int LEAST_BYTES = 4 << 10;
+
+  private static final int OFFER_BYTES = 2 * Integer.BYTES;
+
+  private static final PeerWarnings FAILED = new PeerWarnings(LOG::info);
+  private static final AtomicBoolean TOLD = new AtomicBoolean();
+
+  private final Optional<SharedMemory> memory;
+  private final FrameChannel line;
+  private final JobSecret secret;
+  private final String name;
+  private final Promise<Void> established = Promise.promise();
+  private final AtomicBoolean offered = new AtomicBoolean();
+  private OwnedSegment offering;
+  private boolean asked;
+  private boolean offersAtOnce;
+  private boolean opening;
+  private boolean closed;
+  private volatile boolean agreed;
+  private volatile OwnedSegment own;
+  private volatile PeerSegment peers;
+
+  /**
+   * Nothing is shared yet.
+   *
+   * @param memory of this process, unless it shares none
+   * @param secret of the job that the stream belongs to
+   * @param name of the stream, for people
+   */
+  SharedConnection(
+      Optional<SharedMemory> memory, FrameChannel line, JobSecret secret, String name) {
+    this.memory = memory;
+    this.line = line;
+    this.secret = secret;
+    this.name = name;
+  }
+
+  /** Completes when this end's segment is in use; fails when it never will be. */
+  Future<Void> established() {
+    return established.future();
+  }
+
+  /**
+   * Asks the listener, on a stream that has just been opened.
+   *
+   * @param atOnce whether to offer a segment before there is a payload for it
+   */
+  void ask(boolean atOnce) {
+    asked = true;
+    offersAtOnce = atOnce;
+    if (memory.isEmpty() || memory.get().host().isEmpty()) {
+      established.tryFail("this process shares no memory");
+    } else {
+      line.write(Kind.SHARE, 0, memory.get().host());
+    }
+  }
+
+  /**
+   * Copies a payload to where the other end reads it.
+   *
+   * @param exchange number of the request
+   * @return where it is, or null when it has to go over the stream
+   */
+  SlotReference write(long exchange, ByteBuffer payload) {
+    if (!agreed || payload.remaining() < LEAST_BYTES) {
+      return null;
+    }
+    OwnedSegment segment = own;
+    if (segment == null) {
+      offer();
+      return null;
+    }
+    SlotReference at = segment.write(exchange, payload);
+    if (at != null) {
+      memory.orElseThrow().countPayload();
+    }
+    return at;
+  }
+
+  /** The other end has answered this request, so it reads its payload no more. */
+  void release(long exchange) {
+    OwnedSegment segment = own;
+    if (segment != null) {
+      segment.release(exchange);
+    }
+  }
+
+  /** The payload that a message tells of, or null where there is none such. */
+  ByteBuffer payload(SlotReference at) {
+    return peers == null ? null : peers.payload(at);
+  }
+
+  /** A payload is not read any more. */
+  void free(SlotReference at) {
+    peers.free(at);
+  }
+
+  /**
+   * Takes a message about segments.
+   *
+   * @return null, or what is wrong with it
+   */
+  String hear(StreamMessage message) {
+    return switch (message.kind()) {
+      case SHARE -> agree(message.text());
+      case SEGMENT -> open(message);
+      case MAPPED -> mapped();
+      default -> notMapped(message.text());
+    };
+  }
+
+  /** The connection has ended. */
+  void close() {
+    closed = true;
+    established.tryFail("the connection was closed");
+    remove(offering);
+  }
+
+  /** Offers a segment, once. */
+  void offer() {
+    if (!offered.compareAndSet(false, true)) {
+      return;
+    }
+    SharedMemory here = memory.orElseThrow();
+    here.blocking(here::create)
+        .onFailure(noRoom -> line.run(() -> fail(noRoom.getMessage())))
+        .onSuccess(segment -> line.run(() -> offer(segment)));
+  }
+
+  private void offer(OwnedSegment segment) {
+    offering = segment;
+    if (closed) {
+      remove(segment);
+      return;
+    }
+    byte[] of = segment.name().getBytes(StandardCharsets.US_ASCII);
+    line.write(
+        Kind.SEGMENT,
+        0,
+        ByteBuffer.allocate(OFFER_BYTES + of.length)
+            .order(ByteOrder.LITTLE_ENDIAN)
+            .putInt(segment.layout().slots())
+            .putInt(SegmentLayout.SLOT_BYTES)
+            .put(of)
+            .array());
+  }
+
+  private String agree(String host) {
+    if (agreed) {
+      return "a second question for shared memory";
+    }
+    boolean same = memory.isPresent() && memory.get().host().equals(host) && !host.isEmpty();
+    if (same) {
+      agreed = true;
+      if (!asked) {
+        line.write(Kind.SHARE, 0, host);
+      } else if (offersAtOnce) {
+        offer();
+      }
+    } else {
+      line.write(
+          Kind.NOT_MAPPED,
+          0,
+          memory.isPresent() ? "this is another host" : "this process shares no memory");
+    }
+    return null;
+  }
+
+  private String open(StreamMessage message) {
+    ByteBuffer fields = message.body().slice().order(ByteOrder.LITTLE_ENDIAN);
+    if (!agreed || opening || fields.remaining() < OFFER_BYTES) {
+      return "a segment that was not asked for";
+    }
+    opening = true;
+    int slots = fields.getInt();
+    int slotBytes = fields.getInt();
+    String of = StandardCharsets.US_ASCII.decode(fields).toString();
+    memory
+        .orElseThrow()
+        .blocking(() -> proved(of, slots, slotBytes))
+        .onFailure(none -> line.write(Kind.NOT_MAPPED, 0, String.valueOf(none.getMessage())))
+        .onSuccess(
+            segment ->
+                line.run(
+                    () -> {
+                      peers = segment;
+                      line.write(Kind.MAPPED, 0, "");
+                    }));
+    return null;
+  }
+
+  private PeerSegment proved(String of, int slots, int slotBytes) throws IOException {
+    if (slotBytes != SegmentLayout.SLOT_BYTES) {
+      throw new IOException(
+          "slots of %d bytes, expected %d".formatted(slotBytes, SegmentLayout.SLOT_BYTES));
+    }
+    PeerSegment segment = memory.orElseThrow().open(of, new SegmentLayout(slots));
+    segment.prove(secret, of);
+    return segment;
+  }
+
+  private String mapped() {
+    if (offering == null || own != null) {
+      return "word of a segment that was not offered";
+    }
+    OwnedSegment segment = offering;
+    offering = null;
+    boolean proved = segment.isProved(secret);
+    remove(segment)
+        .onComplete(
+            (done, failure) ->
+                line.run(
+                    () -> {
+                      if (!proved) {
+                        fail("the other process has mapped other memory of that name");
+                      } else if (failure != null) {
+                        fail(failure.toString());
+                      } else {
+                        use(segment);
+                      }
+                    }));
+    return null;
+  }
+
+  private void use(OwnedSegment segment) {
+    own = segment;
+    established.tryComplete();
+    if (TOLD.compareAndSet(false, true)) {
+      LOG.info(
+          "tensors to other processes of this host go through memory in {}", memory.orElseThrow());
+    }
+  }
+
+  private String notMapped(String why) {
+    remove(offering);
+    offering = null;
+    fail(why);
+    return null;
+  }
+
+  private void fail(String why) {
+    if (established.tryFail(why) && offered.get()) {
+      FAILED.warn(
+          "segments",
+          "no shared memory for the stream %s (%s): its tensors go over the stream"
+              .formatted(name, why),
+          System.nanoTime());
+    }
+  }
+
+  private Future<Void> remove(OwnedSegment segment) {
+    return segment == null
+        ? Future.succeededFuture()
+        : memory
+            .orElseThrow()
+            .blocking(
+                () -> {
+                  segment.unlink();
+                  return null;
+                });
+  }
+}

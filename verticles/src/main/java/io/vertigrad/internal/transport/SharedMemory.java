@@ -1,0 +1,241 @@
+package io.vertigrad.internal.transport;
+
+import io.vertigrad.internal.security.RandomBytes;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.lang.ref.Cleaner;
+import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.HexFormat;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes and opens segments of memory that processes of one host share, as files of a folder that
+ * lies in memory. Any thread; what blocks for some milliseconds belongs into {@link #blocking}.
+ *
+ * <p>A segment's file has zeros written to it before it is mapped, because a folder without room
+ * then says so, while a mapping of a file with holes would end in an error in the middle of a
+ * frame. Nobody ever changes its size. It has a name only until the peer has mapped it; a process
+ * that was killed before leaves it behind, and the next one to start removes it.
+ */
+final class SharedMemory {
+
+  private static final Logger LOG = LoggerFactory.getLogger(SharedMemory.class);
+  private static final Cleaner UNMAPPED = Cleaner.create();
+  private static final Path BOOT = Path.of("/proc/sys/kernel/random/boot_id");
+  private static final Path PIDS = Path.of("/proc/self/ns/pid");
+  private static final String PREFIX = "vertigrad-";
+  private static final int RANDOM_BYTES = 16;
+  private static final int ZERO_BYTES = 1 << 20;
+
+  /** A file has its name for milliseconds; one that is so old was left behind by somebody. */
+  private static final long OLD_SECONDS = 600;
+
+  /** Namespace of process numbers, process, its start, random digits. */
+  private static final Pattern NAME =
+      Pattern.compile(PREFIX + "(\\d{1,20})-(\\d{1,10})-(\\d{1,19})-[0-9a-f]{32}");
+
+  private final Vertx vertx;
+  private final Path folder;
+  private final SegmentLayout layout;
+  private final long mostBytes;
+  private final AtomicLong usedBytes = new AtomicLong();
+  private final LongAdder payloads = new LongAdder();
+  private final String host;
+  private final String ownPrefix;
+
+  /**
+   * Segments in a folder.
+   *
+   * @param layout of the segments that this process owns
+   * @param mostBytes of all of them together
+   */
+  SharedMemory(Vertx vertx, Path folder, SegmentLayout layout, long mostBytes) {
+    this.vertx = vertx;
+    this.folder = folder;
+    this.layout = layout;
+    this.mostBytes = mostBytes;
+    this.host = hostId();
+    ProcessHandle self = ProcessHandle.current();
+    this.ownPrefix = "%s%s-%d-%d-".formatted(PREFIX, namespace(), self.pid(), start(self));
+  }
+
+  /**
+   * Names the running kernel, which another host never does; processes that name another do not try
+   * to share memory. Empty where the system does not tell.
+   */
+  String host() {
+    return host;
+  }
+
+  /** Payloads that went through segments of this process. */
+  long payloads() {
+    return payloads.sum();
+  }
+
+  /** Counts a payload. */
+  void countPayload() {
+    payloads.increment();
+  }
+
+  /** Does something that blocks, on a thread of Vert.x that may be. */
+  <T> Future<T> blocking(Callable<T> work) {
+    return vertx.executeBlocking(work, false);
+  }
+
+  /**
+   * Makes a segment.
+   *
+   * @throws IOException when there is no room, with what to do
+   */
+  OwnedSegment create() throws IOException {
+    long bytes = layout.bytes();
+    if (usedBytes.addAndGet(bytes) > mostBytes) {
+      usedBytes.addAndGet(-bytes);
+      throw new IOException(
+          "exchange.sharedMebibytes allows this process %d MiB, which are taken"
+              .formatted(mostBytes >> 20));
+    }
+    boolean made = false;
+    try {
+      OwnedSegment segment = createAt(folder.resolve(ownPrefix + randomDigits()), bytes);
+      made = true;
+      return segment;
+    } finally {
+      if (!made) {
+        usedBytes.addAndGet(-bytes);
+      }
+    }
+  }
+
+  /**
+   * Opens a segment of another process of this host.
+   *
+   * @throws IOException when there is none of that name and size
+   */
+  PeerSegment open(String name, SegmentLayout of) throws IOException {
+    if (!NAME.matcher(name).matches()) {
+      throw new IOException("\"%s\" is no name of a segment".formatted(name));
+    }
+    Path file = folder.resolve(name);
+    try (FileChannel channel =
+        FileChannel.open(
+            file, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS)) {
+      if (channel.size() != of.bytes()) {
+        throw new IOException(
+            "%s has %d bytes, expected %d".formatted(file, channel.size(), of.bytes()));
+      }
+      return new PeerSegment(channel.map(MapMode.READ_WRITE, 0, of.bytes()).load(), of);
+    } catch (NoSuchFileException nowhere) {
+      throw new IOException(
+          "there is no %s: do both processes have the same %s?".formatted(file, folder), nowhere);
+    }
+  }
+
+  /** Removes the files of processes that ended before their peers had mapped them. */
+  void removeLeftovers() {
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, PREFIX + "*")) {
+      for (Path file : files) {
+        Matcher name = NAME.matcher(file.getFileName().toString());
+        if (name.matches() && isLeftover(file, name)) {
+          Files.deleteIfExists(file);
+          LOG.info("removed {}, which a process left behind that was killed", file);
+        }
+      }
+    } catch (IOException unreadable) {
+      LOG.debug("{}: leftovers cannot be removed", folder, unreadable);
+    }
+  }
+
+  private OwnedSegment createAt(Path file, long bytes) throws IOException {
+    // At most half of what is left, because others need such memory, too.
+    FileStore store = Files.getFileStore(folder);
+    if (store.getUsableSpace() / 2 < bytes) {
+      throw new IOException(
+          "%s has %d MiB left, expected twice the %d MiB of a segment (docker run --shm-size)"
+              .formatted(folder, store.getUsableSpace() >> 20, bytes >> 20));
+    }
+    boolean made = false;
+    try (FileChannel channel =
+        FileChannel.open(
+            file,
+            Set.of(
+                StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE),
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")))) {
+      ByteBuffer zeros = ByteBuffer.allocateDirect(ZERO_BYTES);
+      for (long left = bytes; left > 0; ) {
+        left -= channel.write(zeros.clear().limit((int) Math.min(ZERO_BYTES, left)));
+      }
+      MappedByteBuffer memory = channel.map(MapMode.READ_WRITE, 0, bytes).load();
+      UNMAPPED.register(memory, () -> usedBytes.addAndGet(-bytes));
+      made = true;
+      return new OwnedSegment(file, memory, layout);
+    } finally {
+      if (!made) {
+        Files.deleteIfExists(file);
+      }
+    }
+  }
+
+  private boolean isLeftover(Path file, Matcher name) throws IOException {
+    Instant old = Instant.now().minusSeconds(OLD_SECONDS);
+    if (Files.getLastModifiedTime(file, LinkOption.NOFOLLOW_LINKS).toInstant().isBefore(old)) {
+      return true;
+    }
+    // Elsewhere the same number is another process.
+    return name.group(1).equals(namespace())
+        && ProcessHandle.of(Long.parseLong(name.group(2)))
+            .filter(process -> start(process) == Long.parseLong(name.group(3)))
+            .isEmpty();
+  }
+
+  private static String randomDigits() {
+    return HexFormat.of().formatHex(RandomBytes.of(RANDOM_BYTES));
+  }
+
+  private static long start(ProcessHandle process) {
+    return process.info().startInstant().map(Instant::toEpochMilli).orElse(0L);
+  }
+
+  /** The number in {@code pid:[4026531836]}. */
+  private static String namespace() {
+    try {
+      String digits = Files.readSymbolicLink(PIDS).toString().replaceAll("\\D", "");
+      return digits.isEmpty() ? "0" : digits;
+    } catch (IOException | UnsupportedOperationException unknown) {
+      return "0";
+    }
+  }
+
+  private static String hostId() {
+    try {
+      return Files.readString(BOOT).strip();
+    } catch (IOException unknown) {
+      return "";
+    }
+  }
+
+  @Override
+  public String toString() {
+    return folder.toString();
+  }
+}

@@ -1,0 +1,31 @@
+package io.vertigrad.internal.transport;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * Tells where in the sender's segment a frame's payload is.
+ *
+ * @param slot index of the slot
+ * @param length bytes of the payload
+ * @param generation of the payload, counted by the owner over all of its slots
+ */
+record SlotReference(int slot, int length, long generation) {
+
+  static final int BYTES = 16;
+
+  static SlotReference read(ByteBuffer bytes) {
+    ByteBuffer fields = bytes.slice().order(ByteOrder.LITTLE_ENDIAN);
+    return new SlotReference(
+        fields.getInt(0), fields.getInt(Integer.BYTES), fields.getLong(Long.BYTES));
+  }
+
+  ByteBuffer bytes() {
+    return ByteBuffer.allocate(BYTES)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .putInt(slot)
+        .putInt(length)
+        .putLong(generation)
+        .flip();
+  }
+}
