@@ -5,6 +5,7 @@ import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 
@@ -35,12 +36,19 @@ public final class TensorMemory {
   }
 
   /**
-   * Memory on the heap, for tensors that may be left to the garbage collector in great number.
+   * Memory outside the heap up to a limit and on the heap beyond it, for tensors that may be left
+   * to the garbage collector in great number.
    *
+   * @param bytes the most that is ever allocated outside the heap
    * @return memory that has none yet
    */
-  public static TensorMemory onHeap() {
-    return new TensorMemory(ByteBuffer::allocate);
+  public static TensorMemory outsideHeapUpTo(long bytes) {
+    AtomicLong left = new AtomicLong(bytes);
+    return new TensorMemory(
+        length ->
+            left.addAndGet(-length) >= 0
+                ? ByteBuffer.allocateDirect(length)
+                : ByteBuffer.allocate(length));
   }
 
   /**

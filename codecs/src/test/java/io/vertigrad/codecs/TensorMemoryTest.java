@@ -2,13 +2,13 @@ package io.vertigrad.codecs;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -196,14 +196,18 @@ class TensorMemoryTest {
   }
 
   @Test
-  void shouldShareMemoryOnTheHeapWhenAskedTo() {
-    TensorMemory heap = TensorMemory.onHeap();
+  void shouldShareMemoryOutsideTheHeapUpToALimit() {
+    TensorMemory limited = TensorMemory.outsideHeapUpTo(2L * VALUES.length * Float.BYTES);
 
-    BorrowedTensor lent = heap.share(DataType.FLOAT32, FloatBuffer.wrap(VALUES)).lend();
+    List<BorrowedTensor> lent =
+        Stream.generate(() -> limited.share(DataType.FLOAT32, FloatBuffer.wrap(VALUES)).lend())
+            .limit(4)
+            .toList();
 
-    assertEquals(Tensor.ofFloats(VALUES), lent);
-    assertFalse(lent.payload().isDirect());
-    assertEquals(Tensor.ofFloats(VALUES), lent.retain());
+    assertEquals(
+        List.of(true, true, false, false),
+        lent.stream().map(one -> one.payload().isDirect()).toList());
+    lent.forEach(one -> assertEquals(Tensor.ofFloats(VALUES), one.retain()));
   }
 
   private static float first(TensorView tensor) {

@@ -20,7 +20,7 @@ final class JavaCommand {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
-        .filter(argument -> argument.startsWith("-XX:Tiered"))
+        .filter(argument -> argument.matches("-XX:(Tiered|SharedArchive).*"))
         .forEach(command::add);
     command.addAll(List.of("-Xmx" + heap, "-cp", System.getProperty("java.class.path")));
     command.add(VertigradApplication.class.getName());

@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -72,14 +74,43 @@ class KilledRunsTest {
         .orElseThrow();
   }
 
-  /** This test's own class path, in small processes that start fast. */
-  private static List<String> command() {
+  /** This test's own class path, or the archived one, in small processes that start fast. */
+  private static List<String> command() throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx300m"));
     command.add("-Dorg.bytedeco.javacpp.maxphysicalbytes=0");
-    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    String classPath = System.getProperty("java.class.path");
+    Path archive = Path.of("..", "launcher", "target", "class-archive", "classes.jsa");
+    if (Files.exists(archive) && classFiles().noneMatch(file -> isNewer(file, archive))) {
+      command.add("-XX:SharedArchiveFile=" + archive.toRealPath());
+      classPath = Files.readString(archive.resolveSibling("classpath"));
+    }
+    command.addAll(List.of("-cp", classPath));
     command.add("io.vertigrad.launcher.VertigradApplication");
     return command;
+  }
+
+  /** Of the modules that the archive of the launcher's tests holds. */
+  private static Stream<Path> classFiles() {
+    return Stream.of("codecs", "compute", "engines/dl4j", "verticles", "dashboard", "launcher")
+        .map(module -> Path.of("..", module, "target", "classes"))
+        .flatMap(KilledRunsTest::files);
+  }
+
+  private static Stream<Path> files(Path folder) {
+    try (Stream<Path> walk = Files.walk(folder)) {
+      return walk.filter(Files::isRegularFile).toList().stream();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static boolean isNewer(Path file, Path other) {
+    try {
+      return Files.getLastModifiedTime(file).compareTo(Files.getLastModifiedTime(other)) > 0;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 }

@@ -14,14 +14,23 @@ import java.util.List;
  */
 public final class ParameterStore {
 
+  /** Versions that are current, previous, with their readers, and being made. */
+  private static final int LIVE_VERSIONS = 4;
+
+  /** A socket sends what lies outside the heap without a copy, which pays for small models. */
+  private static final long MOST_BYTES_OUTSIDE_HEAP = 64 << 20;
+
   private final StoreConfig config;
-  private final TensorMemory answers = TensorMemory.onHeap();
   private final List<StoredPartition> partitions = new ArrayList<>();
 
   /** Copies the shard's part of the initial parameters. */
   public ParameterStore(StoreConfig config, ParameterSource initial) {
     this.config = config;
-    for (Partition partition : config.plan().ofShard(config.shard())) {
+    List<Partition> owned = config.plan().ofShard(config.shard());
+    long bytes = owned.stream().mapToLong(Partition::length).sum() * config.type().bytes();
+    TensorMemory answers =
+        TensorMemory.outsideHeapUpTo(Math.min(MOST_BYTES_OUTSIDE_HEAP, LIVE_VERSIONS * bytes));
+    for (Partition partition : owned) {
       partitions.add(new StoredPartition(partition, config, initial, answers));
     }
   }

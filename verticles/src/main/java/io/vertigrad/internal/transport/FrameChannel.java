@@ -9,6 +9,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.FrameLimits;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
 import io.vertigrad.job.JobSecret;
+import io.vertx.core.Future;
 import io.vertx.core.internal.net.NetSocketInternal;
 import io.vertx.core.net.NetSocket;
 import java.nio.ByteBuffer;
@@ -188,12 +189,12 @@ final class FrameChannel implements RingConnection.Line {
   }
 
   /** A message without body. */
-  void write(Kind kind, long number) {
-    socket.writeMessage(StreamMessage.of(kind, number, memory));
+  Future<Void> write(Kind kind, long number) {
+    return socket.writeMessage(StreamMessage.of(kind, number, memory));
   }
 
-  void write(Kind kind, long number, String text) {
-    socket.writeMessage(StreamMessage.of(kind, number, text, memory));
+  Future<Void> write(Kind kind, long number, String text) {
+    return socket.writeMessage(StreamMessage.of(kind, number, text, memory));
   }
 
   void write(Kind kind, long number, byte[] body) {
@@ -209,31 +210,34 @@ final class FrameChannel implements RingConnection.Line {
    * A request or an answer; its payload goes through shared memory where there is room in it.
    *
    * @param urgent false for an answer that nobody waits for
+   * @return ends when the frame's tensor is read no more, sent or not
    */
-  void write(Kind kind, long number, Frame frame, boolean urgent) {
+  Future<Void> write(Kind kind, long number, Frame frame, boolean urgent) {
     if (frame == null) {
       if (!rings.post(kind, number, urgent)) {
         rings.overStream(() -> write(kind, number));
       }
-      return;
+      return Future.succeededFuture();
     }
     FrameBytes bytes = FrameCodecs.unsealed(frame);
     ByteBuffer payload = bytes.payload();
     SlotReference at = shared.write(number, payload);
     if (at == null) {
       ByteBuffer header = bytes.seal(payload).header();
-      if (!rings.post(kind, number, header, payload, urgent)) {
-        ByteBuf message = StreamMessage.of(kind, number, bytes, memory);
-        rings.overStream(() -> socket.writeMessage(message));
-      }
-      return;
+      return rings.post(kind, number, header, payload, urgent)
+          ? Future.succeededFuture()
+          : writeInOrder(StreamMessage.of(kind, number, bytes, memory));
     }
     ByteBuffer reference = at.bytes();
     ByteBuffer header = bytes.seal(reference).header();
     Kind as = kind == Kind.REQUEST ? Kind.SHARED_REQUEST : Kind.SHARED_ANSWER;
     if (!rings.post(as, number, header, reference, urgent)) {
-      ByteBuf message = StreamMessage.of(as, number, header, reference, memory);
-      rings.overStream(() -> socket.writeMessage(message));
+      writeInOrder(StreamMessage.of(as, number, header, reference, memory));
     }
+    return Future.succeededFuture();
+  }
+
+  private Future<Void> writeInOrder(ByteBuf message) {
+    return rings.overStream(() -> socket.writeMessage(message));
   }
 }

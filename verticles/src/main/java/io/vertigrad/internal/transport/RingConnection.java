@@ -3,6 +3,7 @@ package io.vertigrad.internal.transport;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
 import java.nio.ByteBuffer;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * Short messages between the two ends of a stream through the rings in the sender's segment, in one
@@ -118,15 +119,14 @@ final class RingConnection {
     return post(kind, number, NOTHING, NOTHING, urgent);
   }
 
-  /** Sends a message over the stream, in order with those in the ring. */
-  void overStream(Runnable write) {
+  /** Sends a message over the stream, in order with those in the ring, and returns what that does. */
+  <T> T overStream(Supplier<T> write) {
     if (!ordered) {
-      write.run();
-      return;
+      return write.get();
     }
     synchronized (order) {
       sentOverStream++;
-      write.run();
+      return write.get();
     }
   }
 

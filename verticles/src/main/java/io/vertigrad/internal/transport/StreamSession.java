@@ -149,10 +149,10 @@ final class StreamSession {
   /** A sender that takes no answers is not listened to either. */
   private void reply(long number, Frame answer, Throwable defect, boolean urgent) {
     if (defect == null) {
-      line.write(Kind.ANSWER, number, answer, urgent || answer != null);
+      Future<Void> written = 
+          line.write(Kind.ANSWER, number, answer, urgent || answer != null);
       if (answer instanceof ParameterPartition parameters) {
-        // The message has a copy: what a store lends lies on the heap.
-        SharedTensor.giveBack(parameters.parameters());
+        written.onComplete(end -> SharedTensor.giveBack(parameters.parameters()));
       }
     } else {
       line.writeInOrder(Kind.FAILURE, number, String.valueOf(defect.getMessage()));

@@ -3,17 +3,23 @@ package io.vertigrad.internal.transport;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.BorrowedTensor;
+import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.PeerPartition;
+import io.vertigrad.codecs.SharedTensor;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.job.JobConfig;
@@ -36,6 +42,7 @@ import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -98,6 +105,31 @@ class StreamsTest {
 
     assertTrue(await(lent.future()));
     assertEquals(FRAME, first, "it should not have been written again");
+  }
+
+  @Test
+  void shouldGiveBackWhatAnAnswerWasLentOnceItIsWritten() {
+    TensorMemory memory = new TensorMemory();
+    List<TensorView> lent = new ArrayList<>();
+    listen(
+        frame -> {
+          float[] values = {lent.size(), 1, 2};
+          SharedTensor shared = memory.share(DataType.FLOAT32, FloatBuffer.wrap(values));
+          lent.add(shared.lend());
+          shared.release();
+          ExchangeId id = new ExchangeId(1, 0, 0, 0, 0, 0);
+          return Future.succeededFuture(
+              new ParameterPartition(
+                  id, 1, 0, 1, 0, Outcome.APPLIED, 0, lent.get(lent.size() - 1)));
+        });
+    Transport stream = stream();
+
+    for (int i = 0; i < 50; i++) {
+      Frame answer = await(stream.request(ADDRESS, FRAME, LIMIT_MILLIS));
+      assertEquals(Tensor.ofFloats(i, 1, 2), ((ParameterPartition) answer).parameters());
+    }
+
+    assertNotEquals(Tensor.ofFloats(0, 1, 2), lent.get(0), "its memory was written again");
   }
 
   @Test

@@ -1,0 +1,153 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.launcher.job.ExitStatus;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.NetServer;
+import java.io.File;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.concurrent.TimeUnit;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+
+/**
+ * Loads the classes that a training loads, so that the JVM can archive them when it ends ({@code
+ * -XX:ArchiveClassesAtExit}); JVMs that start with the archive ({@code -XX:SharedArchiveFile}) find
+ * them parsed and verified, which is half of what a process costs before its first step.
+ *
+ * <p>It trains a few steps on generated digits, with the cluster and the page's server open, then
+ * loads what else is Vertigrad's, and connects two sockets. It does not play a {@code node} beside
+ * the training: Java 17 crashes while it archives what threads of two members have linked at once.
+ */
+public final class ClassArchive {
+
+  private static final long LIMIT_SECONDS = 10;
+  private static final String CLASS = ".class";
+  private static final long THREADS_SECONDS = 3;
+  private static final long LOOK_MILLIS = 20;
+  private static final long REST_MILLIS = 300;
+
+  private ClassArchive() {}
+
+  /** Ends the JVM with one of {@link ExitStatus}. */
+  public static void main(String[] arguments) throws Exception {
+    PrintStream out = System.out;
+    System.setOut(new PrintStream(OutputStream.nullOutputStream()));
+    Path folder = Files.createTempDirectory("vertigrad-classes");
+    int status = ExitStatus.JOB_FAILED;
+    try {
+      status = train(folder);
+      loadOwn();
+      connect();
+    } finally {
+      delete(folder);
+      System.setOut(out);
+      awaitThreads();
+      System.exit(status);
+    }
+  }
+
+  private static int train(Path folder) throws IOException {
+    Path job = folder.resolve("job.json");
+    JsonObject json =
+        new JsonObject()
+            .put("job", "classes")
+            .put("steps", 4)
+            .put("data", new JsonObject().put("name", "digits").put("train", 64).put("test", 32))
+            .put("model", new JsonObject().put("name", "convnet"))
+            .put("workers", new JsonObject().put("count", 1).put("batch", 8))
+            .put("evaluator", new JsonObject().put("every", 2).put("samples", 32))
+            .put("checkpoint", new JsonObject().put("seconds", 1))
+            .put("dashboard", new JsonObject().put("port", 0));
+    Files.writeString(job, json.encode());
+    String run = folder.resolve("run").toString();
+    return VertigradCommand.execute("train", job.toString(), "--listen", "--run-dir", run);
+  }
+
+  /** All of Vertigrad's own, which stand in jars of that name. */
+  private static void loadOwn() throws IOException {
+    for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+      Path jar = Path.of(entry);
+      if (jar.getFileName().toString().matches("vertigrad-.*\\.jar")) {
+        try (JarFile opened = new JarFile(jar.toFile())) {
+          opened.stream().map(JarEntry::getName).forEach(ClassArchive::load);
+        }
+      }
+    }
+  }
+
+  private static void load(String file) {
+    if (!file.endsWith(CLASS) || file.contains("-")) {
+      return;
+    }
+    String name = file.substring(0, file.length() - CLASS.length()).replace('/', '.');
+    try {
+      Class.forName(name, false, ClassArchive.class.getClassLoader());
+    } catch (ClassNotFoundException | LinkageError optional) {
+      // What needs a library that is not there is not loaded by a training either.
+    }
+  }
+
+  /** What the streams between processes use of Vert.x and Netty. */
+  private static void connect() throws Exception {
+    Vertx vertx = Vertx.vertx();
+    NetServer server =
+        vertx.createNetServer().connectHandler(socket -> socket.handler(socket::write));
+    server
+        .listen(0, "127.0.0.1")
+        .compose(open -> vertx.createNetClient().connect(open.actualPort(), "127.0.0.1"))
+        .compose(
+            socket -> {
+              Promise<Void> heard = Promise.promise();
+              socket.handler(echo -> heard.tryComplete());
+              return socket.write(Buffer.buffer("x")).compose(sent -> heard.future());
+            })
+        .toCompletionStage()
+        .toCompletableFuture()
+        .get(LIMIT_SECONDS, TimeUnit.SECONDS);
+    Await.farewell(vertx.close(), LIMIT_SECONDS, "closing");
+  }
+
+  /** The archive is written while the JVM ends; a thread that still loads classes can crash it. */
+  private static void awaitThreads() throws InterruptedException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(THREADS_SECONDS);
+    while (System.nanoTime() < end
+        && Thread.getAllStackTraces().keySet().stream().anyMatch(ClassArchive::goesOn)) {
+      Thread.sleep(LOOK_MILLIS);
+    }
+    Thread.sleep(REST_MILLIS);
+  }
+
+  private static boolean goesOn(Thread thread) {
+    return !thread.isDaemon() && thread != Thread.currentThread();
+  }
+
+  private static void delete(Path folder) throws IOException {
+    Files.walkFileTree(
+        folder,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+              throws IOException {
+            Files.delete(file);
+            return FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult postVisitDirectory(Path visited, IOException error)
+              throws IOException {
+            Files.delete(visited);
+            return FileVisitResult.CONTINUE;
+          }
+        });
+  }
+}
