@@ -119,7 +119,9 @@ final class RingConnection {
     return post(kind, number, NOTHING, NOTHING, urgent);
   }
 
-  /** Sends a message over the stream, in order with those in the ring, and returns what that does. */
+  /**
+   * Sends a message over the stream, in order with those in the ring, and returns what that does.
+   */
   <T> T overStream(Supplier<T> write) {
     if (!ordered) {
       return write.get();

@@ -149,8 +149,7 @@ final class StreamSession {
   /** A sender that takes no answers is not listened to either. */
   private void reply(long number, Frame answer, Throwable defect, boolean urgent) {
     if (defect == null) {
-      Future<Void> written = 
-          line.write(Kind.ANSWER, number, answer, urgent || answer != null);
+      Future<Void> written = line.write(Kind.ANSWER, number, answer, urgent || answer != null);
       if (answer instanceof ParameterPartition parameters) {
         written.onComplete(end -> SharedTensor.giveBack(parameters.parameters()));
       }

@@ -155,9 +155,7 @@ class RingConnectionTest {
   private void send(long number, ByteBuffer body, boolean urgent) {
     if (!sender.post(Kind.REQUEST, number, body, NOTHING, urgent)) {
       sender.overStream(
-          () ->
-              there.submit(
-                  () -> receiver.readOfStream(() -> listener.accept(message(number)))));
+          () -> there.submit(() -> receiver.readOfStream(() -> listener.accept(message(number)))));
     }
   }
 
