@@ -46,8 +46,7 @@ class KilledOwnerTest {
     owner.getOutputStream().flush();
     String[] at = said(says).split(" ");
     SlotReference reference =
-        new SlotReference(
-            Integer.parseInt(at[0]), Integer.parseInt(at[1]), Long.parseLong(at[2]));
+        new SlotReference(Integer.parseInt(at[0]), Integer.parseInt(at[1]), Long.parseLong(at[2]));
 
     owner.destroyForcibly().waitFor();
 
