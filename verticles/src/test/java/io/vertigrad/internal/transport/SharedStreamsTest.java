@@ -18,6 +18,7 @@ import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
+import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.TransportKind;
@@ -25,8 +26,11 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBusOptions;
+import io.vertx.core.http.ClientAuth;
 import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.PfxOptions;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -97,6 +101,47 @@ class SharedStreamsTest {
     assertEquals(before + 100, sharing().payloads(), "each question and each answer");
     assertTrue(borrowed.stream().allMatch(lent -> lent), "nothing should have been copied");
     assertEquals(List.of(), files(folder), "both have mapped what has no name any more");
+  }
+
+  @Test
+  void shouldShareMemoryBesideAStreamWithTls() throws Exception {
+    Path store = elsewhere.resolve("store.p12");
+    Process keytool =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                "-genkeypair",
+                "-alias",
+                "node",
+                "-keyalg",
+                "EC",
+                "-dname",
+                "CN=node",
+                "-storetype",
+                "PKCS12",
+                "-storepass",
+                "password",
+                "-keystore",
+                store.toString())
+            .redirectErrorStream(true)
+            .start();
+    assertEquals(0, keytool.waitFor(), () -> new String(read(keytool.getInputStream())));
+    PfxOptions keys = new PfxOptions().setPath(store.toString()).setPassword("password");
+    EventBusOptions bus =
+        new EventBusOptions()
+            .setHost("127.0.0.1")
+            .setSsl(true)
+            .setKeyCertOptions(keys)
+            .setTrustOptions(keys)
+            .setClientAuth(ClientAuth.REQUIRED);
+    Streams.open(vertx, bus, exchange(folder, "shared", 64));
+    borrow(frame -> Future.succeededFuture(answer(frame)));
+    Transport stream = stream(TransportKind.SHARED);
+
+    untilShared(2, () -> assertEquals(answer(FRAME), ask(stream, FRAME)));
+
+    for (int i = 0; i < 50; i++) {
+      assertEquals(answer(frame(i)), ask(stream, frame(i)));
+    }
   }
 
   @Test
@@ -399,15 +444,27 @@ class SharedStreamsTest {
     }
   }
 
+  private static byte[] read(InputStream stream) {
+    try {
+      return stream.readAllBytes();
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
   private void openStreams(Path shared, String transport, int mebibytes) {
+    Streams.open(
+        vertx, new EventBusOptions().setHost("127.0.0.1"), exchange(shared, transport, mebibytes));
+  }
+
+  private static ExchangeConfig exchange(Path shared, String transport, int mebibytes) {
     JsonObject exchange =
         new JsonObject()
             .put("transport", transport)
             .put("windowBytes", 1 << 20)
             .put("sharedFolder", shared.toString())
             .put("sharedMebibytes", mebibytes);
-    JobConfig job = JobConfig.read("test", new JsonObject().put("exchange", exchange));
-    Streams.open(vertx, new EventBusOptions().setHost("127.0.0.1"), job.exchange());
+    return JobConfig.read("test", new JsonObject().put("exchange", exchange)).exchange();
   }
 
   private void borrow(Function<Frame, Future<Frame>> answers) {
