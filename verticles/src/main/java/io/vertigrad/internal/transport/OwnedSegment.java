@@ -24,6 +24,10 @@ final class OwnedSegment {
   private final byte[] nonce = RandomBytes.of(SegmentLayout.CODE_BYTES);
   private final long[] generations;
   private final long[] exchanges;
+
+  /** Slots of the payload that begins in a slot; 0 where none begins. */
+  private final int[] taken;
+
   private long lastGeneration;
 
   /**
@@ -37,6 +41,7 @@ final class OwnedSegment {
     this.layout = layout;
     this.generations = new long[layout.slots()];
     this.exchanges = new long[layout.slots()];
+    this.taken = new int[layout.slots()];
     memory.put(SegmentLayout.NONCE, nonce);
   }
 
@@ -72,23 +77,24 @@ final class OwnedSegment {
   }
 
   /**
-   * Copies a payload to a free slot.
+   * Copies a payload to free slots.
    *
    * @param exchange number of the request that it belongs to, not 0
-   * @param payload at most as long as a slot; stays where it is
-   * @return where it is, or null when all slots are taken
+   * @param payload of a frame; stays where it is
+   * @return where it is, or null when there are not enough free slots
    */
   SlotReference write(long exchange, ByteBuffer payload) {
     int slot;
     long generation;
     synchronized (this) {
-      slot = freeSlot();
+      slot = freeSlots(SegmentLayout.slotsOf(payload.remaining()));
       if (slot < 0) {
         return null;
       }
       generation = ++lastGeneration;
       generations[slot] = generation;
       exchanges[slot] = exchange;
+      taken[slot] = SegmentLayout.slotsOf(payload.remaining());
     }
     int length = payload.remaining();
     memory.put(layout.payload(slot), payload, payload.position(), length);
@@ -98,21 +104,33 @@ final class OwnedSegment {
 
   /** The other end is done with whatever belonged to this exchange. */
   synchronized void release(long exchange) {
-    for (int slot = 0; slot < exchanges.length; slot++) {
-      if (exchanges[slot] == exchange) {
+    for (int slot = 0; slot < taken.length; slot += Math.max(1, taken[slot])) {
+      if (taken[slot] > 0 && exchanges[slot] == exchange) {
         generations[slot] = 0;
-        exchanges[slot] = 0;
       }
     }
   }
 
-  private int freeSlot() {
-    for (int slot = 0; slot < generations.length; slot++) {
-      if (generations[slot] == 0 || layout.freed(memory, slot) == generations[slot]) {
-        return slot;
+  /** The first of so many free slots in a row, or -1. */
+  private int freeSlots(int count) {
+    int free = 0;
+    for (int slot = 0; slot < taken.length; ) {
+      int length = taken[slot];
+      if (length > 0 && isOver(slot)) {
+        taken[slot] = 0;
+        length = 0;
+      }
+      free = length > 0 ? 0 : free + 1;
+      slot += Math.max(1, length);
+      if (free == count) {
+        return slot - count;
       }
     }
     return -1;
+  }
+
+  private boolean isOver(int slot) {
+    return generations[slot] == 0 || layout.freed(memory, slot) == generations[slot];
   }
 
   @Override

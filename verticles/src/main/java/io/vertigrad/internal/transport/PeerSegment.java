@@ -1,5 +1,6 @@
 package io.vertigrad.internal.transport;
 
+import io.vertigrad.codecs.FrameLimits;
 import io.vertigrad.job.JobSecret;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -49,9 +50,9 @@ final class PeerSegment {
   ByteBuffer payload(SlotReference at) {
     boolean inside =
         at.slot() >= 0
-            && at.slot() < layout.slots()
             && at.length() >= 0
-            && at.length() <= SegmentLayout.SLOT_BYTES;
+            && at.length() <= FrameLimits.MAX_PAYLOAD_BYTES
+            && at.slot() <= layout.slots() - SegmentLayout.slotsOf(at.length());
     return inside && layout.written(memory, at.slot()) == at.generation()
         ? memory.slice(layout.payload(at.slot()), at.length())
         : null;

@@ -12,12 +12,12 @@ import java.nio.ByteOrder;
  * <p>The words of a slot have a cache line each, since one end writes the one and the other end the
  * other.
  *
- * @param slots how many payloads the segment holds
+ * @param slots that the segment has
  */
 record SegmentLayout(int slots) {
 
-  /** Bytes of a slot; every payload of a frame fits. */
-  static final int SLOT_BYTES = 512 << 10;
+  /** Bytes of a slot; a payload takes as many as it needs, one behind the other. */
+  static final int SLOT_BYTES = 64 << 10;
 
   /** Bytes of the owner's random number, and of the peer's code over it. */
   static final int CODE_BYTES = 32;
@@ -29,9 +29,10 @@ record SegmentLayout(int slots) {
   static final int PROOF = 64;
 
   /** More than fits into one mapping is never asked for. */
-  static final int MOST_SLOTS = 1_024;
+  static final int MOST_SLOTS = 8_192;
 
-  private static final int MOST_SLOTS_BY_WINDOW = 64;
+  private static final int MOST_SLOTS_BY_WINDOW = 512;
+  private static final int SLOTS_TO_SPARE = 32;
   private static final int WORDS = 4_096;
   private static final int LINE_BYTES = 64;
   private static final int PAGE_BYTES = 4_096;
@@ -47,7 +48,8 @@ record SegmentLayout(int slots) {
 
   /** A segment for all that may be unanswered at a time, and a little more. */
   static SegmentLayout forWindow(int windowBytes) {
-    return new SegmentLayout(Math.min(MOST_SLOTS_BY_WINDOW, windowBytes / SLOT_BYTES + 4));
+    return new SegmentLayout(
+        Math.min(MOST_SLOTS_BY_WINDOW, windowBytes / SLOT_BYTES + SLOTS_TO_SPARE));
   }
 
   /** Size of the whole segment. */
@@ -55,7 +57,12 @@ record SegmentLayout(int slots) {
     return first() + (long) slots * SLOT_BYTES;
   }
 
-  /** Where a slot's payload begins. */
+  /** Slots that a payload of this length takes. */
+  static int slotsOf(int length) {
+    return Math.max(1, (length + SLOT_BYTES - 1) / SLOT_BYTES);
+  }
+
+  /** Where a slot begins. */
   int payload(int slot) {
     return first() + slot * SLOT_BYTES;
   }

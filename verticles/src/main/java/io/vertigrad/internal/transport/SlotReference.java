@@ -6,7 +6,7 @@ import java.nio.ByteOrder;
 /**
  * Tells where in the sender's segment a frame's payload is.
  *
- * @param slot index of the slot
+ * @param slot index of its first slot
  * @param length bytes of the payload
  * @param generation of the payload, counted by the owner over all of its slots
  */

@@ -10,7 +10,7 @@ public final class SegmentOwnerProcess {
   /** Before what it says, among what it logs. */
   static final String SAYS = "says: ";
 
-  static final SegmentLayout LAYOUT = new SegmentLayout(2);
+  static final SegmentLayout LAYOUT = new SegmentLayout(16);
 
   private SegmentOwnerProcess() {}
 

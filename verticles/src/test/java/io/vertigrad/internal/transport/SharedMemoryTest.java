@@ -16,7 +16,10 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -71,6 +74,35 @@ class SharedMemoryTest {
     assertNull(peers.payload(new SlotReference(0, (512 << 10) + 1, at.generation())));
     assertNull(peers.payload(new SlotReference(0, 3, at.generation() + 1)));
     assertNotNull(peers.payload(at));
+  }
+
+  @Test
+  void shouldTakeSlotsInARowAndNeverOnesThatAreStillRead() throws IOException {
+    SegmentLayout layout = new SegmentLayout(10);
+    OwnedSegment own = new SharedMemory(vertx, folder, layout, 1 << 30).create();
+    PeerSegment peers = memory(0).open(own.name(), layout);
+    Map<SlotReference, ByteBuffer> unread = new HashMap<>();
+    Random random = new Random(1);
+
+    for (int i = 1; i < 5_000; i++) {
+      ByteBuffer payload = ByteBuffer.allocate(8 + random.nextInt(300_000));
+      payload.putInt(0, i).putInt(payload.limit() - 4, i);
+      SlotReference at = own.write(i, payload);
+      if (at != null) {
+        unread.put(at, payload);
+      }
+      if (at == null || random.nextBoolean()) {
+        for (SlotReference one : List.copyOf(unread.keySet())) {
+          if (random.nextInt(3) == 0) {
+            assertEquals(unread.remove(one), peers.payload(one), "it was written over");
+            peers.free(one);
+          }
+        }
+      }
+    }
+    unread.forEach((one, expected) -> assertEquals(expected, peers.payload(one)));
+    unread.keySet().forEach(peers::free);
+    assertEquals(0, own.write(9_999, ByteBuffer.allocate(523_264)).slot(), "all are free again");
   }
 
   @Test
