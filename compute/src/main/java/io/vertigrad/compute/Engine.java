@@ -30,6 +30,14 @@ public interface Engine {
   default void check(String name, Settings options) {}
 
   /**
+   * Loads this engine's libraries, which the first model would otherwise do; from any thread. A
+   * failure is told again by whoever builds a model.
+   *
+   * @param threads threads one model may compute on
+   */
+  default void prepare(int threads) {}
+
+  /**
    * Builds a model on the calling thread, which from then on owns it.
    *
    * @param config the model's name, options, input shape, number of classes and seed

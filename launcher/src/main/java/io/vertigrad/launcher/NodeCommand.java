@@ -1,5 +1,6 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.ClusterConfig;
@@ -11,6 +12,7 @@ import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.cluster.JoinPoint;
 import io.vertigrad.launcher.deploy.CoordinatorLostException;
+import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.ParentExitMonitor;
 import io.vertigrad.launcher.deploy.RoleName;
 import io.vertigrad.launcher.job.ExitStatus;
@@ -112,11 +114,20 @@ final class NodeCommand implements Callable<Integer> {
   public Integer call() {
     if (withParent) {
       TerminationSignals.leaveInterruptsToParent();
-      ParentExitMonitor.start(
-          () ->
-              LOG.warn(
-                  "the process of the coordinator has ended; this member goes on, and waits for the"
-                      + " next coordinator (vertigrad resume) for exchange.orphanSeconds"));
+      ParentExitMonitor parent =
+          ParentExitMonitor.start(
+              () ->
+                  LOG.warn(
+                      "the process of the coordinator has ended; this member goes on, and waits for"
+                          + " the next coordinator (vertigrad resume) for exchange.orphanSeconds"));
+      if (NodeLaunch.TOLD_LATER.equals(join)) {
+        prepare();
+        Optional<String> told = parent.awaitLine();
+        if (told.isEmpty()) {
+          return ExitStatus.OK;
+        }
+        join = told.get();
+      }
     }
     JobConfig config;
     try {
@@ -142,6 +153,22 @@ final class NodeCommand implements Callable<Integer> {
         LOG.info("nothing is left to do: {}", refused.getMessage());
         return ExitStatus.OK;
       }
+    }
+  }
+
+  /**
+   * Loads what this member needs before there is a cluster. What is wrong is found again, and told,
+   * when it joins.
+   */
+  private void prepare() {
+    Vertx reader = ClusterStart.alone();
+    try {
+      JobConfig config = read(job.request(jobFile().orElse(null)), reader);
+      Engine.named(config.engine()).prepare(config.workers().threads());
+    } catch (RuntimeException | LinkageError later) {
+      LOG.debug("not prepared", later);
+    } finally {
+      reader.close();
     }
   }
 

@@ -11,6 +11,7 @@ import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.cluster.JoinPoint;
 import io.vertigrad.launcher.deploy.Deployment;
+import io.vertigrad.launcher.deploy.EarlyProcesses;
 import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.PresentMembers;
@@ -79,6 +80,7 @@ final class TrainingRun {
   private TerminationSignals signals;
   private String joinAddress;
   private JoinPort joinPort;
+  private EarlyProcesses early = EarlyProcesses.none();
   private Deployment deployment;
   private Optional<MetricsVerticle> metrics = Optional.empty();
 
@@ -170,6 +172,9 @@ final class TrainingRun {
   }
 
   private void start(LocalMembers roles, boolean processes, boolean listen) {
+    if (processes && living.isEmpty()) {
+      early = EarlyProcesses.start(job, directory, VertigradApplication.class.getName(), roles);
+    }
     open(processes || listen || !living.isEmpty());
     FrameCodecs.register(vertx.eventBus());
     if (job.dashboard().enabled()) {
@@ -259,7 +264,7 @@ final class TrainingRun {
 
   private Deployment processes(LocalMembers roles, PresentMembers present) {
     return new ProcessDeployment(
-        vertx, roles, present, launch(), coordinator, monitor::say, monitor::offer);
+        vertx, roles, present, early, launch(), coordinator, monitor::say, monitor::offer);
   }
 
   private void open(boolean clustered) {
@@ -423,6 +428,7 @@ final class TrainingRun {
 
   /** Members leave, then processes end and Vert.x closes; a second call does nothing. */
   private void stop(String why) {
+    early.end();
     if (vertx == null) {
       return;
     }

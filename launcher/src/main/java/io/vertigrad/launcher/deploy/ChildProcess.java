@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.deploy;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -13,9 +14,13 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** One member of a job in its own JVM, like this one, with its output in a file. */
 final class ChildProcess {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ChildProcess.class);
 
   /** Told to a child so that it ends when its parent does, which closes its standard input. */
   static final String WITH_PARENT = "--with-parent";
@@ -83,6 +88,20 @@ final class ChildProcess {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     Process started = builder.redirectOutput(log.toFile()).start();
     return new ChildProcess(name, log, started.toHandle(), Optional.of(started));
+  }
+
+  /** Writes a line to its standard input, which stays open. One that has ended misses it. */
+  void tell(String line) {
+    process.ifPresent(
+        started -> {
+          try {
+            OutputStream input = started.getOutputStream();
+            input.write((line + System.lineSeparator()).getBytes(StandardCharsets.UTF_8));
+            input.flush();
+          } catch (IOException ended) {
+            LOG.debug("{} was not told {}: {}", name, line, ended.getMessage());
+          }
+        });
   }
 
   String name() {

@@ -25,6 +25,19 @@ import java.util.List;
 public record NodeLaunch(
     JobConfig job, RunDirectory directory, String joinAddress, String joinPort, String mainClass) {
 
+  /** An address that is told later, on standard input. */
+  public static final String TOLD_LATER = "-";
+
+  /** Processes that wait for the cluster's address. */
+  static NodeLaunch early(JobConfig job, RunDirectory directory, String mainClass) {
+    return new NodeLaunch(job, directory, TOLD_LATER, TOLD_LATER, mainClass);
+  }
+
+  /** What a member's process is called. */
+  String name(Role role, int rank) {
+    return RoleName.of(job, role) + "-" + rank;
+  }
+
   /** Starts one, with its output in a log of its own for each time it is started again. */
   ChildProcess start(Role role, String name, int restarts) throws IOException {
     List<String> arguments = new ArrayList<>();

@@ -43,6 +43,7 @@ public final class ProcessDeployment implements Deployment {
 
   private final LocalMembers roles;
   private final PresentMembers present;
+  private final EarlyProcesses early;
   private final NodeLaunch launch;
   private final CoordinatorVerticle coordinator;
   private final Consumer<String> report;
@@ -59,7 +60,8 @@ public final class ProcessDeployment implements Deployment {
    *
    * @param roles whom to start
    * @param present those of them that live already, and are watched as if they had been started
-   * @param launch how
+   * @param early processes that wait already
+   * @param launch how the others are started
    * @param coordinator is told who died, and knows when the job is over
    * @param report takes a line about a member that died and is not started again
    * @param offer takes a label and the command that replaces such a member
@@ -68,12 +70,14 @@ public final class ProcessDeployment implements Deployment {
       Vertx vertx,
       LocalMembers roles,
       PresentMembers present,
+      EarlyProcesses early,
       NodeLaunch launch,
       CoordinatorVerticle coordinator,
       Consumer<String> report,
       BiConsumer<String, ShellCommand> offer) {
     this.roles = roles;
     this.present = present;
+    this.early = early;
     this.launch = launch;
     this.coordinator = coordinator;
     this.report = report;
@@ -93,7 +97,7 @@ public final class ProcessDeployment implements Deployment {
         int left = missing.count(role);
         for (int rank = 0; left > 0; rank++) {
           if (!alive.has(role, rank)) {
-            launch(role, name(role, rank));
+            launch(role, launch.name(role, rank));
             left--;
           }
         }
@@ -106,10 +110,6 @@ public final class ProcessDeployment implements Deployment {
     }
   }
 
-  private String name(Role role, int rank) {
-    return RoleName.of(launch.job(), role) + "-" + rank;
-  }
-
   /**
    * One that an earlier coordinator's process has started, watched if it runs on this machine.
    *
@@ -120,7 +120,7 @@ public final class ProcessDeployment implements Deployment {
     if (pid.isEmpty() || children.stream().anyMatch(child -> child.pid() == pid.getAsLong())) {
       return true;
     }
-    String name = name(member.role(), member.rank());
+    String name = launch.name(member.role(), member.rank());
     Optional<ChildProcess> found =
         ProcessHandle.of(pid.getAsLong())
             .map(process -> ChildProcess.found(name, launch.directory().path(), process))
@@ -168,7 +168,8 @@ public final class ProcessDeployment implements Deployment {
     if (stopping) {
       return;
     }
-    watch(role, launch.start(role, name, restarts.made(name)));
+    Optional<ChildProcess> waits = early.join(name, launch.joinAddress());
+    watch(role, waits.isPresent() ? waits.get() : launch.start(role, name, restarts.made(name)));
   }
 
   /**

@@ -28,6 +28,11 @@ public final class Dl4jEngine implements Engine {
   }
 
   @Override
+  public void prepare(int threads) {
+    Backend.start(threads);
+  }
+
+  @Override
   public Model model(ModelConfig config) {
     Backend.start(config.threads());
     return new ModelLoader(config).load();

@@ -1,0 +1,66 @@
+package io.vertigrad.launcher.deploy;
+
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.training.LocalMembers;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Processes of members that are started before there is a cluster to join: they load their classes
+ * and their engine while the coordinator's process starts, and wait for the cluster's address on
+ * their standard input.
+ *
+ * <p>Used by one thread at a time.
+ */
+public final class EarlyProcesses {
+
+  private final Map<String, ChildProcess> waiting = new HashMap<>();
+
+  /** None: each member's process is started when it can join. */
+  public static EarlyProcesses none() {
+    return new EarlyProcesses();
+  }
+
+  /**
+   * Starts one for each member.
+   *
+   * @param roles whom to start
+   * @param mainClass the command line's, started with {@code node}
+   * @throws InputException when a process cannot be started
+   */
+  public static EarlyProcesses start(
+      JobConfig job, RunDirectory directory, String mainClass, LocalMembers roles) {
+    NodeLaunch launch = NodeLaunch.early(job, directory, mainClass);
+    EarlyProcesses early = new EarlyProcesses();
+    try {
+      for (Role role : Role.values()) {
+        for (int rank = 0; rank < roles.count(role); rank++) {
+          String name = launch.name(role, rank);
+          early.waiting.put(name, launch.start(role, name, 0));
+        }
+      }
+      return early;
+    } catch (IOException e) {
+      early.end();
+      throw new InputException("a process could not be started: " + e.getMessage(), e);
+    }
+  }
+
+  /** The process that waits for this member, which is told where to join; empty where none does. */
+  Optional<ChildProcess> join(String name, String address) {
+    Optional<ChildProcess> child = Optional.ofNullable(waiting.remove(name));
+    child.ifPresent(told -> told.tell(address));
+    return child;
+  }
+
+  /** Ends those that still wait: there is no cluster for them. */
+  public void end() {
+    waiting.values().forEach(ChildProcess::kill);
+    waiting.clear();
+  }
+}
