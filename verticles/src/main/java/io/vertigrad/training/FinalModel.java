@@ -11,6 +11,7 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.exchange.ParameterSnapshot;
+import io.vertigrad.internal.exchange.WindowedExchange;
 import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.internal.pipeline.AssembledStages;
 import io.vertigrad.job.JobConfig;
@@ -227,7 +228,13 @@ public final class FinalModel {
         StrategyProviders.configure(job.strategy(), getClass().getClassLoader());
     ModelReader reader =
         AssembledStages.reader(
-            vertx.eventBus(), job, strategy, config, model, event -> {}, () -> Score.NONE);
+            WindowedExchange.of(vertx.eventBus(), job),
+            job,
+            strategy,
+            config,
+            model,
+            event -> {},
+            () -> Score.NONE);
     members.tell(reader.membership());
     return reader.source().pull();
   }

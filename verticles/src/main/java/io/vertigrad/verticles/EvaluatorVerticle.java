@@ -53,7 +53,7 @@ public final class EvaluatorVerticle extends VerticleBase {
     FrameCodecs.register(vertx.eventBus());
     EventPublisher events = new EventPublisher(vertx, job.addresses());
     member = new EvaluatorMember(vertx, job);
-    EvaluatorThread thread = new EvaluatorThread(vertx.eventBus(), job, member, events::publish);
+    EvaluatorThread thread = new EvaluatorThread(vertx, job, member, events::publish);
     ContextBridge.to(context, thread.start())
         .transform(result -> depart(result.cause()))
         .onComplete(left);

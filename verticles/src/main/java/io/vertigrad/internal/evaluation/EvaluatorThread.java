@@ -8,6 +8,7 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.exchange.WindowedExchange;
 import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.internal.pipeline.AssembledStages;
 import io.vertigrad.job.JobConfig;
@@ -16,13 +17,13 @@ import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
-import io.vertx.core.eventbus.EventBus;
+import io.vertx.core.Vertx;
 import java.util.function.Consumer;
 
 /** The one thread that builds an evaluator's model, scores with it and closes it. */
 public final class EvaluatorThread {
 
-  private final EventBus bus;
+  private final Vertx vertx;
   private final JobConfig job;
   private final EvaluatorMember member;
   private final Consumer<TrainingEvent> events;
@@ -30,8 +31,8 @@ public final class EvaluatorThread {
   private final Promise<Void> ended = Promise.promise();
 
   public EvaluatorThread(
-      EventBus bus, JobConfig job, EvaluatorMember member, Consumer<TrainingEvent> events) {
-    this.bus = bus;
+      Vertx vertx, JobConfig job, EvaluatorMember member, Consumer<TrainingEvent> events) {
+    this.vertx = vertx;
     this.job = job;
     this.member = member;
     this.events = events;
@@ -80,7 +81,13 @@ public final class EvaluatorThread {
               member.timeline().track());
       ModelReader reader =
           AssembledStages.reader(
-              bus, job, strategy, config, model, events, () -> evaluation.part(0));
+              WindowedExchange.of(vertx, job.addresses(), job.exchange(), System::nanoTime),
+              job,
+              strategy,
+              config,
+              model,
+              events,
+              () -> evaluation.part(0));
       EvaluationLoop loop =
           new EvaluationLoop(reader.source(), evaluation, plan, status, this::tell, reader.wake());
       if (member.join(model.layout(), reader.membership(), loop)) {

@@ -11,7 +11,6 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
-import io.vertx.core.eventbus.EventBus;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -27,18 +26,18 @@ public record ModelReader(SnapshotSource source, Consumer<Membership> membership
   /**
    * The reader that fits a job's strategy.
    *
+   * @param exchange asks servers or workers
    * @param events is told of averages
    * @param local scores the model for each worker's own parameters; {@link Score#NONE} for not
    */
   public static ModelReader of(
-      EventBus bus,
+      WindowedExchange exchange,
       JobConfig job,
       StrategyFactory strategy,
       Model model,
       Consumer<TrainingEvent> events,
       Supplier<Score> local) {
     PartitionPlan plan = PartitionPlan.of(job, model.layout());
-    WindowedExchange exchange = WindowedExchange.of(bus, job);
     if (strategy instanceof PeerStrategyFactory) {
       AveragedReplicas replicas = new AveragedReplicas(exchange, job, plan, model, events, local);
       return new ModelReader(replicas, replicas::membershipChanged, exchange::wake);

@@ -13,7 +13,6 @@ import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StrategyFactory;
-import io.vertx.core.eventbus.EventBus;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -36,12 +35,13 @@ public final class AssembledStages implements SnapshotSource {
   /**
    * The reader that fits a job, with a pipeline or without.
    *
+   * @param exchange asks servers, stages or workers
    * @param config what the model was built from
    * @param events is told of averages
    * @param local scores the model for each worker's own parameters; {@link Score#NONE} for not
    */
   public static ModelReader reader(
-      EventBus bus,
+      WindowedExchange exchange,
       JobConfig job,
       StrategyFactory strategy,
       ModelConfig config,
@@ -49,10 +49,9 @@ public final class AssembledStages implements SnapshotSource {
       Consumer<TrainingEvent> events,
       Supplier<Score> local) {
     if (job.pipeline().isEmpty()) {
-      return ModelReader.of(bus, job, strategy, model, events, local);
+      return ModelReader.of(exchange, job, strategy, model, events, local);
     }
     StagePlan plan = StagePlan.of(job, StagePlan.split(job, config));
-    WindowedExchange exchange = WindowedExchange.of(bus, job);
     ParameterReader stages = ParameterReader.of(exchange, job, plan.partitions(), model);
     return new ModelReader(
         new AssembledStages(stages),

@@ -14,6 +14,7 @@ import io.vertx.core.internal.net.NetSocketInternal;
 import io.vertx.core.net.NetSocket;
 import java.nio.ByteBuffer;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
@@ -22,15 +23,17 @@ import java.util.function.Consumer;
  * <p>It writes pooled memory and reads what the channel read, because the buffers of a plain socket
  * would copy each byte once more in either direction. Any thread may write.
  */
-final class FrameChannel {
+final class FrameChannel implements RingConnection.Line {
 
   private static final int SHARED_BODY_BYTES = FrameLimits.HEADER_BYTES + SlotReference.BYTES;
 
   private final NetSocketInternal socket;
   private final ByteBufAllocator memory;
   private final SharedConnection shared;
+  private RingConnection rings;
   private Consumer<StreamMessage> messages;
   private Consumer<String> fault;
+  private Runnable heard;
 
   /**
    * One end of a stream.
@@ -59,8 +62,14 @@ final class FrameChannel {
   StreamMessageReader listen(
       Consumer<StreamMessage> messages, Consumer<String> fault, Runnable heard, boolean lends) {
     this.messages = messages;
-    this.fault = fault;
-    StreamMessageReader reader = new StreamMessageReader(this::hear, fault, lends);
+    this.heard = heard;
+    this.rings = new RingConnection(this, this::hearRing, lends);
+    this.fault =
+        what -> {
+          rings.close();
+          fault.accept(what);
+        };
+    StreamMessageReader reader = new StreamMessageReader(this::hear, this.fault, lends);
     if (lends && !socket.isSsl()) {
       InPlaceReader.on(socket.channelHandlerContext().channel(), reader::place);
     }
@@ -84,9 +93,38 @@ final class FrameChannel {
           fault.accept(wrong);
         }
       }
+      case WAKE -> read();
+      case REQUEST, ANSWER, FAILURE, SHARED_REQUEST, SHARED_ANSWER ->
+          rings.readOfStream(() -> hearFrame(message));
+      default -> messages.accept(message);
+    }
+  }
+
+  private void hearRing(StreamMessage message) {
+    heard.run();
+    if (message.kind() == null) {
+      fault.accept("a message of no kind in shared memory");
+      return;
+    }
+    switch (message.kind()) {
+      case REQUEST, ANSWER, SHARED_REQUEST, SHARED_ANSWER -> hearFrame(message);
+      default -> fault.accept(message.kind() + " in shared memory, expected a frame");
+    }
+  }
+
+  private void hearFrame(StreamMessage message) {
+    switch (message.kind()) {
       case SHARED_REQUEST -> hearShared(message, Kind.REQUEST);
       case SHARED_ANSWER -> hearShared(message, Kind.ANSWER);
       default -> messages.accept(message);
+    }
+  }
+
+  private void read() {
+    try {
+      rings.read();
+    } catch (InternalError truncated) {
+      fault.accept("shared memory that can no longer be read: " + truncated.getMessage());
     }
   }
 
@@ -108,8 +146,41 @@ final class FrameChannel {
     }
   }
 
-  /** Does something on the connection's event loop. */
-  void run(Runnable task) {
+  /** Short messages that go through shared memory. */
+  RingConnection rings() {
+    return rings;
+  }
+
+  /** Takes nothing from the other end for a while. */
+  void pause() {
+    socket.pause();
+    rings.pause();
+  }
+
+  /** Goes on after {@link #pause}. */
+  void resume() {
+    socket.resume();
+    rings.resume();
+  }
+
+  /** The connection has ended. */
+  void close() {
+    rings.close();
+    shared.close();
+  }
+
+  @Override
+  public void wake() {
+    write(Kind.WAKE);
+  }
+
+  @Override
+  public void runLater(Runnable task) {
+    socket.channelHandlerContext().executor().schedule(task, 1, TimeUnit.MILLISECONDS);
+  }
+
+  @Override
+  public void run(Runnable task) {
     socket.channelHandlerContext().executor().execute(task);
   }
 
@@ -118,36 +189,55 @@ final class FrameChannel {
   }
 
   /** A message without body. */
-  void write(Kind kind, long number) {
-    socket.writeMessage(StreamMessage.of(kind, number, memory));
+  Future<Void> write(Kind kind, long number) {
+    return socket.writeMessage(StreamMessage.of(kind, number, memory));
   }
 
-  void write(Kind kind, long number, String text) {
-    socket.writeMessage(StreamMessage.of(kind, number, text, memory));
+  Future<Void> write(Kind kind, long number, String text) {
+    return socket.writeMessage(StreamMessage.of(kind, number, text, memory));
   }
 
   void write(Kind kind, long number, byte[] body) {
     socket.writeMessage(StreamMessage.of(kind, number, body, memory));
   }
 
+  /** A message of the stream in order with frames. */
+  void writeInOrder(Kind kind, long number, String text) {
+    rings.overStream(() -> write(kind, number, text));
+  }
+
   /**
    * A request or an answer; its payload goes through shared memory where there is room in it.
    *
+   * @param urgent false for an answer that nobody waits for
    * @return ends when the frame's tensor is read no more, sent or not
    */
-  Future<Void> write(Kind kind, long number, Frame frame) {
+  Future<Void> write(Kind kind, long number, Frame frame, boolean urgent) {
     if (frame == null) {
-      return socket.writeMessage(StreamMessage.of(kind, number, memory));
+      if (!rings.post(kind, number, urgent)) {
+        rings.overStream(() -> write(kind, number));
+      }
+      return Future.succeededFuture();
     }
     FrameBytes bytes = FrameCodecs.unsealed(frame);
-    SlotReference at = shared.write(number, bytes.payload());
+    ByteBuffer payload = bytes.payload();
+    SlotReference at = shared.write(number, payload);
     if (at == null) {
-      FrameBytes sealed = bytes.seal(bytes.payload());
-      return socket.writeMessage(StreamMessage.of(kind, number, sealed, memory));
+      ByteBuffer header = bytes.seal(payload).header();
+      return rings.post(kind, number, header, payload, urgent)
+          ? Future.succeededFuture()
+          : writeInOrder(StreamMessage.of(kind, number, bytes, memory));
     }
     ByteBuffer reference = at.bytes();
     ByteBuffer header = bytes.seal(reference).header();
     Kind as = kind == Kind.REQUEST ? Kind.SHARED_REQUEST : Kind.SHARED_ANSWER;
-    return socket.writeMessage(StreamMessage.of(as, number, header, reference, memory));
+    if (!rings.post(as, number, header, reference, urgent)) {
+      writeInOrder(StreamMessage.of(as, number, header, reference, memory));
+    }
+    return Future.succeededFuture();
+  }
+
+  private Future<Void> writeInOrder(ByteBuf message) {
+    return rings.overStream(() -> socket.writeMessage(message));
   }
 }

@@ -49,6 +49,16 @@ final class OwnedSegment {
     return layout;
   }
 
+  /** The end of the ring of messages to the peer where they are written. */
+  MessageRing ownersRing() {
+    return new MessageRing(memory, layout.ownersRing());
+  }
+
+  /** The end of the ring of messages from the peer where they are read. */
+  MessageRing peersRing() {
+    return new MessageRing(memory, layout.peersRing());
+  }
+
   /** True once the peer has written its code over the nonce to the same memory. */
   boolean isProved(JobSecret secret) {
     byte[] found = new byte[SegmentLayout.CODE_BYTES];

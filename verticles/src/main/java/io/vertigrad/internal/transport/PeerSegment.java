@@ -21,6 +21,16 @@ final class PeerSegment {
     this.layout = layout;
   }
 
+  /** The end of the ring of messages from the owner where they are read. */
+  MessageRing ownersRing() {
+    return new MessageRing(memory, layout.ownersRing());
+  }
+
+  /** The end of the ring of messages to the owner where they are written. */
+  MessageRing peersRing() {
+    return new MessageRing(memory, layout.peersRing());
+  }
+
   /** Proves to the owner, in the memory itself, that this process has mapped it. */
   void prove(JobSecret secret, String name) {
     byte[] nonce = new byte[SegmentLayout.CODE_BYTES];

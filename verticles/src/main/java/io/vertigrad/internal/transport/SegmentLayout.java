@@ -6,7 +6,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Where what lies in a shared segment: two codes, two words per slot, then the slots.
+ * Where what lies in a shared segment: two codes, two words per slot, two rings of messages, then
+ * the slots.
  *
  * <p>The words of a slot have a cache line each, since one end writes the one and the other end the
  * other.
@@ -77,8 +78,21 @@ record SegmentLayout(int slots) {
     WORD.setRelease(memory, WORDS + (2 * slot + 1) * LINE_BYTES, generation);
   }
 
+  /** Where the ring of messages from the segment's owner to its peer begins. */
+  int ownersRing() {
+    return pages(WORDS + 2 * slots * LINE_BYTES);
+  }
+
+  /** Where the ring of messages from the peer to the owner begins. */
+  int peersRing() {
+    return ownersRing() + MessageRing.BYTES;
+  }
+
   private int first() {
-    int end = WORDS + 2 * slots * LINE_BYTES;
+    return pages(peersRing() + MessageRing.BYTES);
+  }
+
+  private static int pages(int end) {
     return (end + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
   }
 }

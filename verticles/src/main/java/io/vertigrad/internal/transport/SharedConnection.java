@@ -80,6 +80,7 @@ final class SharedConnection {
    */
   void ask(boolean atOnce) {
     asked = true;
+    line.rings().count();
     offersAtOnce = atOnce;
     if (memory.isEmpty() || memory.get().host().isEmpty()) {
       established.tryFail("this process shares no memory");
@@ -186,6 +187,7 @@ final class SharedConnection {
     if (same) {
       agreed = true;
       if (!asked) {
+        line.rings().count();
         line.write(Kind.SHARE, 0, host);
       } else if (offersAtOnce) {
         offer();
@@ -217,6 +219,9 @@ final class SharedConnection {
                 line.run(
                     () -> {
                       peers = segment;
+                      if (!asked) {
+                        line.rings().use(segment.peersRing(), segment.ownersRing());
+                      }
                       line.write(Kind.MAPPED, 0, "");
                     }));
     return null;
@@ -257,6 +262,9 @@ final class SharedConnection {
 
   private void use(OwnedSegment segment) {
     own = segment;
+    if (asked) {
+      line.rings().use(segment.ownersRing(), segment.peersRing());
+    }
     established.tryComplete();
     if (TOLD.compareAndSet(false, true)) {
       LOG.info(

@@ -93,7 +93,7 @@ final class Stream implements Transport {
     socket.closeHandler(
         end -> {
           closed = true;
-          line.shared().close();
+          line.close();
           whenClosed.accept(this);
           opened.tryFail(
               new ReplyException(
@@ -125,7 +125,7 @@ final class Stream implements Transport {
     if (closed) {
       failAll();
     } else {
-      line.write(Kind.REQUEST, number, frame);
+      line.write(Kind.REQUEST, number, frame, true);
     }
   }
 

@@ -59,7 +59,9 @@ record StreamMessage(Kind kind, long number, ByteBuffer body, ByteBuffer payload
     /** A request whose payload is in the sender's segment: a header and a reference. */
     SHARED_REQUEST(FrameLimits.HEADER_BYTES + SlotReference.BYTES),
     /** Likewise an answer, in the listener's segment. */
-    SHARED_ANSWER(FrameLimits.HEADER_BYTES + SlotReference.BYTES);
+    SHARED_ANSWER(FrameLimits.HEADER_BYTES + SlotReference.BYTES),
+    /** Wakes who reads a ring of messages. */
+    WAKE(0);
 
     private final int maxBytes;
 

@@ -2,6 +2,7 @@ package io.vertigrad.internal.transport;
 
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.SharedTensor;
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.internal.security.RandomBytes;
@@ -71,7 +72,7 @@ final class StreamSession {
 
   /** The connection has ended. */
   void closed() {
-    line.shared().close();
+    line.close();
   }
 
   /** Ends a connection that has not said what it is for. */
@@ -138,26 +139,30 @@ final class StreamSession {
       refuse("a request without a frame");
       return;
     }
-    answers.apply(frame).onComplete((answer, defect) -> reply(request.number(), answer, defect));
+    // What a peer sent is acknowledged for its window alone, so that need not wake it at once.
+    boolean urgent = !(frame instanceof PeerPartition);
+    answers
+        .apply(frame)
+        .onComplete((answer, defect) -> reply(request.number(), answer, defect, urgent));
   }
 
   /** A sender that takes no answers is not listened to either. */
-  private void reply(long number, Frame answer, Throwable defect) {
+  private void reply(long number, Frame answer, Throwable defect, boolean urgent) {
     if (defect == null) {
-      Future<Void> written = line.write(Kind.ANSWER, number, answer);
+      Future<Void> written = line.write(Kind.ANSWER, number, answer, urgent || answer != null);
       if (answer instanceof ParameterPartition parameters) {
         written.onComplete(end -> SharedTensor.giveBack(parameters.parameters()));
       }
     } else {
-      line.write(Kind.FAILURE, number, String.valueOf(defect.getMessage()));
+      line.writeInOrder(Kind.FAILURE, number, String.valueOf(defect.getMessage()));
     }
     if (socket.writeQueueFull()) {
       paused = true;
-      socket.pause();
+      line.pause();
       socket.drainHandler(
           drained -> {
             paused = false;
-            socket.resume();
+            line.resume();
           });
     }
   }

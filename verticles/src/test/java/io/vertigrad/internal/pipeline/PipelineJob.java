@@ -13,6 +13,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.evaluation.Evaluation;
 import io.vertigrad.internal.exchange.ParameterSnapshot;
+import io.vertigrad.internal.exchange.WindowedExchange;
 import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
@@ -130,7 +131,13 @@ final class PipelineJob implements AutoCloseable {
       StrategyFactory strategy = StrategyProviders.configure(read.strategy(), loader);
       ModelReader reader =
           AssembledStages.reader(
-              vertx.eventBus(), read, strategy, config, model, e -> {}, () -> Score.NONE);
+              WindowedExchange.of(vertx.eventBus(), read),
+              read,
+              strategy,
+              config,
+              model,
+              e -> {},
+              () -> Score.NONE);
       reader.membership().accept(membership);
       ParameterSnapshot snapshot = reader.source().pull();
       Score score = new Evaluation(model, test, 1, 0).whole();

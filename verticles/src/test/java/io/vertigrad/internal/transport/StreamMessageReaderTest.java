@@ -162,11 +162,11 @@ class StreamMessageReaderTest {
   void shouldRefuseANegativeLengthAndAnUnknownKind() {
     reader.read(Unpooled.wrappedBuffer(header(-1, Kind.PING.ordinal())));
     new StreamMessageReader(messages::add, faults::add, false)
-        .read(Unpooled.wrappedBuffer(header(0, Kind.SHARED_ANSWER.ordinal() + 1)));
+        .read(Unpooled.wrappedBuffer(header(0, Kind.WAKE.ordinal() + 1)));
 
     assertEquals(
         List.of(
-            "PING of 4294967295 bytes, expected 0 to 0", "a message of kind 14, expected 0 to 13"),
+            "PING of 4294967295 bytes, expected 0 to 0", "a message of kind 15, expected 0 to 14"),
         faults);
   }
 

@@ -1,0 +1,229 @@
+package io.vertigrad.internal.transport;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.internal.transport.StreamMessage.Kind;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Two ends with an event loop each; what goes over the stream is a task on the other's. */
+@Timeout(60)
+class RingConnectionTest {
+
+  private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+  private static final ByteBuffer LONG = ByteBuffer.allocate(200);
+
+  private final ByteBuffer memory = ByteBuffer.allocateDirect(2 * MessageRing.BYTES);
+  private final List<Long> heard = new ArrayList<>();
+  private final AtomicInteger wakings = new AtomicInteger();
+  private final ScheduledExecutorService there = Executors.newSingleThreadScheduledExecutor();
+  private final ScheduledExecutorService here = Executors.newSingleThreadScheduledExecutor();
+  private Consumer<StreamMessage> listener = message -> heard.add(message.number());
+  private final RingConnection sender = connection(here, this::wakeListener, message -> {});
+  private final RingConnection receiver =
+      connection(there, () -> {}, message -> listener.accept(message));
+
+  @AfterEach
+  void end() {
+    here.shutdownNow();
+    there.shutdownNow();
+  }
+
+  @Test
+  void shouldBringEveryMessageInOrderWhicheverWayEachTakes() throws Exception {
+    int messages = 400_000;
+    CountDownLatch all = new CountDownLatch(messages);
+    listener =
+        message -> {
+          heard.add(message.number());
+          all.countDown();
+        };
+    connect();
+
+    for (int i = 0; i < messages; i++) {
+      boolean tooLong = i % 1_000 == 999;
+      send(i, tooLong ? LONG : NOTHING, true);
+      if (i % 500 == 0) {
+        Thread.yield();
+      }
+    }
+
+    assertTrue(all.await(30, TimeUnit.SECONDS), () -> all.getCount() + " did not come");
+    assertTrue(
+        LongStream.range(0, messages).allMatch(i -> heard.get((int) i) == i), "out of order");
+    assertTrue(wakings.get() < messages, "nobody should be woken who is awake");
+  }
+
+  @Test
+  void shouldBringAMessageThatComesJustWhenItsReaderIsAboutToWait() throws Exception {
+    AtomicLong last = new AtomicLong(-1);
+    listener = message -> last.set(message.number());
+    connect();
+
+    for (int i = 0; i < 200_000; i++) {
+      send(i, NOTHING, true);
+      long expected = i;
+      until(() -> last.get() == expected);
+    }
+  }
+
+  @Test
+  void shouldWakeItsReaderForWhatIsNotUrgentAfterAWhileOrAFew() throws Exception {
+    CountDownLatch first = new CountDownLatch(1);
+    listener =
+        message -> {
+          heard.add(message.number());
+          first.countDown();
+        };
+    connect();
+    until(() -> receiverWaits());
+
+    send(1, NOTHING, false);
+    assertTrue(first.await(10, TimeUnit.SECONDS));
+    assertEquals(1, wakings.get());
+  }
+
+  @Test
+  void shouldGoOnAfterAMessageThatItsTakerFailedOn() throws Exception {
+    CountDownLatch second = new CountDownLatch(1);
+    listener =
+        message -> {
+          if (message.number() == 1) {
+            throw new IllegalStateException("on purpose");
+          }
+          second.countDown();
+        };
+    connect();
+
+    send(1, NOTHING, true);
+    send(2, NOTHING, true);
+
+    assertTrue(second.await(10, TimeUnit.SECONDS));
+  }
+
+  @Test
+  void shouldReadNothingWhileItIsPausedAndAllOfItAfterwards() throws Exception {
+    connect();
+    there.submit(receiver::pause).get();
+    for (int i = 0; i < 5; i++) {
+      send(i, NOTHING, true);
+    }
+    there.submit(() -> assertEquals(List.of(), heard)).get();
+
+    there.submit(receiver::resume).get();
+
+    until(() -> heardNumbers().equals(List.of(0L, 1L, 2L, 3L, 4L)));
+  }
+
+  @Test
+  void shouldSendNothingThroughARingThatIsFull() throws Exception {
+    CountDownLatch reading = new CountDownLatch(1);
+    connect();
+    there.execute(() -> awaitOn(reading));
+
+    int posted = 0;
+    while (sender.post(Kind.REQUEST, posted, NOTHING, NOTHING, true)) {
+      posted++;
+    }
+    assertEquals(256, posted);
+    send(posted, NOTHING, true);
+    reading.countDown();
+
+    until(() -> heardNumbers().equals(LongStream.range(0, 257).boxed().toList()));
+  }
+
+  private void connect() throws Exception {
+    sender.count();
+    here.submit(() -> sender.use(ring(0), ring(1))).get();
+    there.submit(() -> receiver.use(ring(1), ring(0))).get();
+  }
+
+  private void send(long number, ByteBuffer body, boolean urgent) {
+    if (!sender.post(Kind.REQUEST, number, body, NOTHING, urgent)) {
+      sender.overStream(
+          () -> there.submit(() -> receiver.readOfStream(() -> listener.accept(message(number)))));
+    }
+  }
+
+  private void wakeListener() {
+    wakings.incrementAndGet();
+    there.execute(receiver::read);
+  }
+
+  private boolean receiverWaits() {
+    try {
+      return there.submit(() -> ring(0).isWaiting()).get();
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private List<Long> heardNumbers() {
+    try {
+      return there.submit(() -> List.copyOf(heard)).get();
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private MessageRing ring(int index) {
+    return new MessageRing(memory, index * MessageRing.BYTES);
+  }
+
+  private static StreamMessage message(long number) {
+    return new StreamMessage(Kind.REQUEST, number, NOTHING, true);
+  }
+
+  private static RingConnection connection(
+      ScheduledExecutorService loop, Runnable wake, Consumer<StreamMessage> messages) {
+    return new RingConnection(
+        new RingConnection.Line() {
+          @Override
+          public void wake() {
+            wake.run();
+          }
+
+          @Override
+          public void run(Runnable task) {
+            loop.execute(task);
+          }
+
+          @Override
+          public void runLater(Runnable task) {
+            loop.schedule(task, 1, TimeUnit.MILLISECONDS);
+          }
+        },
+        messages,
+        true);
+  }
+
+  private static void until(java.util.function.BooleanSupplier condition) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    while (!condition.getAsBoolean()) {
+      assertFalse(System.nanoTime() > deadline, "it did not happen in 10 s");
+      Thread.onSpinWait();
+    }
+  }
+
+  private static void awaitOn(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}
