@@ -4,6 +4,8 @@ import io.vertigrad.launcher.doctor.DoctorCommand;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.run.Versions;
 import java.io.PrintWriter;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
@@ -30,16 +32,11 @@ import picocli.CommandLine.Spec;
       "  ${sys:vertigrad.command:-./vertigrad} doctor                             checks this machine",
       "",
       "Exit codes: 0 all went well, 1 the job failed, 2 the input was wrong, 130 interrupted."
-    },
-    subcommands = {
-      TrainCommand.class,
-      ResumeCommand.class,
-      NodeCommand.class,
-      ReplayCommand.class,
-      CompareCommand.class,
-      DoctorCommand.class
     })
 public final class VertigradCommand implements Runnable {
+
+  /** In the order of the help. */
+  private static final Map<String, Class<?>> COMMANDS = commands();
 
   @Spec private CommandSpec spec;
 
@@ -50,15 +47,34 @@ public final class VertigradCommand implements Runnable {
 
   /** Runs one command to its end; the result is one of {@link ExitStatus}. */
   public static int execute(String... arguments) {
-    return commandLine().execute(arguments);
+    return commandLine(arguments).execute(arguments);
   }
 
-  static CommandLine commandLine() {
-    return new CommandLine(new VertigradCommand())
-        .setUsageHelpAutoWidth(true)
+  /** All commands, or only the one that is asked for: each takes its time to be looked at. */
+  static CommandLine commandLine(String... arguments) {
+    CommandLine line = new CommandLine(new VertigradCommand());
+    boolean known = arguments.length > 0 && COMMANDS.containsKey(arguments[0]);
+    COMMANDS.forEach(
+        (name, command) -> {
+          if (!known || name.equals(arguments[0])) {
+            line.addSubcommand(name, command);
+          }
+        });
+    return line.setUsageHelpAutoWidth(true)
         .setCaseInsensitiveEnumValuesAllowed(true)
         .setParameterExceptionHandler(FailureReport::wrongArguments)
         .setExecutionExceptionHandler(FailureReport::failed);
+  }
+
+  private static Map<String, Class<?>> commands() {
+    Map<String, Class<?>> commands = new LinkedHashMap<>();
+    commands.put("train", TrainCommand.class);
+    commands.put("resume", ResumeCommand.class);
+    commands.put("node", NodeCommand.class);
+    commands.put("replay", ReplayCommand.class);
+    commands.put("compare", CompareCommand.class);
+    commands.put("doctor", DoctorCommand.class);
+    return commands;
   }
 
   /** Without a command: the help. */

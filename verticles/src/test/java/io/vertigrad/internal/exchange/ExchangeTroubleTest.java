@@ -49,7 +49,7 @@ class ExchangeTroubleTest {
             .getMessage()
             .matches(
                 "worker 1 \\(incarnation 4\\), step 7, gradient of partition 0: no answer from"
-                    + " shard 0 for 0\\.[34] s \\(\\d attempts, address"
+                    + " shard 0 for (0\\.[3-9]|[1-9]\\d*\\.\\d) s \\(\\d+ attempts, address"
                     + " vertigrad\\.exchange-test\\.shard\\.0\\.0\\); last heard .* ago: nothing\\."
                     + " Look at that server's log, or raise exchange\\.deadlineMillis"),
         failure.getMessage());
