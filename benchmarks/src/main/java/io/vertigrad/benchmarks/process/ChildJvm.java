@@ -36,7 +36,14 @@ public final class ChildJvm implements AutoCloseable {
 
   /** They put off some compiling, which pays in short runs. */
   private static final List<String> COMPILE_LATER =
-      List.of("-XX:Tier4InvocationThreshold=30000", "-XX:Tier4CompileThreshold=90000");
+      List.of(
+          "-XX:Tier3InvocationThreshold=500",
+          "-XX:Tier3MinInvocationThreshold=250",
+          "-XX:Tier3CompileThreshold=4000",
+          "-XX:Tier4InvocationThreshold=30000",
+          "-XX:Tier4MinInvocationThreshold=6000",
+          "-XX:Tier4CompileThreshold=90000",
+          "-XX:Tier4BackEdgeThreshold=400000");
 
   private final String name;
   private final Process process;
