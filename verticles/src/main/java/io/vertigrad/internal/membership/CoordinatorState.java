@@ -122,7 +122,7 @@ public final class CoordinatorState {
     if (again.isPresent()) {
       return again.get().admission();
     }
-    registry.toHandOver(request, config.capacity(request.role())).ifPresent(this::handOver);
+    registry.toHandOver(request, config.workers()).ifPresent(this::handOver);
     gate.check(request);
     MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
     news.joined(newcomer);

@@ -77,10 +77,20 @@ final class MemberRegistry {
     return role != Role.SERVER || rank < shards || servers().size() == shards;
   }
 
-  /** A worker that was started beside another for want of one: gives way to one that comes. */
-  Optional<MemberRecord> toHandOver(JoinRequest request, int capacity) {
-    boolean full = count(request.role()) >= capacity;
-    return full && request.role() == Role.WORKER && !request.adopts()
+  /** True when each of so many ranks has a worker. */
+  boolean playsAll(int ranks) {
+    return IntStream.range(0, ranks).allMatch(rank -> has(Role.WORKER, rank));
+  }
+
+  /**
+   * A worker that was started beside another for want of one: gives way to one that comes, as soon
+   * as no rank of the job is free. However many workers the job may take besides, a newcomer under
+   * another rank would be one too many.
+   *
+   * @param ranks of the job
+   */
+  Optional<MemberRecord> toHandOver(JoinRequest request, int ranks) {
+    return playsAll(ranks) && request.role() == Role.WORKER && !request.adopts()
         ? of(Role.WORKER).stream().filter(MemberRecord::adopted).findFirst()
         : Optional.empty();
   }

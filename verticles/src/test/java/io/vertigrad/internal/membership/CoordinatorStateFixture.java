@@ -193,6 +193,24 @@ final class CoordinatorStateFixture {
     return admission;
   }
 
+  /** A worker that another one's process has started beside it joins. */
+  Admission adopt() {
+    JoinRequest request =
+        new JoinRequest(
+            Role.WORKER,
+            "token " + tokens++,
+            "nowhere",
+            "",
+            new JobTerms(Map.of()),
+            FakeMember.LAYOUT,
+            true,
+            Optional.empty(),
+            MemberStatus.NONE);
+    Admission admission = coordinator.join(request);
+    alive.add(admission);
+    return admission;
+  }
+
   /** Joins and starts everyone, all servers agreeing. */
   CoordinatorStateFixture started(int servers, int workers) {
     for (int i = 0; i < servers; i++) {

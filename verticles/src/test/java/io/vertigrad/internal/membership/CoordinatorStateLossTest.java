@@ -2,10 +2,12 @@ package io.vertigrad.internal.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
+import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -40,6 +42,25 @@ final class CoordinatorStateLossTest {
     assertFalse(stage.coordinator.heartbeat(worker, MemberStatus.NONE));
     assertEquals(left.reason(), stage.coordinator.farewell(worker));
     assertEquals(new Admission(Role.WORKER, 1, 1), stage.join(Role.WORKER));
+  }
+
+  /**
+   * There is room for more workers than the job has ranks; one more would change its mathematics.
+   */
+  @Test
+  void shouldHandOverALostRankRatherThanGiveOutOneMore() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
+    Admission lost = new Admission(Role.WORKER, 1, 0);
+    stage.silence(lost);
+    stage.pass(10_000);
+    stage.acceptAll();
+
+    assertEquals(new Admission(Role.WORKER, 1, 1), stage.adopt());
+    assertEquals(new Admission(Role.WORKER, 1, 2), stage.join(Role.WORKER));
+    assertThrows(JoinException.class, stage::adopt, "the one that gave way is needed no longer");
+    assertEquals(
+        new Admission(Role.WORKER, 2, 0), stage.join(Role.WORKER), "one that was asked for");
   }
 
   @Test
