@@ -113,7 +113,11 @@ final class SimulatedCoordinator {
         rank -> members.computeIfPresent(rank, (r, m) -> starting(m, starts.get(rank))));
     published = new Membership(next.epoch(), List.copyOf(members.values()), List.of());
     for (int shard = 0; shard < world.shards(); shard++) {
-      world.shard(shard).membershipChanged(published);
+      int index = shard;
+      Membership now = published;
+      world
+          .network()
+          .after(world.network().random(50), () -> world.shard(index).membershipChanged(now));
     }
     starting.forEach(rank -> world.startWorker(members.get(rank)));
   }

@@ -8,7 +8,9 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertx.core.Future;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -27,6 +29,10 @@ import java.util.stream.Collectors;
  * one sent before it left stays in the round, and a replacement sends what is missing. Any other
  * worker that leaves is no longer waited for; when nobody is left the round is dropped, and rounds
  * that nobody takes part in are passed over.
+ *
+ * <p>With a quorum, workers that repeat a step after a server has gone back to a checkpoint may
+ * have been in this round before and wait for another partition. When nobody else could still come,
+ * the round closes with fewer gradients than the quorum.
  */
 public final class Barrier implements ServerStrategy {
 
@@ -39,6 +45,7 @@ public final class Barrier implements ServerStrategy {
   private final ServerStrategyContext context;
   private final Round round;
   private final TreeMap<Integer, Waiting> waiting = new TreeMap<>();
+  private final Map<Integer, ExchangeId> repeating = new HashMap<>();
   private Membership membership;
 
   /**
@@ -138,6 +145,7 @@ public final class Barrier implements ServerStrategy {
     }
     Waiting worker = Waiting.of(id, 0, context.nanoClock().getAsLong());
     waiting.put(id.worker(), worker);
+    repeating.remove(id.worker());
     round.hold(update);
     advance();
     round.keep();
@@ -150,14 +158,24 @@ public final class Barrier implements ServerStrategy {
   }
 
   @Override
+  public void repeated(ExchangeId id) {
+    if (quorum > 0 && !waiting.containsKey(id.worker())) {
+      repeating.put(id.worker(), id);
+      advance();
+    }
+  }
+
+  @Override
   public void versionSkipped() {
     round.reset();
+    repeating.clear();
     takeWaiting().forEach(w -> w.answer(context.answers().parameters(w.id(), Outcome.LATE, 0)));
   }
 
   @Override
   public void membershipChanged(Membership now) {
     membership = now;
+    repeating.values().removeIf(id -> !now.hasWorker(id.worker(), id.incarnation()));
     List<Waiting> left =
         waiting.values().stream()
             .filter(w -> w.id().worker() >= ranks() && w.hasLeft(now))
@@ -199,10 +217,12 @@ public final class Barrier implements ServerStrategy {
     if (quorum == 0) {
       round.advance(active);
     }
+    SortedSet<Integer> missing = missing(active);
     int needed = quorum == 0 ? active.size() : Math.min(quorum, active.size());
-    int here = active.size() - missing(active).size();
-    if (here > 0 && here >= needed) {
+    int here = active.size() - missing.size();
+    if (here > 0 && (here >= needed || repeating.keySet().containsAll(missing))) {
       round.applyTo(context.store());
+      repeating.clear();
       takeWaiting()
           .forEach(w -> w.answer(context.answers().parameters(w.id(), Outcome.APPLIED, 0)));
     }

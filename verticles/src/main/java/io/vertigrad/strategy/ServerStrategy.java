@@ -1,5 +1,6 @@
 package io.vertigrad.strategy;
 
+import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertx.core.Future;
@@ -54,6 +55,16 @@ public interface ServerStrategy {
    * workers have seen more than the checkpoint holds. Rounds up to there are over.
    */
   default void versionSkipped() {}
+
+  /**
+   * Tells that a worker has sent an update again that was dealt with before, and is answered with
+   * the parameters: this partition gets nothing else of that worker until other partitions have
+   * answered the same step. A rule that waits for several workers, but not for all, must not wait
+   * for this one and others like it alone: they may be waiting for each other.
+   *
+   * @param id of the update
+   */
+  default void repeated(ExchangeId id) {}
 
   /**
    * Tells who takes part from now on; a barrier must never wait for someone who left.

@@ -20,7 +20,8 @@ final class PendingPulls {
   private final boolean exact;
   private final Supplier<Optional<Tensor>> previous;
   private final PullQueue queue;
-  private Membership membership = Membership.NONE;
+  private Membership members = Membership.NONE;
+  private Membership agreed = Membership.NONE;
 
   /**
    * No pulls yet.
@@ -51,9 +52,15 @@ final class PendingPulls {
     return queue.pull(request);
   }
 
-  /** Takes over who begins where. */
+  /** Takes over who takes part; where newcomers begin is not agreed yet. */
+  void membershipProposed(Membership next) {
+    members = next;
+  }
+
+  /** Takes over who takes part and who begins where. */
   void membershipChanged(Membership now) {
-    membership = now;
+    members = now;
+    agreed = now;
     release();
   }
 
@@ -75,9 +82,12 @@ final class PendingPulls {
     return context.store().version() >= Math.min(wanted, begins(request.id()));
   }
 
-  /** A server that fell back lets a worker begin earlier than it was told when it asked. */
+  /**
+   * A server that fell back lets a worker begin earlier than it was told when it asked. A worker
+   * may hear what was agreed before this server does: then its own word counts.
+   */
   private long begins(ExchangeId id) {
-    return membership
+    return agreed
         .worker(id.worker())
         .filter(member -> member.incarnation() == id.incarnation())
         .map(Membership.Member::activeFrom)
@@ -98,7 +108,7 @@ final class PendingPulls {
   }
 
   private boolean isWorker(ExchangeId id) {
-    return membership.hasWorker(id.worker(), id.incarnation());
+    return members.hasWorker(id.worker(), id.incarnation());
   }
 
   private String overdue(PullRequest request) {

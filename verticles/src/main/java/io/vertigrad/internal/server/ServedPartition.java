@@ -66,6 +66,11 @@ final class ServedPartition {
     return pulls.pull(request);
   }
 
+  void membershipProposed(Membership next) {
+    filter.membershipChanged(next);
+    pulls.membershipProposed(next);
+  }
+
   void membershipChanged(Membership now) {
     filter.membershipChanged(now);
     pulls.membershipChanged(now);

@@ -27,6 +27,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -130,7 +131,12 @@ public final class Shard {
             .anyMatch(m -> m.rank() >= config.ranks() && m.activeFrom() < highest)) {
       return ProposalAnswer.refused(highest);
     }
-    membershipChanged(next);
+    return takeProposed(next);
+  }
+
+  /** Takes over a proposed membership whatever has been closed here, as {@link #propose}. */
+  ProposalAnswer takeProposed(Membership next) {
+    takeOver(next, ServedPartition::membershipProposed);
     return new ProposalAnswer(OptionalLong.empty(), starts(next.workers()));
   }
 
@@ -150,9 +156,13 @@ public final class Shard {
 
   /** Tells every partition who takes part; an older epoch is ignored. */
   public void membershipChanged(Membership now) {
+    takeOver(now, ServedPartition::membershipChanged);
+  }
+
+  private void takeOver(Membership now, BiConsumer<ServedPartition, Membership> tell) {
     if (now.epoch() >= membership.epoch()) {
       membership = now;
-      partitions.values().forEach(partition -> partition.membershipChanged(now));
+      partitions.values().forEach(partition -> tell.accept(partition, now));
       changed();
     }
   }

@@ -16,7 +16,6 @@ import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -98,9 +97,8 @@ final class ShardService {
             return Future.succeededFuture(holding(shard.propose(next)));
           }
           // Nobody has closed a round under this incarnation, however far the checkpoint had come.
-          inform(next);
-          return Future.succeededFuture(
-              holding(new ProposalAnswer(OptionalLong.empty(), shard.starts(next.workers()))));
+          informed = true;
+          return Future.succeededFuture(holding(shard.takeProposed(next)));
         });
   }
 

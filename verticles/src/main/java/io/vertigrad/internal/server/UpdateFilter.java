@@ -94,7 +94,11 @@ final class UpdateFilter implements ServerStrategy {
       // A copy of its own, made before the first receiver's can be written again.
       return waiting.get().map(Frame::retain);
     }
-    return window.isSettled(id) ? answered(id, Outcome.DUPLICATE) : unseen(update);
+    if (window.isSettled(id)) {
+      strategy.repeated(id);
+      return answered(id, Outcome.DUPLICATE);
+    }
+    return unseen(update);
   }
 
   /** What became of every update. */

@@ -8,10 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.TensorMemory;
@@ -201,6 +203,56 @@ class ShardTest {
     shard.membershipChanged(new Membership(3, List.of(new Member(0, 0, 0), now), List.of()));
 
     assertEquals(0, assertInstanceOf(ParameterPartition.class, newcomer.result()).version());
+  }
+
+  /** Where a replacement begins is agreed after the shard has taken it in, and told to both. */
+  @Test
+  void shouldGiveAReplacementTheVersionThatItWasToldAlthoughItHeardFirst() {
+    TestJob two = new TestJob("{\"name\": \"sync\"}", 8, 0, 9, 2).withRanks(2);
+    TestShard ahead = two.shard();
+    ahead.membershipChanged(TestJob.workers(2));
+    ahead.handle(two.gradient(0, 0, 0, 0, 1, 1, 1, 1));
+    float[] before = two.parameters(ahead, 0);
+    ahead.handle(two.gradient(1, 0, 0, 0, 1, 1, 1, 1));
+    Member stays = new Member(0, 0, 0);
+    Member proposed = new Member(1, 1, 0);
+    ahead.propose(new Membership(2, List.of(stays, proposed), List.of()));
+
+    Frame repeats = ahead.handle(pull(two, proposed, 0)).result();
+    Future<Frame> waits = ahead.handle(pull(two, proposed, 2));
+
+    ParameterPartition answer = assertInstanceOf(ParameterPartition.class, repeats);
+    assertEquals(0, answer.version());
+    assertArrayEquals(before, TestJob.values(answer));
+    assertFalse(waits.isComplete(), "the round before its first is still open here");
+    ahead.membershipChanged(new Membership(2, List.of(stays, new Member(1, 1, 1)), List.of()));
+    assertEquals(1, assertInstanceOf(ParameterPartition.class, waits.result()).version());
+  }
+
+  private static Frame pull(TestJob of, Member worker, long minimumVersion) {
+    ExchangeId id =
+        new ExchangeId(
+            TestJob.JOB, worker.rank(), worker.incarnation(), 2, (int) minimumVersion, 0);
+    return new PullRequest(id, of.layout().hash(), minimumVersion);
+  }
+
+  @Test
+  void shouldCloseARoundOfAQuorumWhenAllOthersWereInItBefore() {
+    TestJob three = new TestJob("{\"name\": \"sync\", \"quorum\": 2}", 4, 0, 9, 3);
+    TestShard shardOfThree = three.shard();
+    shardOfThree.membershipChanged(TestJob.workers(3));
+    shardOfThree.handle(three.gradient(1, 0, 0, 0, 1, 1, 1, 1));
+    shardOfThree.handle(three.gradient(2, 0, 0, 0, 1, 1, 1, 1));
+    Future<Frame> alone = shardOfThree.handle(three.gradient(0, 0, 0, 1, 1, 1, 1, 1));
+
+    shardOfThree.handle(three.gradient(1, 0, 0, 1, 1, 1, 1, 1));
+    assertFalse(alone.isComplete(), "worker 2 could come");
+    Frame repeated = shardOfThree.handle(three.gradient(2, 0, 0, 1, 1, 1, 1, 1)).result();
+
+    assertEquals(2, assertInstanceOf(ParameterPartition.class, repeated).version());
+    ParameterPartition answer = assertInstanceOf(ParameterPartition.class, alone.result());
+    assertEquals(Outcome.APPLIED, answer.outcome());
+    assertEquals(2, answer.version());
   }
 
   @Test
