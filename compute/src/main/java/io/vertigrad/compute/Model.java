@@ -47,6 +47,18 @@ public interface Model extends AutoCloseable {
   double gradient(Batch batch);
 
   /**
+   * The same, for one who can use the last layers' gradients while those of earlier layers are
+   * computed. An engine that cannot tell says nothing before all of it is there, as here.
+   *
+   * @param batch of this model's input shape and classes
+   * @param listener hears what is final before this returns; what it was not told of is then
+   * @return mean training loss of the batch
+   */
+  default double gradient(Batch batch, GradientListener listener) {
+    return gradient(batch);
+  }
+
+  /**
    * Copies the last gradient's {@code [first, first + destination.remaining())} out.
    *
    * @param first element of the exchange vector

@@ -120,6 +120,9 @@ public record JobConfig(
             root);
     root.refuseUnknown();
     pipeline.ifPresent(stages -> checkPipeline(job, root));
+    if (job.exchange().overlap()) {
+      checkOverlap(job, root);
+    }
     if (job.stepsAreKnown() && stepsOf(job) < 1) {
       throw root.refuse(
           job.length.unit().key(),
@@ -354,6 +357,23 @@ public record JobConfig(
     resolved.longInteger(STEPS, 0, 1, Long.MAX_VALUE);
     resolved.refuseUnknown();
     return counted ? OptionalLong.of(samples) : OptionalLong.empty();
+  }
+
+  /** What needs the whole gradient before anything of it may be sent. */
+  private static void checkOverlap(JobConfig job, Settings root) {
+    if (job.optimizer().clipNorm() > 0) {
+      throw root.refuse(
+          "exchange.overlap",
+          "is true, expected false with optimizer.clipNorm %s: a gradient's norm is known once all of"
+                  .formatted(job.optimizer().clipNorm())
+              + " it is computed, and nothing is sent before; set one of them to its default");
+    }
+    if (job.pipeline().isPresent()) {
+      throw root.refuse(
+          "exchange.overlap",
+          "is true, expected false with a pipeline: a stage's gradient is complete when its last"
+              + " micro-batch has gone through");
+    }
   }
 
   private static void checkPipeline(JobConfig job, Settings root) {

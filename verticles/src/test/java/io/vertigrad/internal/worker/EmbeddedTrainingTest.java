@@ -116,6 +116,40 @@ class EmbeddedTrainingTest {
     assertEquals(first, second);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"sync"})
+  void shouldEndWithTheSameBitsWhenGradientsAreSentWhileTheyAreComputed(String strategy)
+      throws Exception {
+    job.put("steps", 20)
+        .put("strategy", new JsonObject().put("name", strategy))
+        .put("model", new JsonObject().put("name", "mlp").put("hidden", 128))
+        .put("exchange", new JsonObject().put("partitionElements", 14_304));
+    String whole = hashOfAnUndisturbedRun();
+
+    job.getJsonObject("exchange").put("overlap", true);
+
+    assertEquals(whole, hash(train()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync"})
+  void shouldEndWithTheSameBitsWhenAWorkerIsReplacedWhileItSendsAndComputes(String strategy)
+      throws Exception {
+    job.put("steps", 300)
+        .put("strategy", new JsonObject().put("name", strategy))
+        .put("exchange", new JsonObject().put("partitionElements", 400).put("overlap", true));
+    String undisturbed = hashOfAnUndisturbedRun();
+    List<String> deployed = start();
+    awaitStep(20);
+
+    get(vertx.undeploy(deployed.get(1)));
+    get(deploy(new WorkerVerticle()));
+    JsonObject result = get(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    assertEquals(undisturbed, hash(result));
+  }
+
   @Test
   void shouldApplyEveryUpdateOnceWhenWorkersDoNotWait() throws Exception {
     job.put("strategy", new JsonObject().put("name", "async"));

@@ -1,6 +1,7 @@
 package io.vertigrad.engine.dl4j;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.GradientListener;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
@@ -35,6 +36,7 @@ final class Dl4jModel implements Model {
   private final SegmentTable table;
   private final FlatVector parameters;
   private final FlatVector gradients;
+  private final FinalElements finalElements;
   private final Map<Integer, BatchArrays> arrays =
       new LinkedHashMap<>(8, 0.75f, true) {
         private static final long serialVersionUID = 1L;
@@ -62,6 +64,8 @@ final class Dl4jModel implements Model {
     this.table = SegmentTable.of(network);
     this.parameters = new FlatVector(network.parameters(), table);
     this.gradients = new FlatVector(network.gradients(), table);
+    this.finalElements = new FinalElements(table.layout());
+    network.whenLayerIsDone(finalElements::done);
   }
 
   @Override
@@ -84,6 +88,14 @@ final class Dl4jModel implements Model {
     BatchArrays filled = filled(batch);
     lastCount = batch.count();
     return network.gradient(filled.features(), filled.labels());
+  }
+
+  @Override
+  public double gradient(Batch batch, GradientListener listener) {
+    finalElements.begin(listener);
+    double loss = gradient(batch);
+    finalElements.end();
+    return loss;
   }
 
   /** The engine leaves the sum over the batch; dividing it is folded into the copy. */
