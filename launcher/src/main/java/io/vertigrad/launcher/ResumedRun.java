@@ -119,7 +119,9 @@ final class ResumedRun {
     if (finished) {
       throw new InputException(
           "%s: the run has finished, its model is %s; there is nothing to resume"
-              .formatted(directory.path(), directory.model()));
+              .formatted(
+                  directory.path(),
+                  directory.model().map(Path::toString).orElse("no longer there")));
     }
   }
 

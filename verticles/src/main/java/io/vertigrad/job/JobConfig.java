@@ -101,7 +101,7 @@ public record JobConfig(
             root.longInteger("seed", 0, 0, Long.MAX_VALUE),
             TrainingLength.read(root),
             counted(root.section(RESOLVED)),
-            root.string("engine", "dl4j"),
+            root.string("engine", Engine.usual()),
             NamedConfig.read(root.section("model"), "convnet"),
             data(origin, root.section("data")),
             optimizer(root.section("optimizer")),
