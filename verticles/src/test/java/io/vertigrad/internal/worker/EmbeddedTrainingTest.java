@@ -117,7 +117,7 @@ class EmbeddedTrainingTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"sync"})
+  @ValueSource(strings = {"sync", "allreduce"})
   void shouldEndWithTheSameBitsWhenGradientsAreSentWhileTheyAreComputed(String strategy)
       throws Exception {
     job.put("steps", 20)
@@ -132,17 +132,18 @@ class EmbeddedTrainingTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"sync"})
+  @ValueSource(strings = {"sync", "allreduce"})
   void shouldEndWithTheSameBitsWhenAWorkerIsReplacedWhileItSendsAndComputes(String strategy)
       throws Exception {
     job.put("steps", 300)
         .put("strategy", new JsonObject().put("name", strategy))
-        .put("exchange", new JsonObject().put("partitionElements", 400).put("overlap", true));
+        .put("model", new JsonObject().put("name", "mlp").put("hidden", 32))
+        .put("exchange", new JsonObject().put("partitionElements", 4_000).put("overlap", true));
     String undisturbed = hashOfAnUndisturbedRun();
     List<String> deployed = start();
     awaitStep(20);
 
-    get(vertx.undeploy(deployed.get(1)));
+    get(vertx.undeploy(deployed.get(deployed.size() - 3)));
     get(deploy(new WorkerVerticle()));
     JsonObject result = get(coordinator.result());
 
@@ -400,12 +401,16 @@ class EmbeddedTrainingTest {
     return get(coordinator.result());
   }
 
-  /** Deploys all roles; the ids of server, workers and evaluator. */
+  /** Deploys all roles; the ids of the server, if there is one, workers and evaluator. */
   private List<String> start() throws Exception {
     coordinator = new CoordinatorVerticle();
     coordinatorId = get(deploy(coordinator));
     List<Future<String>> members = new ArrayList<>();
-    members.add(deploy(new ParameterServerVerticle()));
+    if (!job.getJsonObject("strategy", new JsonObject())
+        .getString("name", "")
+        .equals("allreduce")) {
+      members.add(deploy(new ParameterServerVerticle()));
+    }
     members.add(deploy(new WorkerVerticle()));
     members.add(deploy(new WorkerVerticle()));
     members.add(deploy(new EvaluatorVerticle()));
