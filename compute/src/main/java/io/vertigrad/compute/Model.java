@@ -83,6 +83,33 @@ public interface Model extends AutoCloseable {
   Score score(Batch batch, int topK);
 
   /**
+   * One forward pass in inference mode, with what the network answers.
+   *
+   * @param batch of this model's input shape; its labels count as little as they can: each has to
+   *     be a class
+   * @return sample after sample one probability for each class, in single precision
+   * @throws IllegalArgumentException when this engine only tells scores
+   */
+  default float[] probabilities(Batch batch) {
+    throw new IllegalArgumentException(
+        "this engine tells how many samples were right, not what it answered for each");
+  }
+
+  /**
+   * Writes the network for another program.
+   *
+   * @param format such as {@code onnx}
+   * @param file is written anew
+   * @throws IOException when it cannot be written
+   * @throws IllegalArgumentException with a message for the user when this engine does not write
+   *     that format, or not this network
+   */
+  default void export(String format, Path file) throws IOException {
+    throw new IllegalArgumentException(
+        "format %s: the engine of this model does not write it".formatted(format));
+  }
+
+  /**
    * Writes the engine's own file of configuration and parameters, for DL4J the usual zip.
    *
    * @param file is written anew
