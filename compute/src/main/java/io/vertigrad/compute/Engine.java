@@ -5,11 +5,16 @@ import io.vertigrad.compute.optimizer.UpdateRule;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.settings.Settings;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
 
 /** A library that computes: builds models and update rules. Found by name through ServiceLoader. */
 public interface Engine {
+
+  /** The engine of job files that name none. */
+  String USUAL = "dl4j";
 
   /**
    * The name used in job files, for example {@code dl4j}.
@@ -78,12 +83,42 @@ public interface Engine {
   Map<String, String> describe();
 
   /**
+   * How the file of a trained model is called in the folder of a run.
+   *
+   * @return a file name; its ending is what people know such files by
+   */
+  default String modelFile() {
+    return "model.zip";
+  }
+
+  /**
    * What it holds outside the heap now; cheap enough for once a second, from any thread.
    *
    * @return bytes outside the heap
    */
   default NativeMemory memory() {
     return NativeMemory.UNKNOWN;
+  }
+
+  /**
+   * The name of the engine that a job file which names none is computed by.
+   *
+   * @return {@code dl4j}, unless another is the only one on the class path
+   */
+  static String usual() {
+    List<String> found = names();
+    return found.size() == 1 ? found.get(0) : USUAL;
+  }
+
+  /**
+   * The names of all engines on the class path.
+   *
+   * @return in the order in which they were found
+   */
+  static List<String> names() {
+    List<String> found = new ArrayList<>();
+    ServiceLoader.load(Engine.class).forEach(engine -> found.add(engine.name()));
+    return found;
   }
 
   /**
@@ -94,15 +129,13 @@ public interface Engine {
    * @throws IllegalArgumentException listing the known names when there is none of this name
    */
   static Engine named(String name) {
-    StringBuilder found = new StringBuilder();
     for (Engine engine : ServiceLoader.load(Engine.class)) {
       if (engine.name().equals(name)) {
         return engine;
       }
-      found.append(found.isEmpty() ? "" : ", ").append(engine.name());
     }
     throw new IllegalArgumentException(
         "engine '%s' is not on the class path, expected one of: %s; name another's jar in VERTIGRAD_CLASSPATH"
-            .formatted(name, found));
+            .formatted(name, String.join(", ", names())));
   }
 }

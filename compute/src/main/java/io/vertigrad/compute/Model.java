@@ -3,6 +3,7 @@ package io.vertigrad.compute;
 import java.io.IOException;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
+import java.util.Arrays;
 
 /**
  * A network on one thread: parameters in, gradients out, all in exchange order (see {@link
@@ -47,6 +48,18 @@ public interface Model extends AutoCloseable {
   double gradient(Batch batch);
 
   /**
+   * The same, for one who can use the last layers' gradients while those of earlier layers are
+   * computed. An engine that cannot tell says nothing before all of it is there, as here.
+   *
+   * @param batch of this model's input shape and classes
+   * @param listener hears what is final before this returns; what it was not told of is then
+   * @return mean training loss of the batch
+   */
+  default double gradient(Batch batch, GradientListener listener) {
+    return gradient(batch);
+  }
+
+  /**
    * Copies the last gradient's {@code [first, first + destination.remaining())} out.
    *
    * @param first element of the exchange vector
@@ -83,16 +96,24 @@ public interface Model extends AutoCloseable {
   Score score(Batch batch, int topK);
 
   /**
-   * One forward pass in inference mode, with what the network answers.
+   * What the network answers in inference mode. An engine that can tell in one pass should override
+   * it; here it is asked for a score for each class of each sample.
    *
-   * @param batch of this model's input shape; its labels count as little as they can: each has to
-   *     be a class
+   * @param batch of this model's input shape; its labels do not count
+   * @param classes number of classes
    * @return sample after sample one probability for each class, in single precision
-   * @throws IllegalArgumentException when this engine only tells scores
    */
-  default float[] probabilities(Batch batch) {
-    throw new IllegalArgumentException(
-        "this engine tells how many samples were right, not what it answered for each");
+  default float[] probabilities(Batch batch, int classes) {
+    float[] probabilities = new float[batch.count() * classes];
+    int length = batch.features().length / batch.count();
+    for (int i = 0; i < probabilities.length; i++) {
+      int first = i / classes * length;
+      float[] sample = Arrays.copyOfRange(batch.features(), first, first + length);
+      int[] label = {i % classes};
+      double loss = score(new Batch(sample, label, batch.shape(), batch.epoch())).lossSum();
+      probabilities[i] = (float) Math.exp(-loss);
+    }
+    return probabilities;
   }
 
   /**

@@ -10,11 +10,8 @@ import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
@@ -47,9 +44,8 @@ public final class ClassArchive {
     try {
       status = train(folder);
       loadOwn();
-      connect();
+      connect(folder);
     } finally {
-      delete(folder);
       System.setOut(out);
       awaitThreads();
       System.exit(status);
@@ -97,9 +93,10 @@ public final class ClassArchive {
     }
   }
 
-  /** What the streams between processes use of Vert.x and Netty. */
-  private static void connect() throws Exception {
+  /** What the streams between processes use of Vert.x and Netty; removes what the training left. */
+  private static void connect(Path folder) throws Exception {
     Vertx vertx = Vertx.vertx();
+    vertx.fileSystem().deleteRecursiveBlocking(folder.toString());
     NetServer server =
         vertx.createNetServer().connectHandler(socket -> socket.handler(socket::write));
     server
@@ -129,25 +126,5 @@ public final class ClassArchive {
 
   private static boolean goesOn(Thread thread) {
     return !thread.isDaemon() && thread != Thread.currentThread();
-  }
-
-  private static void delete(Path folder) throws IOException {
-    Files.walkFileTree(
-        folder,
-        new SimpleFileVisitor<>() {
-          @Override
-          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
-              throws IOException {
-            Files.delete(file);
-            return FileVisitResult.CONTINUE;
-          }
-
-          @Override
-          public FileVisitResult postVisitDirectory(Path visited, IOException error)
-              throws IOException {
-            Files.delete(visited);
-            return FileVisitResult.CONTINUE;
-          }
-        });
   }
 }

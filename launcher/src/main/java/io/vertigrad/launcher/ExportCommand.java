@@ -34,13 +34,13 @@ final class ExportCommand implements Callable<Integer> {
       new TreeMap<>(
           Map.of(
               SavedModel.SAFETENSORS,
-              "model.safetensors",
+              "exported.safetensors",
               "onnx",
-              "model.onnx",
+              "exported.onnx",
               "dl4j",
-              "model-dl4j.zip",
+              "exported.zip",
               "pt",
-              "model.pt"));
+              "exported.pt"));
 
   @Mixin private ModelOptions model;
 

@@ -64,13 +64,20 @@ final class ModelOptions {
    */
   Chosen chosen() {
     Optional<RunDirectory> run = run();
-    Path file = run.map(RunDirectory::model).orElseGet(() -> Path.of(model));
+    Path file =
+        run.isEmpty()
+            ? Path.of(model)
+            : run.get()
+                .model()
+                .orElseThrow(
+                    () ->
+                        new InputException(
+                            "%s: the run has left no model: it is not over, or failed"
+                                .formatted(run.get().path())));
     if (!Files.isRegularFile(file)) {
       throw new InputException(
-          run.isPresent()
-              ? "%s: the run has left no model: it is not over, or failed".formatted(file)
-              : "%s: there is no such model, expected the folder of a run, a model.zip or a .safetensors file"
-                  .formatted(model));
+          "%s: there is no such model, expected the folder of a run, a model.zip or a .safetensors file"
+              .formatted(model));
     }
     Optional<RunDirectory> beside = run.or(() -> besideOf(file));
     JsonObject json;

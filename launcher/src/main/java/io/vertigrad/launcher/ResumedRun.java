@@ -32,6 +32,7 @@ final class ResumedRun {
       List.of(
           "cluster.",
           "dashboard.",
+          "tracking.",
           "checkpoint.",
           "data.directory",
           "timeline",
@@ -119,7 +120,9 @@ final class ResumedRun {
     if (finished) {
       throw new InputException(
           "%s: the run has finished, its model is %s; there is nothing to resume"
-              .formatted(directory.path(), directory.model()));
+              .formatted(
+                  directory.path(),
+                  directory.model().map(Path::toString).orElse("no longer there")));
     }
   }
 

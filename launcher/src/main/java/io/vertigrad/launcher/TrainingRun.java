@@ -341,7 +341,8 @@ final class TrainingRun {
     Evaluated last =
         Await.result(
             unbroken(
-                new FinalModel(vertx, job, monitor.membership()).save(directory.model(), tested)),
+                new FinalModel(vertx, job, monitor.membership())
+                    .save(directory.model(job.engine()), tested)),
             END_SECONDS,
             "saving the model");
     if (tested.map(found -> found.of(last.parametersHash())).filter(last::equals).isEmpty()) {
@@ -417,7 +418,7 @@ final class TrainingRun {
     try {
       return Optional.of(
           Await.result(
-              model.save(directory.model(), Optional.empty(), TEST_SECONDS),
+              model.save(directory.model(job.engine()), Optional.empty(), TEST_SECONDS),
               REST_SECONDS,
               "saving the model"));
     } catch (RuntimeException e) {

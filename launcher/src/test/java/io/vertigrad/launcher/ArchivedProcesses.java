@@ -5,9 +5,11 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,12 +54,19 @@ public final class ArchivedProcesses implements BeforeAllCallback {
             .orElse(null);
     if (!done && archive != null) {
       done = true;
-      prepare(Path.of(archive), options);
+      Path file = Path.of(archive);
+      Files.createDirectories(file.getParent());
+      // The module's tests run in more than one JVM; the lock ends with the channel.
+      try (FileChannel channel =
+          FileChannel.open(
+              file.resolveSibling("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+        channel.lock();
+        prepare(file, options);
+      }
     }
   }
 
   private static void prepare(Path archive, List<String> options) throws Exception {
-    Files.createDirectories(archive.getParent());
     List<String> jars = new ArrayList<>();
     List<String> folders = new ArrayList<>();
     for (String entry : System.getProperty(CLASS_PATH).split(File.pathSeparator)) {

@@ -184,7 +184,7 @@ class KilledProcessTest {
 
   private ProcessRun start(String name, String job, String[] settings) {
     Stream<String> patient =
-        Stream.of("exchange.evictMillis=60000", "workers.waitSeconds=180", "cluster.port=17701");
+        Stream.of("exchange.evictMillis=60000", "workers.waitSeconds=180", "cluster.port=17601");
     String[] all = Stream.concat(Stream.of(settings), patient).toArray(String[]::new);
     return ProcessRun.start(folder.resolve(name), job, all);
   }
@@ -196,7 +196,7 @@ class KilledProcessTest {
   private Process replacement() throws IOException {
     String job = folder.resolve("run/job.json").toString();
     return new ProcessBuilder(
-            JavaCommand.of("2g", "node", "--role", "worker", "--join", "127.0.0.1:17701", job))
+            JavaCommand.of("2g", "node", "--role", "worker", "--join", "127.0.0.1:17601", job))
         .redirectErrorStream(true)
         .redirectOutput(folder.resolve("replacement.log").toFile())
         .start();

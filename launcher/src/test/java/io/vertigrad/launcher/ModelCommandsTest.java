@@ -233,8 +233,8 @@ class ModelCommandsTest {
     assertRefused(
         CommandRun.of("export", model, "--to", "dl4j", "--output", half.toString()),
         "is there already; name another file with --output FILE");
-    assertFalse(Files.exists(run.resolve("model.pt")));
-    assertFalse(Files.exists(run.resolve("model.pt.part")));
+    assertFalse(Files.exists(run.resolve("exported.pt")));
+    assertFalse(Files.exists(run.resolve("exported.pt.part")));
   }
 
   private static void assertBeginsTrained(CommandRun further, Path run) throws IOException {

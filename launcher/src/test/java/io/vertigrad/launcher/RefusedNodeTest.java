@@ -117,8 +117,8 @@ class RefusedNodeTest {
     return folder.resolve("run/secret").toString();
   }
 
-  private static String changed(Path file, String key, Object value) throws IOException {
-    Path copy = Files.createTempFile("another", ".json");
+  private String changed(Path file, String key, Object value) throws IOException {
+    Path copy = Files.createTempFile(folder, "another", ".json");
     Files.writeString(copy, new JsonObject(Files.readString(file)).put(key, value).encode());
     return copy.toString();
   }

@@ -27,6 +27,10 @@ import java.util.Locale;
  * @param sharedFolder where memory that processes of one host share is: a folder in memory, such as
  *     {@code /dev/shm}
  * @param sharedBytes most memory that one process shares with others as its owner
+ * @param megabitsPerSecond most that one process sends over streams, in millions of bits; 0 for no
+ *     limit
+ * @param overlap whether the last layers' gradients are sent while those of earlier ones are
+ *     computed
  */
 public record ExchangeConfig(
     DataType type,
@@ -43,7 +47,9 @@ public record ExchangeConfig(
     float maxMagnitude,
     int maxConnections,
     String sharedFolder,
-    long sharedBytes) {
+    long sharedBytes,
+    double megabitsPerSecond,
+    boolean overlap) {
 
   private static final int MOST_ELEMENTS = 130_816;
 
@@ -64,6 +70,11 @@ public record ExchangeConfig(
 
   /** The most workers that a job may have, one process each, and as many that have just gone. */
   public static final int DEFAULT_CONNECTIONS = 8_192;
+
+  private static final int LEAST_MEGABITS = 10;
+
+  /** A terabit. */
+  private static final double MOST_MEGABITS = 1e6;
 
   private static final String DEFAULT_FOLDER = "/dev/shm";
 
@@ -103,7 +114,9 @@ public record ExchangeConfig(
         DEFAULT_MAGNITUDE,
         DEFAULT_CONNECTIONS,
         DEFAULT_FOLDER,
-        (long) DEFAULT_SHARED_MIB << 20);
+        (long) DEFAULT_SHARED_MIB << 20,
+        0,
+        false);
   }
 
   /**
@@ -127,7 +140,9 @@ public record ExchangeConfig(
         maxMagnitude,
         maxConnections,
         sharedFolder,
-        sharedBytes);
+        sharedBytes,
+        megabitsPerSecond,
+        overlap);
   }
 
   /**
@@ -166,15 +181,43 @@ public record ExchangeConfig(
             magnitude(section),
             section.integer("maxConnections", DEFAULT_CONNECTIONS, 1, 1 << 20),
             section.string("sharedFolder", DEFAULT_FOLDER),
-            (long) section.integer("sharedMebibytes", DEFAULT_SHARED_MIB, 1, 1 << 20) << 20);
+            (long) section.integer("sharedMebibytes", DEFAULT_SHARED_MIB, 1, 1 << 20) << 20,
+            section.number("megabitsPerSecond", 0, 0, MOST_MEGABITS),
+            section.flag("overlap", false));
     if (config.evictMillis <= config.suspectMillis) {
       throw section.refuse(
           "evictMillis",
           "is %d, expected more than suspectMillis (%d)"
               .formatted(config.evictMillis, config.suspectMillis));
     }
+    config.refuseBadLimit(section);
+    if (config.overlap && config.compression.isOn()) {
+      throw section.refuse(
+          "overlap",
+          "is true, expected false with exchange.compression \"%s\": what it leaves out depends on"
+                  .formatted(section.string("compression", ""))
+              + " the whole gradient, and nothing is sent before");
+    }
     section.refuseUnknown();
     return config;
+  }
+
+  private void refuseBadLimit(Settings section) {
+    if (megabitsPerSecond > 0 && megabitsPerSecond < LEAST_MEGABITS) {
+      throw section.refuse(
+          "megabitsPerSecond",
+          "is %s, expected 0 or at least %d: a window of tensors would take so long that streams are"
+                  .formatted(megabitsPerSecond, LEAST_MEGABITS)
+              + " taken for broken");
+    }
+    if (megabitsPerSecond > 0
+        && (transport == TransportKind.SHARED || transport == TransportKind.BUS)) {
+      throw section.refuse(
+          "megabitsPerSecond",
+          "is %s, expected 0 with exchange.transport \"%s\": only streams are limited; set it to"
+                  .formatted(megabitsPerSecond, transport.name().toLowerCase(Locale.ROOT))
+              + " \"auto\" or \"stream\"");
+    }
   }
 
   /** 0 stands for no bound but that of a float. */

@@ -44,6 +44,7 @@ import java.util.TreeMap;
  * @param exchange how partitions travel
  * @param cluster where members listen and whom they trust
  * @param dashboard the page that shows the run
+ * @param tracking which other programs are told of the run
  * @param timeline true when members tell what they did when
  * @param settings the whole file, as it was read
  */
@@ -69,6 +70,7 @@ public record JobConfig(
     ExchangeConfig exchange,
     ClusterConfig cluster,
     DashboardConfig dashboard,
+    TrackingConfig tracking,
     boolean timeline,
     Settings settings) {
 
@@ -102,7 +104,7 @@ public record JobConfig(
             root.longInteger("seed", 0, 0, Long.MAX_VALUE),
             TrainingLength.read(root),
             counted(root.section(RESOLVED)),
-            root.string("engine", "dl4j"),
+            root.string("engine", Engine.usual()),
             model(root.section("model")),
             data(origin, root.section("data")),
             optimizer(root.section("optimizer")),
@@ -117,10 +119,14 @@ public record JobConfig(
             ExchangeConfig.read(root.section("exchange")),
             ClusterConfig.read(root.section("cluster")),
             DashboardConfig.read(root.section("dashboard")),
+            TrackingConfig.read(root.section("tracking")),
             root.flag("timeline", false),
             root);
     root.refuseUnknown();
     pipeline.ifPresent(stages -> checkPipeline(job, root));
+    if (job.exchange().overlap()) {
+      checkOverlap(job, root);
+    }
     if (job.stepsAreKnown() && stepsOf(job) < 1) {
       throw root.refuse(
           job.length.unit().key(),
@@ -381,6 +387,23 @@ public record JobConfig(
     resolved.longInteger(STEPS, 0, 1, Long.MAX_VALUE);
     resolved.refuseUnknown();
     return counted ? OptionalLong.of(samples) : OptionalLong.empty();
+  }
+
+  /** What needs the whole gradient before anything of it may be sent. */
+  private static void checkOverlap(JobConfig job, Settings root) {
+    if (job.optimizer().clipNorm() > 0) {
+      throw root.refuse(
+          "exchange.overlap",
+          "is true, expected false with optimizer.clipNorm %s: a gradient's norm is known once all of"
+                  .formatted(job.optimizer().clipNorm())
+              + " it is computed, and nothing is sent before; set one of them to its default");
+    }
+    if (job.pipeline().isPresent()) {
+      throw root.refuse(
+          "exchange.overlap",
+          "is true, expected false with a pipeline: a stage's gradient is complete when its last"
+              + " micro-batch has gone through");
+    }
   }
 
   private static void checkPipeline(JobConfig job, Settings root) {

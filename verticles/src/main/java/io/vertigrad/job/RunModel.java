@@ -1,5 +1,6 @@
 package io.vertigrad.job;
 
+import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
@@ -13,7 +14,6 @@ final class RunModel {
 
   private static final String KEY = "model.name";
   private static final String JOB = "job.json";
-  private static final String MODEL = "model.zip";
 
   private RunModel() {}
 
@@ -36,12 +36,11 @@ final class RunModel {
     if (name.isEmpty() || !Files.isDirectory(folder) || !run && !name.contains("/")) {
       return name;
     }
-    Path model = folder.resolve(MODEL);
-    if (!run || !Files.isRegularFile(model)) {
+    if (!run) {
       throw settings.refuse(
           KEY,
           "is \"%s\", a folder without %s; expected the folder of a run that has ended"
-              .formatted(name, run ? MODEL : JOB));
+              .formatted(name, JOB));
     }
     String trained = engineOf(folder.resolve(JOB), settings);
     if (!trained.equals(engine)) {
@@ -51,12 +50,19 @@ final class RunModel {
               .formatted(
                   name, trained, engine, "--to safetensors and name it in model.parameters"));
     }
+    Path model = folder.resolve(Engine.named(engine).modelFile());
+    if (!Files.isRegularFile(model)) {
+      throw settings.refuse(
+          KEY,
+          "is \"%s\", a folder without %s; expected the folder of a run that has ended"
+              .formatted(name, model.getFileName()));
+    }
     return model.toString();
   }
 
   private static String engineOf(Path job, Settings settings) {
     try {
-      return new JsonObject(Files.readString(job)).getString("engine", "dl4j");
+      return new JsonObject(Files.readString(job)).getString("engine", Engine.USUAL);
     } catch (IOException | DecodeException | ClassCastException e) {
       throw settings.refuse(
           KEY, "is the folder of a run whose %s cannot be read: %s".formatted(job, e.getMessage()));

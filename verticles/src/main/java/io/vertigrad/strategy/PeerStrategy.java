@@ -33,6 +33,19 @@ public interface PeerStrategy {
   void complete(LocalGradient gradient);
 
   /**
+   * Likewise, of a gradient that the worker still computes: what can be combined early is. By
+   * default it is waited for.
+   *
+   * @param gradient its values are final as far as {@code progress} tells; they may be overwritten
+   *     once all are
+   * @param progress tells what is final
+   */
+  default void complete(LocalGradient gradient, GradientProgress progress) {
+    progress.await();
+    complete(gradient);
+  }
+
+  /**
    * Returns what this rule carries from one step to the next besides the replica and its
    * optimizers' state, such as what compression has left out. Checkpoints keep it. Called between
    * two steps.

@@ -9,7 +9,8 @@ import java.util.Optional;
 import java.util.function.BiConsumer;
 
 /**
- * One worker's line to the others of its group; belongs to the strategy's thread.
+ * One worker's line to the others of its group; belongs to the strategy's thread. While that waits,
+ * whoever gives it what it waits for may send: who brings a message, or computes the gradient.
  *
  * <p>Each message arrives once, whatever the way does to it, and keeps until it is received. A
  * message is known by its sender, the group's epoch and its {@link Tag}, so none is mistaken for

@@ -225,11 +225,32 @@ public final class JoinPort implements AutoCloseable {
 
   private Socket secured(Socket plain) throws IOException {
     SSLSocket socket =
-        (SSLSocket) tls.orElseThrow().getSocketFactory().createSocket(plain, null, 0, true);
+        (SSLSocket) tls.orElseThrow().getSocketFactory().createSocket(plain, null, 0, false);
     socket.setUseClientMode(false);
     socket.setNeedClientAuth(true);
-    socket.startHandshake();
+    try {
+      socket.startHandshake();
+    } catch (SSLException bad) {
+      letAlertArrive(plain);
+      throw bad;
+    }
     return socket;
+  }
+
+  /**
+   * Reads what the node still sends until it closes the connection: a connection that is closed
+   * before is reset, and the node would lose the alert that says what is wrong.
+   */
+  private static void letAlertArrive(Socket plain) {
+    try {
+      plain.shutdownOutput();
+      byte[] ignored = new byte[MOST_QUESTION_BYTES];
+      while (plain.getInputStream().read(ignored) >= 0) {
+        Thread.onSpinWait();
+      }
+    } catch (IOException gone) {
+      // It has closed the connection, or takes too long.
+    }
   }
 
   private void refused(String who, String why) {

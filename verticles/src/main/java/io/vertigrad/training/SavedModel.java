@@ -279,16 +279,17 @@ public final class SavedModel implements AutoCloseable {
    * @param features sample after sample, normalised as in training
    * @param count number of samples, at least 1
    * @return sample after sample one probability for each class
-   * @throws IllegalArgumentException when the engine only tells scores
    */
   public float[] probabilities(float[] features, int count) {
-    return model.probabilities(new Batch(features, new int[count], input.shape(), 0));
+    return model.probabilities(
+        new Batch(features, new int[count], input.shape(), 0), input.classes());
   }
 
   /**
    * Writes it for another program, as a whole or not at all.
    *
-   * @param format {@link #SAFETENSORS}, or one that the engine writes
+   * @param format {@link #SAFETENSORS}, the ending of the engine's own file, or another format that
+   *     the engine writes
    * @param target is written anew
    * @throws IOException when it cannot be written
    * @throws IllegalArgumentException with a message for the user when the engine does not write
@@ -301,7 +302,11 @@ public final class SavedModel implements AutoCloseable {
     }
     Path part = target.resolveSibling(target.getFileName() + ".part");
     try {
-      model.export(format, part);
+      if (Engine.named(job.engine()).modelFile().endsWith("." + format)) {
+        model.save(part);
+      } else {
+        model.export(format, part);
+      }
       Files.move(part, target, StandardCopyOption.ATOMIC_MOVE);
     } finally {
       Files.deleteIfExists(part);

@@ -2,6 +2,7 @@ package io.vertigrad.benchmarks.chaos;
 
 import io.vertigrad.benchmarks.chaos.RunEnd.Strike;
 import io.vertigrad.benchmarks.process.ChildJvm;
+import io.vertigrad.benchmarks.process.TrainCommandLine;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.BenchmarkRow;
@@ -12,11 +13,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.Stream;
 
 /**
  * Runs whose processes are killed and stopped by a seeded plan, each beside an undisturbed one:
@@ -83,7 +82,7 @@ public final class ChaosBenchmark implements Benchmark {
       clean &= fault != ChaosFault.NONE || trial.violations().isEmpty();
     }
     if (clean) {
-      delete(folder);
+      TrainCommandLine.delete(folder);
     } else {
       report.remark("what the runs left is kept in " + folder);
     }
@@ -174,13 +173,5 @@ public final class ChaosBenchmark implements Benchmark {
 
   private static BenchmarkRow row(String name, String unit, List<Double> values) {
     return BenchmarkRow.of(name, unit, Repetitions.of(values));
-  }
-
-  private static void delete(Path folder) throws IOException {
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
-      }
-    }
   }
 }

@@ -113,29 +113,32 @@ public final class MarginalBenchmark implements Benchmark {
   private static void report(
       BenchmarkReport report, Map<MarginalCase, List<Spent>> spent, PeerFigures peers) {
     Map<String, BenchmarkRow> limits = new HashMap<>();
-    spent.keySet().stream()
-        .map(MarginalCase::exchange)
-        .distinct()
-        .forEach(
-            exchange ->
-                peers
-                    .of(exchange)
-                    .ifPresent(
-                        round -> {
-                          Map.of(": wall", round.wallMillis(), ": CPU", round.cpuMillis())
-                              .forEach(
-                                  (what, millis) ->
-                                      limits.put(
-                                          exchange + what,
-                                          row(exchange + ", peer" + what, List.of(millis))));
-                          report.add(limits.get(exchange + ": wall"));
-                          report.add(limits.get(exchange + ": CPU"));
-                        }));
+    for (String exchange :
+        spent.keySet().stream().map(MarginalCase::exchange).distinct().toList()) {
+      peers
+          .of(exchange)
+          .ifPresent(
+              round -> {
+                addPeer(report, limits, exchange, ": wall", round.wallMillis());
+                addPeer(report, limits, exchange, ": CPU", round.cpuMillis());
+              });
+    }
     spent.forEach(
         (one, turns) -> {
           add(report, limits, one, ": wall", turns, Spent::seconds);
           add(report, limits, one, ": CPU", turns, Spent::cpuSeconds);
         });
+  }
+
+  private static void addPeer(
+      BenchmarkReport report,
+      Map<String, BenchmarkRow> limits,
+      String exchange,
+      String what,
+      double millis) {
+    BenchmarkRow row = row(exchange + ", peer" + what, List.of(millis));
+    limits.put(exchange + what, row);
+    report.add(row);
   }
 
   private static void add(

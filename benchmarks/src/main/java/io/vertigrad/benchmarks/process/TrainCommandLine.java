@@ -107,7 +107,8 @@ public final class TrainCommandLine {
     return words.toString();
   }
 
-  private static void delete(Path folder) throws IOException {
+  /** Removes a folder with all that is in it. */
+  public static void delete(Path folder) throws IOException {
     try (Stream<Path> files = Files.walk(folder)) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
         Files.delete(file);

@@ -16,11 +16,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The chaos benchmark's plans in short: some twenty kills in all. */
+/** The chaos benchmark's plans in short: some twenty kills in all, two runs at a time. */
 @Tag("slow")
+@Execution(ExecutionMode.CONCURRENT)
 @EnabledOnOs(OS.LINUX)
 class KilledRunsTest {
 

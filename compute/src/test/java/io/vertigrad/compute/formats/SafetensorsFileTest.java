@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -209,6 +210,7 @@ class SafetensorsFileTest {
 
   /** Cut, overwritten, and with numbers changed: it is read as a model, or refused by name. */
   @Test
+  @Tag("slow")
   void shouldReadOrRefuseWhenFilesAreDamaged() throws IOException {
     write(Map.of("vertigrad.model", "{\"name\":\"mlp\"}"), LAYOUT, VALUES);
     byte[] whole = Files.readAllBytes(file);

@@ -17,6 +17,7 @@ final class EngineCheck implements Check {
   public List<Finding> run() {
     try {
       List<Finding> findings = new ArrayList<>();
+      findings.add(Finding.ok("engines", String.join(", ", Engine.names())));
       Engine.named(engine).describe().forEach((key, value) -> findings.add(judge(key, value)));
       return findings;
     } catch (IllegalArgumentException | IllegalStateException | LinkageError e) {
@@ -24,8 +25,10 @@ final class EngineCheck implements Check {
           Finding.fail(
               engine,
               String.valueOf(e.getMessage()),
-              "the native library must fit this machine: -Dnd4j.classifier=..., or -Pcuda with a"
-                  + " GPU"));
+              engine.equals(Engine.USUAL)
+                  ? "the native library must fit this machine: -Dnd4j.classifier=..., or -Pcuda"
+                      + " with a GPU"
+                  : "docs/pytorch.md says what each engine needs"));
     }
   }
 

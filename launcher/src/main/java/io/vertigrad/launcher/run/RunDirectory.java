@@ -1,11 +1,13 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.compute.Engine;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.job.InputException;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -13,8 +15,10 @@ import java.nio.file.attribute.FileTime;
 import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Comparator;
+import java.util.Iterator;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +32,7 @@ public record RunDirectory(Path path) {
 
   private static final Logger LOG = LoggerFactory.getLogger(RunDirectory.class);
   private static final int ID_DIGITS = 8;
+  private static final Pattern MODEL = Pattern.compile("model\\.[a-z]+");
   private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
 
   /** Name of the file with the secret, in a run's folder and beside a copied job file. */
@@ -104,14 +109,24 @@ public record RunDirectory(Path path) {
     return path.resolve("summary.json");
   }
 
-  /** The trained network, as its engine saves it. */
-  public Path model() {
-    return path.resolve("model.zip");
+  /** Where this engine saves the trained network. */
+  public Path model(String engine) {
+    return path.resolve(Engine.named(engine).modelFile());
   }
 
-  /** True when it is there. */
-  public boolean hasModel() {
-    return Files.exists(model());
+  /** The trained network, if it is there: {@code model.zip}, or as another engine calls it. */
+  public Optional<Path> model() {
+    try (DirectoryStream<Path> found =
+        Files.newDirectoryStream(path, file -> MODEL.matcher(name(file)).matches())) {
+      Iterator<Path> files = found.iterator();
+      return files.hasNext() ? Optional.of(files.next()) : Optional.empty();
+    } catch (IOException e) {
+      return Optional.empty();
+    }
+  }
+
+  private static String name(Path file) {
+    return file.getFileName().toString();
   }
 
   /** The full log of this JVM. */

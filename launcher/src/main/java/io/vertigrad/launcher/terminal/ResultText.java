@@ -101,9 +101,7 @@ public final class ResultText {
 
   private static List<String> files(RunDirectory directory, JsonObject summary) {
     List<String> files = new ArrayList<>();
-    if (directory.hasModel()) {
-      files.add("model.zip");
-    }
+    directory.model().ifPresent(model -> files.add(model.getFileName().toString()));
     if (summary.containsKey("checkpoints")) {
       files.add("checkpoints");
     }

@@ -49,6 +49,7 @@ class KnownKeysTest {
           "cluster",
           "pipeline",
           "dashboard",
+          "tracking",
           "optimizer",
           "data",
           "model",
@@ -70,6 +71,7 @@ class KnownKeysTest {
             "cluster",
             "pipeline",
             "dashboard",
+            "tracking",
             "resolved",
             "stop")) {
       addFrom(known, section + ".", section + "." + ABSURD, "{}");

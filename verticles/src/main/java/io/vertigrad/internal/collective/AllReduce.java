@@ -1,5 +1,6 @@
 package io.vertigrad.internal.collective;
 
+import io.vertigrad.strategy.GradientProgress;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 
@@ -21,6 +22,16 @@ public interface AllReduce {
 
   /** Replaces the vector by the sum of all workers' vectors; spoilt when the group changes. */
   void sum(long round, float[] vector);
+
+  /**
+   * Likewise a vector of which elements become final one after the other, with the same bits; waits
+   * for all of them by default.
+   */
+  default void sum(long round, float[] vector, GradientProgress progress) {
+    progress.follow((first, end) -> {});
+    progress.await();
+    sum(round, vector);
+  }
 
   /** Phases that {@link #sum} uses, from 0. */
   int phases();

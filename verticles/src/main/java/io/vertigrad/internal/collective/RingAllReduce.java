@@ -1,12 +1,17 @@
 package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
+import io.vertigrad.strategy.GradientProgress;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Sums a vector over all workers, which then hold the same bits: reduce-scatter and all-gather
@@ -20,10 +25,18 @@ import java.util.List;
  * <p>Phases overlap: each piece is added and passed on as it comes, and of its own chunk a worker
  * sends a few pieces ahead of those that reach it, so that what is under way stays in the
  * processor's cache however long the vector is.
+ *
+ * <p>Of a vector that becomes final bit by bit each piece goes around as soon as it is, on the same
+ * way, so that nothing but the order of the messages is another.
  */
 final class RingAllReduce implements AllReduce {
 
   private static final int AHEAD = 4;
+
+  /** What becomes final last goes around when nothing hides it any more. */
+  private static final int PROGRESSIVE_PIECES = 32;
+
+  private static final int WORTH_A_MESSAGE = 7_152;
 
   private final Peers peers;
   private final PeerGroup group;
@@ -53,6 +66,93 @@ final class RingAllReduce implements AllReduce {
     }
   }
 
+  @Override
+  public void sum(long round, float[] vector, GradientProgress progress) {
+    int fine = Math.max(WORTH_A_MESSAGE, vector.length / PROGRESSIVE_PIECES);
+    new RingAllReduce(peers, group, type, Math.min(most, fine)).sumAsReady(round, vector, progress);
+  }
+
+  private void sumAsReady(long round, float[] vector, GradientProgress progress) {
+    Progressive sum = new Progressive(round, vector);
+    progress.follow(sum::ready);
+    try {
+      if (group.size() > 1) {
+        peers.receive(group.left(), incoming(round, vector), sum::take);
+      }
+      progress.await();
+    } finally {
+      sum.end();
+    }
+  }
+
+  /**
+   * One sum of a vector that is not final yet: what comes for a piece before this worker's own
+   * share of it is there waits. Any thread.
+   */
+  private final class Progressive {
+
+    private final long round;
+    private final float[] vector;
+    private final int[][] missing = new int[group.size()][];
+    private final Map<Tag, Tensor> early = new HashMap<>();
+    private boolean over;
+
+    Progressive(long round, float[] vector) {
+      this.round = round;
+      this.vector = vector;
+      for (int index = 0; index < missing.length; index++) {
+        VectorSlices chunk = chunk(index, vector);
+        missing[index] = new int[chunk.count()];
+        Arrays.setAll(missing[index], chunk::size);
+      }
+    }
+
+    /** These elements are final. */
+    synchronized void ready(int first, int end) {
+      for (int index = 0; index < missing.length && !over; index++) {
+        VectorSlices chunk = chunk(index, vector);
+        for (int piece = 0; piece < chunk.count(); piece++) {
+          int start = chunk.start(piece);
+          int some = Math.min(end, start + chunk.size(piece)) - Math.max(first, start);
+          if (some > 0) {
+            missing[index][piece] -= some;
+            if (missing[index][piece] == 0) {
+              begin(index, piece);
+            }
+          }
+        }
+      }
+    }
+
+    private void begin(int index, int piece) {
+      if (index == group.position()) {
+        sendOwn(round, piece, vector);
+        return;
+      }
+      int phase = Math.floorMod(group.position() - index - 1, group.size());
+      Tag tag = new Tag(round, phase, piece);
+      Tensor waiting = early.remove(tag);
+      if (waiting != null) {
+        add(tag, waiting, vector);
+      }
+    }
+
+    /** Takes a message, before or after this worker's own share is there. */
+    synchronized void take(Tag tag, TensorView tensor) {
+      int index = Math.floorMod(group.position() - tag.phase() - 1, group.size());
+      if (tag.phase() < group.size() - 1 && missing[index][tag.piece()] > 0) {
+        early.put(tag, tensor.retain());
+      } else if (!over) {
+        add(tag, tensor, vector);
+      }
+    }
+
+    /** Sends nothing more. */
+    synchronized void end() {
+      over = true;
+    }
+  }
+
   private List<Tag> incoming(long round, float[] vector) {
     List<Tag> tags = new ArrayList<>();
     for (int phase = 0; phase < phases(); phase++) {
@@ -65,6 +165,14 @@ final class RingAllReduce implements AllReduce {
   }
 
   private void take(Tag tag, TensorView tensor, float[] vector) {
+    add(tag, tensor, vector);
+    if (tag.phase() == 0) {
+      sendOwn(tag.round(), tag.piece() + AHEAD, vector);
+    }
+  }
+
+  /** Adds a piece that is still to be summed, takes over one that is; passes it on. */
+  private void add(Tag tag, TensorView tensor, float[] vector) {
     VectorSlices chunk = coming(tag.phase(), vector);
     TensorView piece = chunk.checked(tensor, tag.piece(), group.left());
     if (tag.phase() < group.size() - 2) {
@@ -76,9 +184,6 @@ final class RingAllReduce implements AllReduce {
       if (tag.phase() < phases() - 1) {
         passOn(tag, chunk, vector);
       }
-    }
-    if (tag.phase() == 0) {
-      sendOwn(tag.round(), tag.piece() + AHEAD, vector);
     }
   }
 

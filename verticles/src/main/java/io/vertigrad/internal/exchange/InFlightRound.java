@@ -25,8 +25,11 @@ import java.util.Set;
  * too, and at once: it may have fallen back behind those answers, and then other workers wait there
  * for what this one has long had. The window does not hold these back, because whatever fills it
  * may itself be waiting for one of those workers.
+ *
+ * <p>Before {@link #finish} it only sends: whoever computes a gradient meanwhile must not be held
+ * up, and its parameters are not to change.
  */
-final class InFlightRound {
+final class InFlightRound implements PartitionExchange.OpenRound {
 
   private static final long SWEEP_NANOS = 100_000_000;
   private static final long MILLI = 1_000_000;
@@ -51,7 +54,17 @@ final class InFlightRound {
     this.unsent = new LinkedHashSet<>(order);
   }
 
-  Ending run() {
+  @Override
+  public void sendReady() {
+    if (!round.abandoned()) {
+      fillWindow();
+    }
+  }
+
+  @Override
+  public Ending finish() {
+    // What was answered meanwhile is taken before anything is thought to be overdue.
+    sweptNanos = System.nanoTime();
     while (!round.abandoned()) {
       followServers();
       fillWindow();
@@ -73,8 +86,8 @@ final class InFlightRound {
     return Ending.ABANDONED;
   }
 
-  /** Lets go of whatever is still unanswered. */
-  void settleAll() {
+  @Override
+  public void close() {
     pending.values().forEach(PendingRequest::settle);
   }
 
@@ -106,13 +119,18 @@ final class InFlightRound {
     Iterator<Partition> next = unsent.iterator();
     while (next.hasNext()) {
       Partition partition = next.next();
+      if (!round.isReady(partition)) {
+        continue;
+      }
       if (!pending.isEmpty() && !fits(partition)) {
         return;
       }
       next.remove();
       offer(partition);
     }
-    round.allSent();
+    if (unsent.isEmpty()) {
+      round.allSent();
+    }
   }
 
   private void offer(Partition partition) {

@@ -17,6 +17,39 @@ public interface PartitionExchange {
    */
   Ending run(PartitionRound round);
 
+  /**
+   * Begins a round whose partitions become {@linkplain PartitionRound#isReady ready} one after the
+   * other, on the thread that runs rounds; no other round until it is closed.
+   */
+  default OpenRound begin(PartitionRound round) {
+    return new OpenRound() {
+      @Override
+      public void sendReady() {}
+
+      @Override
+      public Ending finish() {
+        return run(round);
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+
+  /** A round that was begun and is not over. */
+  interface OpenRound extends AutoCloseable {
+
+    /** Sends what is ready and has room in the window; waits for nothing. */
+    void sendReady();
+
+    /** Sends the rest, all of which is ready now, and goes on as {@link #run}. */
+    Ending finish();
+
+    /** Lets go of whatever is unanswered. */
+    @Override
+    void close();
+  }
+
   /** Makes a thread inside {@link #run} look at {@link PartitionRound#abandoned()} again. */
   void wake();
 

@@ -16,6 +16,11 @@ public interface PartitionRound {
   /** The partitions, in the order in which they are to be sent. */
   List<Partition> order();
 
+  /** False while a partition cannot be sent yet; asked again when there is something to send. */
+  default boolean isReady(Partition partition) {
+    return true;
+  }
+
   /**
    * Makes the request, when there is room to send it; retries send the same frame. Asked again for
    * the same partition, answered or not, when a server took over its shard in the middle of the

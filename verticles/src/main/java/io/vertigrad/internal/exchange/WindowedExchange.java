@@ -107,13 +107,16 @@ public final class WindowedExchange implements PartitionExchange {
 
   @Override
   public Ending run(PartitionRound round) {
-    prepareForBackups();
-    InFlightRound inFlight = new InFlightRound(this, config, round);
-    try {
-      return inFlight.run();
-    } finally {
-      inFlight.settleAll();
+    try (OpenRound open = begin(round)) {
+      return open.finish();
     }
+  }
+
+  /** Answers that come before the round is finished wait, and fill the window meanwhile. */
+  @Override
+  public OpenRound begin(PartitionRound round) {
+    prepareForBackups();
+    return new InFlightRound(this, config, round);
   }
 
   @Override

@@ -10,6 +10,7 @@ import io.vertigrad.internal.peer.WorkerPeers;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.ExchangeTiming;
+import io.vertigrad.strategy.GradientProgress;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.Membership;
@@ -37,9 +38,10 @@ import java.util.function.Supplier;
  * A strategy beside one incarnation of a worker: my gradient out, my next parameters back.
  *
  * <p>The rule runs on a thread of its own, so that it may wait for other workers. {@link #open},
- * {@link #settle}, {@link #exchange}, {@link #idle} and {@link #close} belong to the worker's
- * thread, which blocks in them; arrays pass by reference and belong to whoever works. Once the next
- * parameters were handed over, what the rule can do before the next gradient begins at once.
+ * {@link #settle}, {@link #exchange}, {@link #begin}, {@link #finish}, {@link #idle} and {@link
+ * #close} belong to the worker's thread, which blocks in them; arrays pass by reference and belong
+ * to whoever works. Once the next parameters were handed over, what the rule can do before the next
+ * gradient begins at once.
  */
 public final class PeerStrategySession {
 
@@ -55,6 +57,7 @@ public final class PeerStrategySession {
   private volatile boolean closed;
   private volatile ExchangeException gone;
   private volatile CompletableFuture<?> pending = new CompletableFuture<>();
+  private CompletableFuture<Next> begun;
   private PeerStrategy strategy;
   private RuntimeException late;
   private double spectralGap;
@@ -192,17 +195,33 @@ public final class PeerStrategySession {
    * @throws GroupChangedException when the round was let go of, without a trace
    */
   public Next exchange(LocalGradient gradient) {
-    return ask(
-        () -> {
-          if (late != null) {
-            throw late;
-          }
-          long skipped = strategy.timing().skipped();
-          strategy.complete(gradient);
-          step++;
-          return next(strategy.timing().skipped() == skipped);
-        },
-        this::begin);
+    return ask(() -> completed(() -> strategy.complete(gradient)), this::begin);
+  }
+
+  /**
+   * Takes a gradient that is still being computed, and returns at once; {@link #finish} is next, or
+   * the end of what {@code progress} tells.
+   */
+  public void begin(LocalGradient gradient, GradientProgress progress) {
+    begun = tell(() -> completed(() -> strategy.complete(gradient, progress)), this::begin);
+  }
+
+  /**
+   * Gives the next parameters after the gradient that was {@linkplain #begin begun} and is there
+   * now, as {@link #exchange}.
+   */
+  public Next finish() {
+    return answer(begun);
+  }
+
+  private Next completed(Runnable work) {
+    if (late != null) {
+      throw late;
+    }
+    long skipped = strategy.timing().skipped();
+    work.run();
+    step++;
+    return next(strategy.timing().skipped() == skipped);
   }
 
   /** What the rule remembers beside the replica and its optimizers; a copy. */
@@ -257,6 +276,10 @@ public final class PeerStrategySession {
 
   /** Has the strategy's thread work, and after its answer go on with what needs no answer. */
   private <T> T ask(Supplier<T> work, Runnable afterwards) {
+    return answer(tell(work, afterwards));
+  }
+
+  private <T> CompletableFuture<T> tell(Supplier<T> work, Runnable afterwards) {
     CompletableFuture<T> answer = new CompletableFuture<>();
     pending = answer;
     if (gone != null) {
@@ -264,9 +287,15 @@ public final class PeerStrategySession {
     }
     try {
       thread.execute(() -> answer(answer, work, afterwards));
-      return answer.join();
+      return answer;
     } catch (RejectedExecutionException ended) {
       throw new GroupChangedException("this incarnation has ended");
+    }
+  }
+
+  private <T> T answer(CompletableFuture<T> answer) {
+    try {
+      return answer.join();
     } catch (CompletionException failure) {
       throw explained(failure.getCause());
     }

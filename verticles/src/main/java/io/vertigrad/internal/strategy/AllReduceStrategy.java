@@ -10,6 +10,7 @@ import io.vertigrad.internal.collective.ReplicaCheck;
 import io.vertigrad.internal.collective.RingBroadcast;
 import io.vertigrad.internal.collective.StateAllGather;
 import io.vertigrad.strategy.ExchangeTiming;
+import io.vertigrad.strategy.GradientProgress;
 import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
@@ -85,14 +86,59 @@ final class AllReduceStrategy implements PeerStrategy {
   @Override
   public void complete(LocalGradient gradient) {
     long readyNanos = context.nanoClock().getAsLong();
-    weigh(gradient);
+    weigh(gradient, 0, gradient.values().length);
+    weighSamples(gradient);
     reduction.sum(round, sum);
+    reduced(gradient, readyNanos, readyNanos);
+  }
+
+  /** Of the mean all of it is looked at before a step is taken, as ever. */
+  @Override
+  public void complete(LocalGradient gradient, GradientProgress progress) {
+    weighSamples(gradient);
+    Weighed weighed = new Weighed(gradient, progress);
+    reduction.sum(round, sum, weighed);
+    reduced(gradient, weighed.firstNanos, weighed.lastNanos);
+  }
+
+  private void reduced(LocalGradient gradient, long begunNanos, long readyNanos) {
     if (group.size() > 1) {
-      timing = timing.plus(readyNanos, readyNanos, context.peers().arrivedNanos());
+      timing = timing.plus(begunNanos, readyNanos, context.peers().arrivedNanos());
     }
     step(gradient.values());
     check();
     round++;
+  }
+
+  /** What is final of a gradient becomes part of the sum before anybody else hears of it. */
+  private final class Weighed implements GradientProgress {
+
+    private final LocalGradient gradient;
+    private final GradientProgress progress;
+    private volatile long firstNanos = Long.MAX_VALUE;
+    private volatile long lastNanos;
+
+    Weighed(LocalGradient gradient, GradientProgress progress) {
+      this.gradient = gradient;
+      this.progress = progress;
+    }
+
+    @Override
+    public void await() {
+      progress.await();
+    }
+
+    @Override
+    public void follow(Follower follower) {
+      follower.ready(replica.length(), sum.length);
+      progress.follow(
+          (first, end) -> {
+            weigh(gradient, first, end);
+            lastNanos = context.nanoClock().getAsLong();
+            firstNanos = Math.min(firstNanos, lastNanos);
+            follower.ready(first, end);
+          });
+    }
   }
 
   /** What compression has left out of this worker's gradients. */
@@ -119,12 +165,19 @@ final class AllReduceStrategy implements PeerStrategy {
   }
 
   /** A full batch weighs 1, so that narrow exchange types keep their range. */
-  private void weigh(LocalGradient gradient) {
-    float weight = (float) gradient.samples() / context.batch();
-    for (int i = 0; i < gradient.values().length; i++) {
+  private void weigh(LocalGradient gradient, int first, int end) {
+    float weight = weight(gradient);
+    for (int i = first; i < end; i++) {
       sum[i] = weight * gradient.values()[i];
     }
-    sum[replica.length()] = weight;
+  }
+
+  private void weighSamples(LocalGradient gradient) {
+    sum[replica.length()] = weight(gradient);
+  }
+
+  private float weight(LocalGradient gradient) {
+    return (float) gradient.samples() / context.batch();
   }
 
   private void step(float[] mean) {

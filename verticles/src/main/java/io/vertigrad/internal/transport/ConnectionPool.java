@@ -29,6 +29,7 @@ final class ConnectionPool {
   private final Vertx vertx;
   private final NetClient client;
   private final Optional<SharedMemory> sharing;
+  private final Optional<LinkLimit> limit;
   private final BusTransport bus;
   private final Map<String, Future<Transport>> ways = new ConcurrentHashMap<>();
   private final Set<Stream> streams = ConcurrentHashMap.newKeySet();
@@ -37,8 +38,11 @@ final class ConnectionPool {
    * Nothing is connected yet.
    *
    * @param sharing memory of this process, unless it shares none
+   * @param limit to what this process sends, if there is one
    */
-  ConnectionPool(Vertx vertx, NetClient client, Optional<SharedMemory> sharing) {
+  ConnectionPool(
+      Vertx vertx, NetClient client, Optional<SharedMemory> sharing, Optional<LinkLimit> limit) {
+    this.limit = limit;
     this.sharing = sharing;
     this.vertx = vertx;
     this.client = client;
@@ -98,7 +102,13 @@ final class ConnectionPool {
   private Future<Transport> opened(String address, NetSocket socket, TransportKind kind) {
     Stream stream =
         new Stream(
-            address, JobSecrets.of(vertx).forAddress(address), socket, kind, sharing, this::closed);
+            address,
+            JobSecrets.of(vertx).forAddress(address),
+            socket,
+            kind,
+            sharing,
+            limit,
+            this::closed);
     streams.add(stream);
     long late =
         vertx.setTimer(

@@ -10,6 +10,7 @@ import io.vertigrad.codecs.FrameLimits;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
 import io.vertigrad.job.JobSecret;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.internal.net.NetSocketInternal;
 import io.vertx.core.net.NetSocket;
 import java.nio.ByteBuffer;
@@ -30,6 +31,7 @@ final class FrameChannel implements RingConnection.Line {
   private final NetSocketInternal socket;
   private final ByteBufAllocator memory;
   private final SharedConnection shared;
+  private final Optional<LinkLimit> limit;
   private RingConnection rings;
   private Consumer<StreamMessage> messages;
   private Consumer<String> fault;
@@ -40,9 +42,16 @@ final class FrameChannel implements RingConnection.Line {
    *
    * @param sharing memory of this process, unless it shares none
    * @param secret of the job that the stream belongs to
+   * @param limit to what this process sends, if there is one
    * @param name of the stream, for people
    */
-  FrameChannel(NetSocket socket, Optional<SharedMemory> sharing, JobSecret secret, String name) {
+  FrameChannel(
+      NetSocket socket,
+      Optional<SharedMemory> sharing,
+      JobSecret secret,
+      Optional<LinkLimit> limit,
+      String name) {
+    this.limit = limit;
     this.socket = (NetSocketInternal) socket;
     this.memory = this.socket.channelHandlerContext().alloc();
     this.shared = new SharedConnection(sharing, this, secret, name);
@@ -190,15 +199,15 @@ final class FrameChannel implements RingConnection.Line {
 
   /** A message without body. */
   Future<Void> write(Kind kind, long number) {
-    return socket.writeMessage(StreamMessage.of(kind, number, memory));
+    return send(StreamMessage.of(kind, number, memory));
   }
 
   Future<Void> write(Kind kind, long number, String text) {
-    return socket.writeMessage(StreamMessage.of(kind, number, text, memory));
+    return send(StreamMessage.of(kind, number, text, memory));
   }
 
   void write(Kind kind, long number, byte[] body) {
-    socket.writeMessage(StreamMessage.of(kind, number, body, memory));
+    send(StreamMessage.of(kind, number, body, memory));
   }
 
   /** A message of the stream in order with frames. */
@@ -238,6 +247,17 @@ final class FrameChannel implements RingConnection.Line {
   }
 
   private Future<Void> writeInOrder(ByteBuf message) {
-    return rings.overStream(() -> socket.writeMessage(message));
+    return rings.overStream(() -> send(message));
+  }
+
+  private Future<Void> send(ByteBuf message) {
+    if (limit.isEmpty()) {
+      return socket.writeMessage(message);
+    }
+    Promise<Void> written = Promise.promise();
+    limit
+        .get()
+        .send(message.readableBytes(), () -> socket.writeMessage(message).onComplete(written));
+    return written.future();
   }
 }

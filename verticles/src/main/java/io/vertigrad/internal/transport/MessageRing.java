@@ -76,7 +76,6 @@ final class MessageRing {
 
   /** True when the reader waits; it is then the caller who has to wake it. After a write. */
   boolean takeWaiting() {
-    VarHandle.fullFence();
     if ((long) WORD.getVolatile(memory, WAITING) == 0) {
       return false;
     }
@@ -86,7 +85,6 @@ final class MessageRing {
 
   /** True when the reader waits. After a write. */
   boolean isWaiting() {
-    VarHandle.fullFence();
     return (long) WORD.getVolatile(memory, WAITING) != 0;
   }
 
@@ -97,7 +95,6 @@ final class MessageRing {
    */
   boolean waits() {
     WORD.setVolatile(memory, WAITING, 1L);
-    VarHandle.fullFence();
     if ((long) WORD.getVolatile(memory, WRITTEN) == position) {
       return true;
     }

@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 
 /**
  * Memory that this process writes payloads to and one other process reads them from: slots of one
@@ -131,12 +130,5 @@ final class OwnedSegment {
 
   private boolean isOver(int slot) {
     return generations[slot] == 0 || layout.freed(memory, slot) == generations[slot];
-  }
-
-  @Override
-  public String toString() {
-    return "%s, %d of %d slots taken"
-        .formatted(
-            name(), Arrays.stream(generations).filter(taken -> taken != 0).count(), layout.slots());
   }
 }

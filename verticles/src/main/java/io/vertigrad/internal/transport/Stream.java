@@ -65,6 +65,7 @@ final class Stream implements Transport {
    * @param secret of the address's job
    * @param kind whether payloads may, or must, go through shared memory
    * @param sharing memory of this process, unless it shares none
+   * @param limit to what this process sends, if there is one
    * @param whenClosed is called once, before requests under way fail
    */
   Stream(
@@ -73,6 +74,7 @@ final class Stream implements Transport {
       NetSocket socket,
       TransportKind kind,
       Optional<SharedMemory> sharing,
+      Optional<LinkLimit> limit,
       Consumer<Stream> whenClosed) {
     this.kind = kind;
     this.address = address;
@@ -81,7 +83,7 @@ final class Stream implements Transport {
     // frame would stop the channel, and start it again when it has been written.
     socket.setWriteQueueMaxSize(StreamSession.MOST_QUEUED_BYTES);
     proof = new StreamProof(secret, address);
-    line = new FrameChannel(socket, sharing, secret, "to " + address);
+    line = new FrameChannel(socket, sharing, secret, limit, "to " + address);
     reader = line.listen(this::hear, this::refuse, () -> heardNanos = System.nanoTime(), true);
     reader.expect(Kind.CHALLENGE);
     socket.exceptionHandler(

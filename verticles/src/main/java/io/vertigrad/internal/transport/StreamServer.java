@@ -89,7 +89,8 @@ final class StreamServer {
       return;
     }
     StreamSession session =
-        StreamSession.serve(socket, address, answers, lends, secret, streams.sharing(), warnings);
+        StreamSession.serve(
+            socket, address, answers, lends, secret, streams.sharing(), streams.limit(), warnings);
     sessions.add(session);
     socket.closeHandler(
         closed -> {

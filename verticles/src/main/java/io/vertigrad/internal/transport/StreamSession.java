@@ -42,12 +42,17 @@ final class StreamSession {
       Function<Frame, Future<Frame>> answers,
       JobSecret secret,
       Optional<SharedMemory> sharing,
+      Optional<LinkLimit> limit,
       PeerWarnings warnings) {
     this.proof = new StreamProof(secret, address);
     this.socket = socket;
     this.line =
         new FrameChannel(
-            socket, sharing, secret, "to %s from %s".formatted(address, socket.remoteAddress()));
+            socket,
+            sharing,
+            secret,
+            limit,
+            "to %s from %s".formatted(address, socket.remoteAddress()));
     this.address = address;
     this.answers = answers;
     this.warnings = warnings;
@@ -61,8 +66,10 @@ final class StreamSession {
       boolean lends,
       JobSecret secret,
       Optional<SharedMemory> sharing,
+      Optional<LinkLimit> limit,
       PeerWarnings warnings) {
-    StreamSession session = new StreamSession(socket, address, answers, secret, sharing, warnings);
+    StreamSession session =
+        new StreamSession(socket, address, answers, secret, sharing, limit, warnings);
     socket.setWriteQueueMaxSize(MOST_QUEUED_BYTES);
     socket.exceptionHandler(broken -> session.warn("broke: " + broken));
     session.reader = session.line.listen(session::hear, session::refuse, () -> {}, lends);

@@ -27,6 +27,7 @@ public final class Streams implements Shareable {
   private final EventBusOptions bus;
   private final int maxConnections;
   private final Optional<SharedMemory> sharing;
+  private final Optional<LinkLimit> limit;
   private final ConnectionPool ways;
   private final Set<String> listeners = ConcurrentHashMap.newKeySet();
 
@@ -38,8 +39,9 @@ public final class Streams implements Shareable {
     this.vertx = vertx;
     this.bus = bus;
     this.maxConnections = config.maxConnections();
+    this.limit = LinkLimit.of(config);
     this.sharing =
-        config.transport().shares()
+        config.transport().shares() && limit.isEmpty()
             ? Optional.of(
                 new SharedMemory(
                     vertx,
@@ -47,7 +49,7 @@ public final class Streams implements Shareable {
                     SegmentLayout.forWindow(config.windowBytes()),
                     config.sharedBytes()))
             : Optional.empty();
-    this.ways = new ConnectionPool(vertx, vertx.createNetClient(connecting), sharing);
+    this.ways = new ConnectionPool(vertx, vertx.createNetClient(connecting), sharing, limit);
   }
 
   /**
@@ -55,7 +57,8 @@ public final class Streams implements Shareable {
    * without it frames travel as messages of the bus.
    *
    * @param bus the options of this Vert.x's event bus
-   * @param config how many streams each listener serves at once, and which memory is shared
+   * @param config how many streams each listener serves at once, and which memory is shared; how
+   *     much is sent in a second
    */
   public static void open(Vertx vertx, EventBusOptions bus, ExchangeConfig config) {
     Streams streams = new Streams(vertx, bus, config);
@@ -81,6 +84,11 @@ public final class Streams implements Shareable {
   /** Memory that this process shares with others, unless it shares none. */
   Optional<SharedMemory> sharing() {
     return sharing;
+  }
+
+  /** What limits all that this process sends over streams, if anything does. */
+  Optional<LinkLimit> limit() {
+    return limit;
   }
 
   /** Streams that each listener serves at once. */

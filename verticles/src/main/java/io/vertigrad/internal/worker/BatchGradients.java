@@ -5,6 +5,7 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
+import java.util.function.ToDoubleFunction;
 
 /** The gradients of a whole model, each of the batch that belongs to its step. */
 final class BatchGradients implements GradientSource {
@@ -43,10 +44,25 @@ final class BatchGradients implements GradientSource {
 
   @Override
   public Computed compute(long version, long step) {
+    return compute(version, step, model::gradient);
+  }
+
+  @Override
+  public Computed compute(long version, long step, ParameterExchange.Overlap overlap) {
+    return compute(
+        version,
+        step,
+        batch -> {
+          overlap.begin(batch.count());
+          return model.gradient(batch, overlap);
+        });
+  }
+
+  private Computed compute(long version, long step, ToDoubleFunction<Batch> gradient) {
     long start = nanoClock.getAsLong();
     Batch batch = batches.apply(number == BatchNumber.VERSION ? version : step);
     long ready = nanoClock.getAsLong();
-    double loss = model.gradient(batch);
+    double loss = gradient.applyAsDouble(batch);
     long computed = nanoClock.getAsLong();
     track.span("data", start, ready, step);
     track.span("compute", ready, computed, step);

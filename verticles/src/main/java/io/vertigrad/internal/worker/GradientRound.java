@@ -6,6 +6,7 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.TensorView;
+import io.vertigrad.compute.Block;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionRound;
 import io.vertigrad.internal.exchange.PartitionVersions;
@@ -30,6 +31,8 @@ final class GradientRound implements PartitionRound {
   private final int samples;
   private final SpanRecorder track;
   private final BooleanSupplier stop;
+  private int readyFrom;
+  private boolean complete = true;
   private final Map<Partition, Long> offeredAt = new HashMap<>();
   private final TrafficCounters traffic = new TrafficCounters();
   private int staleness = -1;
@@ -71,6 +74,32 @@ final class GradientRound implements PartitionRound {
   @Override
   public List<Partition> order() {
     return order;
+  }
+
+  /** Its gradient is still being computed: nothing is ready yet. */
+  void compute() {
+    readyFrom = Integer.MAX_VALUE;
+    complete = false;
+  }
+
+  /** Trainable elements from here on are final. */
+  void readyFrom(int first) {
+    readyFrom = first;
+  }
+
+  /** All of the gradient is final. */
+  void computed() {
+    complete = true;
+  }
+
+  @Override
+  public boolean isReady(Partition partition) {
+    return complete || partition.kind() == Block.Kind.TRAINABLE && partition.first() >= readyFrom;
+  }
+
+  /** Partitions of which no request was made yet. */
+  List<Partition> unsent() {
+    return order.stream().filter(partition -> !offeredAt.containsKey(partition)).toList();
   }
 
   @Override
@@ -123,7 +152,7 @@ final class GradientRound implements PartitionRound {
 
   /** Notes the time in which partitions were sent, and answers were only waited for. */
   void note(long begunNanos, long endedNanos) {
-    long sent = sentNanos == 0 ? endedNanos : sentNanos;
+    long sent = sentNanos == 0 ? endedNanos : Math.max(begunNanos, sentNanos);
     track.span("send", begunNanos, sent, step);
     track.span("wait", sent, endedNanos, step);
   }

@@ -37,4 +37,13 @@ public interface GradientSource {
    *     step
    */
   Computed compute(long version, long step);
+
+  /**
+   * Likewise, for one who can use parts of it early; a source that knows of none says nothing.
+   *
+   * @param overlap is told what is final
+   */
+  default Computed compute(long version, long step, ParameterExchange.Overlap overlap) {
+    return compute(version, step);
+  }
 }

@@ -15,9 +15,11 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * A model's last gradient as tensors, clipped to a norm where the job asks for it.
@@ -48,6 +50,8 @@ final class OutgoingGradient {
   private final Optional<ErrorFeedback> feedback;
   private final Map<Partition, Tensor> compressed = new HashMap<>();
   private final Map<Partition, TensorView> made = new HashMap<>();
+  private final Set<Partition> looked = new HashSet<>();
+  private final Set<Partition> leftOut = new HashSet<>();
   private long madeBytes;
   private boolean broken;
   private boolean clipped;
@@ -74,6 +78,48 @@ final class OutgoingGradient {
   }
 
   /**
+   * A new gradient begins to be computed, of which partitions are looked at as they become final.
+   */
+  void begin() {
+    looked.clear();
+    leftOut.clear();
+    compressed.clear();
+    takeBackMade();
+    broken = false;
+  }
+
+  /**
+   * Looks at a partition that is final before all are; call before it is taken.
+   *
+   * @return false when some element would travel as NaN, as infinity or beyond the job's bound
+   */
+  boolean isSendable(Partition partition) {
+    return !looked.add(partition) || travelsFinite(partition);
+  }
+
+  /**
+   * Looks at what has not been looked at since {@link #begin}, now that all of it is there.
+   *
+   * @return the first partition that breaks it
+   */
+  Optional<Partition> rest() {
+    Optional<Partition> first =
+        plan.stream()
+            .filter(partition -> !looked.contains(partition) && !travelsFinite(partition))
+            .findFirst();
+    broken = first.isPresent();
+    if (broken) {
+      takeBackMade();
+    }
+    return first;
+  }
+
+  /** Has these partitions travel as zeros: some others of a broken gradient have been sent. */
+  void leaveOut(List<Partition> partitions) {
+    leftOut.addAll(partitions);
+  }
+
+  /**
    * Looks at a new gradient; call before its first partition is taken.
    *
    * @return the first partition of which some element would travel as NaN, as infinity or beyond
@@ -83,15 +129,8 @@ final class OutgoingGradient {
     if (clipNorm > 0) {
       clip();
     }
-    compressed.clear();
-    takeBackMade();
-    Optional<Partition> first =
-        plan.stream().filter(partition -> !travelsFinite(partition)).findFirst();
-    broken = first.isPresent();
-    if (broken) {
-      takeBackMade();
-    }
-    return first;
+    begin();
+    return rest();
   }
 
   /**
@@ -137,8 +176,12 @@ final class OutgoingGradient {
   }
 
   private TensorView dense(Partition partition) {
+    if (leftOut.contains(partition)) {
+      return memory.copyOf(type, FloatBuffer.allocate(partition.length()));
+    }
     TensorView ready = made.remove(partition);
     if (ready != null) {
+      madeBytes -= ready.payloadBytes();
       return ready;
     }
     return isClipped(partition)

@@ -1,5 +1,6 @@
 package io.vertigrad.internal.worker;
 
+import io.vertigrad.compute.GradientListener;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.worker.GradientSource.Computed;
@@ -43,6 +44,23 @@ public interface ParameterExchange {
     static Step without(Ending ending) {
       return new Step(ending, false, Optional.empty(), OptionalInt.empty());
     }
+  }
+
+  /** Takes what is final of a gradient while the rest is being computed; on the loop's thread. */
+  interface Overlap extends GradientListener {
+
+    /** It begins to be computed on so many samples. */
+    void begin(int samples);
+  }
+
+  /**
+   * How parts of the next step's gradient may be on their way before {@link #exchange}; empty where
+   * it is to be whole.
+   *
+   * @param step steps that this worker's rank has taken
+   */
+  default Optional<Overlap> overlap(long step) {
+    return Optional.empty();
   }
 
   /** Lets others reach this worker; blocks until they can. */

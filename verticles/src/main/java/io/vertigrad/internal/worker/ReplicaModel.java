@@ -22,6 +22,17 @@ public interface ReplicaModel {
   /** Puts these parameters into the model. */
   void load(float[] parameters);
 
+  /**
+   * Copies elements that are final of a gradient that is still being computed.
+   *
+   * @param first element of the vector
+   * @param end element behind the last
+   * @return the array of all of it, which the strategy may overwrite once the gradient is there
+   */
+  default float[] gradient(int first, int end) {
+    throw new UnsupportedOperationException("a stage's gradient is there when it is complete");
+  }
+
   /** The gradient computed last, in an array that the strategy may overwrite. */
   float[] gradient();
 }

@@ -15,6 +15,7 @@ import io.vertigrad.strategy.Membership;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,6 +37,7 @@ final class ServerExchange implements ParameterExchange {
   private long next;
   private boolean pulled;
   private boolean unkept;
+  private Optional<OverlappedRound> overlapped = Optional.empty();
 
   /**
    * An exchange that has pulled nothing yet.
@@ -138,6 +140,7 @@ final class ServerExchange implements ParameterExchange {
 
   @Override
   public void close() {
+    letGo();
     try {
       if (residuals.isPresent()) {
         residuals.get().close();
@@ -182,34 +185,93 @@ final class ServerExchange implements ParameterExchange {
     return versions.highest();
   }
 
+  @Override
+  public Optional<Overlap> overlap(long step) {
+    letGo();
+    if (plan.overlap()) {
+      overlapped =
+          Optional.of(
+              new OverlappedRound(
+                  replica.gradient(),
+                  exchange,
+                  samples -> round(versions.oldestFirst(), step, samples)));
+    }
+    return overlapped.map(Overlap.class::cast);
+  }
+
+  /** What was begun for a gradient that never came. */
+  private void letGo() {
+    overlapped.ifPresent(OverlappedRound::close);
+    overlapped = Optional.empty();
+  }
+
+  private GradientRound round(List<Partition> order, long step, int samples) {
+    return new GradientRound(replica, order, exchange.epoch(), step, samples, track, self.stop());
+  }
+
   /**
    * A gradient that is not finite everywhere is applied nowhere: only the first partition that
    * breaks it is offered, for a server to refuse and count. In lockstep the round stays open for
    * the next batch; otherwise the others have moved on meanwhile, and this worker catches up.
+   *
+   * <p>Where some of it was sent while it was computed, that is applied, and so that the round does
+   * not stay open for some partitions only, zeros are sent for the others.
    */
   @Override
   public Step exchange(Computed gradient, long step) {
-    Optional<Partition> broken = replica.gradient().computed();
+    if (overlapped.isEmpty()) {
+      return exchange(replica.gradient().computed(), gradient, step);
+    }
+    try (OverlappedRound early = overlapped.get()) {
+      overlapped = Optional.empty();
+      Optional<Partition> broken = early.computed();
+      if (broken.isEmpty() || early.sentAny()) {
+        Optional<String> leftOut = broken.map(first -> early.leaveOutRest());
+        return exchanged(early.round(), early::finish, leftOut, true, step);
+      }
+    }
+    return exchange(replica.gradient().computed(), gradient, step);
+  }
+
+  private Step exchange(Optional<Partition> broken, Computed gradient, long step) {
     if (broken.isEmpty() && residuals.isPresent()) {
       keep(residuals.get(), versions.lowest());
     }
     List<Partition> order = broken.map(List::of).orElseGet(versions::oldestFirst);
-    GradientRound round =
-        new GradientRound(
-            replica, order, exchange.epoch(), step, gradient.samples(), track, self.stop());
+    GradientRound round = round(order, step, gradient.samples());
+    return exchanged(
+        round,
+        () -> exchange.run(round),
+        Optional.empty(),
+        broken.isEmpty() || plan.lockstep(),
+        step);
+  }
+
+  /**
+   * Waits for the answers.
+   *
+   * @param leftOut why part of the gradient was left out by this worker, if it was
+   * @param whole whether the parameters are those to go on with
+   */
+  private Step exchanged(
+      GradientRound round,
+      Supplier<PartitionExchange.Ending> answers,
+      Optional<String> leftOut,
+      boolean whole,
+      long step) {
     long begun = track.now();
-    Ending ending = ending(exchange.run(round));
+    Ending ending = ending(answers.get());
     round.note(begun, track.now());
     next = step + 1;
     if (ending != Ending.COMPLETE) {
       return Step.without(ending);
     }
     traffic.add(round.traffic());
-    pulled = broken.isEmpty() || plan.lockstep();
+    pulled = whole;
     return new Step(
         ending,
         round.staleness().isPresent(),
-        round.refusal().map(Refusal::message),
+        leftOut.or(() -> round.refusal().map(Refusal::message)),
         round.staleness());
   }
 

@@ -36,6 +36,7 @@ public final class StrategyExchange implements ParameterExchange {
   private volatile StrategyHost.Service readers;
   private volatile PeerStrategySession session;
   private boolean settled;
+  private Optional<OverlappedGradient> overlapped = Optional.empty();
   private ExchangeTiming timing = ExchangeTiming.NONE;
 
   /**
@@ -141,11 +142,26 @@ public final class StrategyExchange implements ParameterExchange {
   }
 
   @Override
+  public Optional<Overlap> overlap(long step) {
+    letGo();
+    if (around.job().exchange().overlap()) {
+      overlapped = Optional.of(new OverlappedGradient(model, session));
+    }
+    return overlapped.map(Overlap.class::cast);
+  }
+
+  /** What was begun for a gradient that never came. */
+  private void letGo() {
+    overlapped.ifPresent(OverlappedGradient::end);
+    overlapped = Optional.empty();
+  }
+
+  @Override
   public Step exchange(Computed gradient, long step) {
     long begun = around.track().now();
     duties.changing();
     try {
-      Next next = session.exchange(new LocalGradient(model.gradient(), gradient.samples()));
+      Next next = next(gradient);
       if (!next.applied()) {
         duties.leftOut(version() - 1, gradient.loss());
       }
@@ -161,6 +177,18 @@ public final class StrategyExchange implements ParameterExchange {
           OptionalInt.empty());
     } catch (GroupChangedException changed) {
       return Step.without(Ending.ABANDONED);
+    }
+  }
+
+  private Next next(Computed gradient) {
+    if (overlapped.isEmpty()) {
+      return session.exchange(new LocalGradient(model.gradient(), gradient.samples()));
+    }
+    try {
+      overlapped.get().complete();
+      return session.finish();
+    } finally {
+      letGo();
     }
   }
 
@@ -235,6 +263,7 @@ public final class StrategyExchange implements ParameterExchange {
   /** Waits no longer than a closing Vert.x takes. */
   @Override
   public void close() {
+    letGo();
     long limit = System.nanoTime() + CLOSE_NANOS;
     Future<?> lines =
         Future.join(

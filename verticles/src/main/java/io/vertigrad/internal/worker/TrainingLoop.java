@@ -263,7 +263,11 @@ public final class TrainingLoop implements WorkerTask {
 
   private Ending step(long version) {
     long start = nanoClock.getAsLong();
-    Computed gradient = source.compute(version, counters.step());
+    Optional<ParameterExchange.Overlap> overlap = exchange.overlap(counters.step());
+    Computed gradient =
+        overlap.isPresent()
+            ? source.compute(version, counters.step(), overlap.get())
+            : source.compute(version, counters.step());
     counters.computed(gradient);
     long begun = nanoClock.getAsLong();
     Step became = exchange.exchange(gradient, counters.step());

@@ -19,6 +19,8 @@ import io.vertigrad.strategy.StrategyFactory;
  * @param lockstep true when workers move in rounds
  * @param epochs when passes over the training set end
  * @param maxMagnitude largest element of a gradient that is sent
+ * @param overlap whether parts of a gradient are sent while the rest is computed; neither
+ *     compressed nor clipped then
  */
 public record TrainingPlan(
     long job,
@@ -29,7 +31,8 @@ public record TrainingPlan(
     long lastVersion,
     boolean lockstep,
     Epochs epochs,
-    float maxMagnitude) {
+    float maxMagnitude,
+    boolean overlap) {
 
   public TrainingPlan {
     if (!(clipNorm >= 0)) {
@@ -39,6 +42,11 @@ public record TrainingPlan(
     if (lastVersion < 1) {
       throw new IllegalArgumentException(
           "lastVersion is %d, expected at least 1".formatted(lastVersion));
+    }
+    if (overlap && (compression.isOn() || clipNorm > 0)) {
+      throw new IllegalArgumentException(
+          "overlap with compression %s and clipNorm %s, expected neither"
+              .formatted(compression, clipNorm));
     }
   }
 
@@ -60,7 +68,8 @@ public record TrainingPlan(
         lastVersion,
         lockstep,
         Epochs.NONE,
-        Float.MAX_VALUE);
+        Float.MAX_VALUE,
+        false);
   }
 
   /**
@@ -79,6 +88,7 @@ public record TrainingPlan(
         strategy.lastVersion(job.steps(), job.workers().count()),
         strategy.lockstep(),
         Epochs.of(job, strategy, trainingSamples),
-        job.exchange().maxMagnitude());
+        job.exchange().maxMagnitude(),
+        job.exchange().overlap());
   }
 }

@@ -119,6 +119,12 @@ final class VectorModel implements ReplicaModel {
   }
 
   @Override
+  public float[] gradient(int first, int end) {
+    model.readGradient(first, FloatBuffer.wrap(gradient, first, end - first));
+    return gradient;
+  }
+
+  @Override
   public float[] gradient() {
     model.readGradient(0, FloatBuffer.wrap(gradient));
     if (clipNorm > 0) {

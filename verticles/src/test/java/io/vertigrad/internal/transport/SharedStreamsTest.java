@@ -171,11 +171,7 @@ class SharedStreamsTest {
     borrow(frame -> Future.succeededFuture(frame.retain()));
     Transport stream = stream(TransportKind.STREAM);
 
-    for (int i = 0; i < 20; i++) {
-      assertEquals(FRAME, ask(stream, FRAME));
-    }
-
-    assertEquals(0, sharing().payloads());
+    assertAnsweredOverTheStream(stream);
   }
 
   @Test
@@ -240,12 +236,8 @@ class SharedStreamsTest {
     openStreams(elsewhere, "auto", 64);
     Transport stream = stream(TransportKind.AUTO);
 
-    for (int i = 0; i < 20; i++) {
-      assertEquals(FRAME, ask(stream, FRAME));
-    }
+    assertAnsweredOverTheStream(stream);
     await(() -> filesOf(elsewhere).isEmpty() && filesOf(folder).isEmpty());
-
-    assertEquals(0, sharing().payloads());
   }
 
   @Test
@@ -254,10 +246,13 @@ class SharedStreamsTest {
     openStreams(folder, "auto", 1);
     Transport stream = stream(TransportKind.AUTO);
 
+    assertAnsweredOverTheStream(stream);
+  }
+
+  private void assertAnsweredOverTheStream(Transport stream) {
     for (int i = 0; i < 20; i++) {
       assertEquals(FRAME, ask(stream, FRAME));
     }
-
     assertEquals(0, sharing().payloads());
   }
 

@@ -235,6 +235,7 @@ class StreamsTest {
             await(mute),
             TransportKind.STREAM,
             Optional.empty(),
+            Optional.empty(),
             closed -> {});
     Future<Frame> waiting = stream.request(ADDRESS, FRAME, 60_000);
 
@@ -278,6 +279,31 @@ class StreamsTest {
     stranger.write(Buffer.buffer("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
 
     await(closed.future());
+  }
+
+  @Test
+  void shouldSendNoFasterThanTheJobAllows() {
+    Vertx limited = Vertx.vertx();
+    FrameCodecs.register(limited.eventBus());
+    JsonObject exchange = new JsonObject().put("megabitsPerSecond", 80);
+    Streams.open(
+        limited,
+        new EventBusOptions().setHost("127.0.0.1"),
+        JobConfig.read("test", new JsonObject().put("exchange", exchange)).exchange());
+    await(Transport.listen(limited, ADDRESS, frame -> Future.succeededFuture()));
+    Transport stream =
+        await(Streams.of(limited).orElseThrow().ways().to(ADDRESS, TransportKind.AUTO));
+    Frame large = frame(new float[100_000]);
+
+    long begun = System.nanoTime();
+    await(
+        Future.all(
+            stream.request(ADDRESS, large, LIMIT_MILLIS),
+            stream.request(ADDRESS, large, LIMIT_MILLIS)));
+    double millis = (System.nanoTime() - begun) / 1e6;
+
+    assertTrue(millis > 78, "0.8 MB at 10 MB/s in " + millis + " ms");
+    await(limited.close());
   }
 
   @Test

@@ -116,6 +116,41 @@ class EmbeddedTrainingTest {
     assertEquals(first, second);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "allreduce"})
+  void shouldEndWithTheSameBitsWhenGradientsAreSentWhileTheyAreComputed(String strategy)
+      throws Exception {
+    job.put("steps", 20)
+        .put("strategy", new JsonObject().put("name", strategy))
+        .put("model", new JsonObject().put("name", "mlp").put("hidden", 128))
+        .put("exchange", new JsonObject().put("partitionElements", 14_304));
+    String whole = hashOfAnUndisturbedRun();
+
+    job.getJsonObject("exchange").put("overlap", true);
+
+    assertEquals(whole, hash(train()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "allreduce"})
+  void shouldEndWithTheSameBitsWhenAWorkerIsReplacedWhileItSendsAndComputes(String strategy)
+      throws Exception {
+    job.put("steps", 300)
+        .put("strategy", new JsonObject().put("name", strategy))
+        .put("model", new JsonObject().put("name", "mlp").put("hidden", 32))
+        .put("exchange", new JsonObject().put("partitionElements", 4_000).put("overlap", true));
+    String undisturbed = hashOfAnUndisturbedRun();
+    List<String> deployed = start();
+    awaitStep(20);
+
+    get(vertx.undeploy(deployed.get(deployed.size() - 3)));
+    get(deploy(new WorkerVerticle()));
+    JsonObject result = get(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    assertEquals(undisturbed, hash(result));
+  }
+
   @Test
   void shouldApplyEveryUpdateOnceWhenWorkersDoNotWait() throws Exception {
     job.put("strategy", new JsonObject().put("name", "async"));
@@ -366,12 +401,16 @@ class EmbeddedTrainingTest {
     return get(coordinator.result());
   }
 
-  /** Deploys all roles; the ids of server, workers and evaluator. */
+  /** Deploys all roles; the ids of the server, if there is one, workers and evaluator. */
   private List<String> start() throws Exception {
     coordinator = new CoordinatorVerticle();
     coordinatorId = get(deploy(coordinator));
     List<Future<String>> members = new ArrayList<>();
-    members.add(deploy(new ParameterServerVerticle()));
+    if (!job.getJsonObject("strategy", new JsonObject())
+        .getString("name", "")
+        .equals("allreduce")) {
+      members.add(deploy(new ParameterServerVerticle()));
+    }
     members.add(deploy(new WorkerVerticle()));
     members.add(deploy(new WorkerVerticle()));
     members.add(deploy(new EvaluatorVerticle()));

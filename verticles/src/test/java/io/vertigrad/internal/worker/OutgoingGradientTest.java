@@ -127,7 +127,16 @@ class OutgoingGradientTest {
     PartitionPlan many = PartitionPlan.of(large.layout(), 100_000, 1);
     TrainingPlan training =
         new TrainingPlan(
-            1, many, DataType.FLOAT32, compression, 0, 1, false, Epochs.NONE, Float.MAX_VALUE);
+            1,
+            many,
+            DataType.FLOAT32,
+            compression,
+            0,
+            1,
+            false,
+            Epochs.NONE,
+            Float.MAX_VALUE,
+            false);
     OutgoingGradient gradient =
         new OutgoingGradient(large, new ModelPartitions(large, DataType.FLOAT32), training);
     assertTrue(gradient.computed().isEmpty());
@@ -153,7 +162,7 @@ class OutgoingGradientTest {
     for (DataType type : List.of(DataType.FLOAT32, DataType.BFLOAT16)) {
       for (float bound : new float[] {1e9f, Float.MAX_VALUE}) {
         TrainingPlan training =
-            new TrainingPlan(1, one, type, compression, 0, 1, false, Epochs.NONE, bound);
+            new TrainingPlan(1, one, type, compression, 0, 1, false, Epochs.NONE, bound, false);
 
         assertEquals(
             bound == 1e9f,

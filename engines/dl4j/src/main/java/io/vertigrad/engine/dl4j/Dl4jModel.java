@@ -1,6 +1,7 @@
 package io.vertigrad.engine.dl4j;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.GradientListener;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
@@ -36,6 +37,7 @@ final class Dl4jModel implements Model {
   private final SegmentTable table;
   private final FlatVector parameters;
   private final FlatVector gradients;
+  private final FinalElements finalElements;
   private final Map<Integer, BatchArrays> arrays =
       new LinkedHashMap<>(8, 0.75f, true) {
         private static final long serialVersionUID = 1L;
@@ -65,6 +67,8 @@ final class Dl4jModel implements Model {
     this.table = SegmentTable.of(network);
     this.parameters = new FlatVector(network.parameters(), table);
     this.gradients = new FlatVector(network.gradients(), table);
+    this.finalElements = new FinalElements(table.layout());
+    network.whenLayerIsDone(finalElements::done);
   }
 
   @Override
@@ -89,6 +93,14 @@ final class Dl4jModel implements Model {
     return network.gradient(filled.features(), filled.labels());
   }
 
+  @Override
+  public double gradient(Batch batch, GradientListener listener) {
+    finalElements.begin(listener);
+    double loss = gradient(batch);
+    finalElements.end();
+    return loss;
+  }
+
   /** The engine leaves the sum over the batch; dividing it is folded into the copy. */
   @Override
   public void readGradient(int first, FloatBuffer destination) {
@@ -102,13 +114,13 @@ final class Dl4jModel implements Model {
 
   @Override
   public Score score(Batch batch, int topK) {
-    return Probabilities.score(probabilities(batch), batch.labels(), topK);
+    return Probabilities.score(probabilities(batch, classes), batch.labels(), topK);
   }
 
   @Override
-  public float[] probabilities(Batch batch) {
+  public float[] probabilities(Batch batch, int outputs) {
     BatchArrays filled = filled(batch);
-    float[] probabilities = new float[batch.count() * classes];
+    float[] probabilities = new float[batch.count() * outputs];
     try (MemoryWorkspace workspace =
         Nd4j.getWorkspaceManager().getAndActivateWorkspace(OUTPUT_MEMORY, OUTPUT)) {
       INDArray output = network.output(filled.features(), workspace);

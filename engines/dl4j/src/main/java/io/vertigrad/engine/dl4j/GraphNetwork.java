@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -88,6 +89,15 @@ final class GraphNetwork implements Network {
     graph.setLabels(labels);
     graph.computeGradientAndScore();
     return graph.score();
+  }
+
+  @Override
+  public void whenLayerIsDone(Consumer<String> done) {
+    for (GraphVertex vertex : graph.getVertices()) {
+      if (vertex.hasLayer()) {
+        Kernels.whenDone(vertex.getLayer(), () -> done.accept(vertex.getVertexName()));
+      }
+    }
   }
 
   @Override

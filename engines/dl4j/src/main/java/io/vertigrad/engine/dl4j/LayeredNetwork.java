@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
@@ -87,6 +88,14 @@ final class LayeredNetwork implements Network {
     network.setLabels(labels);
     network.computeGradientAndScore();
     return network.score();
+  }
+
+  @Override
+  public void whenLayerIsDone(Consumer<String> done) {
+    for (Layer layer : network.getLayers()) {
+      String name = name(layer);
+      Kernels.whenDone(layer, () -> done.accept(name));
+    }
   }
 
   @Override

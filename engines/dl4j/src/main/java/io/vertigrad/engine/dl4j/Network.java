@@ -4,6 +4,7 @@ import io.vertigrad.compute.Block;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Consumer;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -31,6 +32,15 @@ interface Network {
    * @return mean loss of the batch; the gradients are left summed over it
    */
   double gradient(INDArray features, INDArray labels);
+
+  /**
+   * From now on tells of every layer whose gradient is final before the backward pass has ended; a
+   * stock layer tells nothing.
+   *
+   * @param done is given the layer's name, which is that of its {@linkplain #arrays() arrays} up to
+   *     their last dot
+   */
+  void whenLayerIsDone(Consumer<String> done);
 
   /**
    * Samples that the last gradient's forward pass classified correctly; -1 where that is unknown.

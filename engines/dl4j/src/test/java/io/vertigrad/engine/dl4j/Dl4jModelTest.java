@@ -10,6 +10,8 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Score;
 import java.nio.FloatBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -20,6 +22,7 @@ import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
@@ -52,6 +55,56 @@ class Dl4jModelTest {
         ReferenceNetworks.gradient((p, b) -> ReferenceNetworks.mlp(p, b, 8), parameters, batch);
 
     assertTrue(Samples.distance(expected, Samples.gradient(model, batch)) < TO_REFERENCE);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"convnet, 1, 2", "mlp, 1, 2", "resnet20, 3, 43"})
+  void shouldTellOfEachLayerWhenItsGradientIsFinal(String name, int channels, int layers) {
+    List<Integer> shape = List.of(channels, 28, 28);
+    Model model = Samples.model(name, Map.of(), shape, 1);
+    Batch batch = Samples.batch(4, shape, 10, 2);
+    int trainable = model.layout().trainable();
+    float[] expected = Samples.gradient(model, batch);
+    List<Integer> firsts = new ArrayList<>();
+    float[] early = new float[trainable];
+
+    double loss =
+        model.gradient(
+            batch,
+            first -> {
+              int end = firsts.isEmpty() ? trainable : firsts.get(firsts.size() - 1);
+              assertTrue(first < end, first + " after " + firsts);
+              model.readGradient(first, FloatBuffer.wrap(early, first, end - first));
+              firsts.add(first);
+            });
+
+    assertEquals(layers, firsts.size(), "layers in " + firsts);
+    assertEquals(0, firsts.get(layers - 1));
+    assertArrayEquals(Arrays.copyOf(expected, trainable), early);
+    assertEquals(model.gradient(batch), loss);
+    assertEquals(layers, firsts.size(), "nobody listens any more");
+  }
+
+  @Test
+  void shouldEndTheBackwardPassAlthoughTheListenerThrows() {
+    Model model = Samples.model("mlp", Map.of("hidden", 8), SMALL, 1);
+    Batch batch = Samples.batch(7, SMALL, 10, 2);
+    float[] expected = Samples.gradient(model, batch);
+
+    IllegalStateException thrown =
+        assertThrows(
+            IllegalStateException.class,
+            () ->
+                model.gradient(
+                    batch,
+                    first -> {
+                      throw new IllegalStateException("at " + first);
+                    }));
+
+    assertEquals("at " + 8 * (SMALL.get(1) * SMALL.get(2) + 1), thrown.getMessage());
+    float[] whole = new float[expected.length];
+    model.readGradient(0, FloatBuffer.wrap(whole));
+    assertArrayEquals(expected, whole);
   }
 
   @ParameterizedTest

@@ -67,7 +67,7 @@ class OnnxExportTest {
     try (Model model = Samples.model(name, options, shape, 7)) {
       scatter(model);
       model.export("onnx", file);
-      float[] expected = model.probabilities(batch);
+      float[] expected = model.probabilities(batch, 10);
 
       float[] found = runtime(file, batch.features(), 9, shape);
 
@@ -107,7 +107,7 @@ class OnnxExportTest {
       int right = 0;
       int same = 0;
       for (Batch batch : SequentialBatches.all(test, 250)) {
-        float[] expected = model.probabilities(batch);
+        float[] expected = model.probabilities(batch, 10);
         float[] found = runtime(file, batch.features(), batch.count(), train.shape());
         assertEquals(0, largestDifference(expected, found), TOLERANCE);
         right += right(expected, batch.labels());

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.optimizer.PlainRules;
+import io.vertigrad.compute.optimizer.UpdateRule;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -32,7 +34,20 @@ class PyTorchTrajectoriesTest {
   void shouldFollowPyTorch(JsonObject settings, JsonArray expected) {
     OptimizerConfig config = OptimizerConfig.read(Settings.of("golden", settings));
     float[] parameters = floats(GOLDEN.getJsonArray("start"));
-    Optimizer optimizer = Optimizer.of(new Dl4jEngine(), config, parameters.length);
+    assertFollows(expected, Optimizer.of(new Dl4jEngine(), config, parameters.length), parameters);
+  }
+
+  /** The rules that need no engine. */
+  @ParameterizedTest
+  @MethodSource("cases")
+  void shouldFollowPyTorchWhenComputedInJava(JsonObject settings, JsonArray expected) {
+    OptimizerConfig config = OptimizerConfig.read(Settings.of("golden", settings));
+    float[] parameters = floats(GOLDEN.getJsonArray("start"));
+    UpdateRule rule = PlainRules.create(config, parameters.length);
+    assertFollows(expected, new Optimizer(config, rule, parameters.length), parameters);
+  }
+
+  private static void assertFollows(JsonArray expected, Optimizer optimizer, float[] parameters) {
     JsonArray gradients = GOLDEN.getJsonArray("gradients");
     for (int step = 0; step < gradients.size(); step++) {
       optimizer.step(parameters, floats(gradients.getJsonArray(step)), step, step);

@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.vertigrad.compute.optimizer.LearningRateSchedule;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.optimizer.PlainRules;
 import io.vertigrad.compute.optimizer.UpdateRule;
 import java.nio.FloatBuffer;
+import java.util.Arrays;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -95,6 +97,27 @@ class UpdateRulesTest {
 
     assertEquals(stateLength, first.stateLength());
     assertArrayEquals(expected, actual, 0);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"sgd,0", "nesterov,3", "adam,6", "adagrad,3", "rmsprop,3"})
+  void shouldGoOnBitForBitWhenComputedInJava(String name, int stateLength) {
+    UpdateRule first = PlainRules.create(config(name, 1e-8), 3);
+    for (int t = 0; t < 5; t++) {
+      first.toStep(gradient(t), RATE, t);
+    }
+    FloatBuffer state = FloatBuffer.allocate(first.stateLength());
+    first.readState(state);
+    UpdateRule second = PlainRules.create(config(name, 1e-8), 3);
+    second.writeState(state.flip());
+
+    float[] expected = gradient(5);
+    float[] actual = Arrays.copyOf(gradient(5), 4);
+    first.toStep(expected, RATE, 5);
+    second.toStep(actual, RATE, 5);
+
+    assertEquals(stateLength, first.stateLength());
+    assertArrayEquals(Arrays.copyOf(expected, 4), actual, 0, "and what follows is left alone");
   }
 
   @Test

@@ -22,13 +22,14 @@ import org.nd4j.linalg.ops.transforms.Transforms;
  * in PyTorch; the stock layer uses the biased one. A backward pass belongs to the last forward pass
  * in training mode.
  */
-final class BatchNorm extends BatchNormalization {
+final class BatchNorm extends BatchNormalization implements ReportingLayer {
 
   private static final long serialVersionUID = 1L;
 
   private final transient Scratch scratch;
   private transient ChannelMoments moments;
   private transient boolean rectifies;
+  private transient Runnable done = () -> {};
 
   private BatchNorm(Layer stock, Scratch scratch) {
     super(stock.conf(), DataType.FLOAT);
@@ -84,6 +85,11 @@ final class BatchNorm extends BatchNormalization {
   }
 
   @Override
+  public void whenDone(Runnable report) {
+    done = report;
+  }
+
+  @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
     if (input.rank() != 2 && input.rank() != 4) {
       return super.backpropGradient(epsilon, memory);
@@ -132,6 +138,7 @@ final class BatchNorm extends BatchNormalization {
     put(gradient, BatchNormalizationParamInitializer.BETA, dBeta);
     put(gradient, BatchNormalizationParamInitializer.GLOBAL_MEAN, dMean);
     put(gradient, BatchNormalizationParamInitializer.GLOBAL_VAR, dVariance);
+    done.run();
     return gradient;
   }
 

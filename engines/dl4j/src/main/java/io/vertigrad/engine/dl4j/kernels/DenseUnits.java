@@ -23,7 +23,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * leaves out the gradient of the network's own input. A backward pass belongs to the last forward
  * pass in training mode.
  */
-final class DenseUnits extends DenseLayer {
+final class DenseUnits extends DenseLayer implements ReportingLayer {
 
   private static final long serialVersionUID = 1L;
 
@@ -31,6 +31,7 @@ final class DenseUnits extends DenseLayer {
   private final boolean rectified;
   private final transient Scratch scratch;
   private transient INDArray output;
+  private transient Runnable done = () -> {};
 
   private DenseUnits(Layer stock, boolean first, Scratch scratch) {
     super(stock.conf(), DataType.FLOAT);
@@ -98,6 +99,11 @@ final class DenseUnits extends DenseLayer {
   }
 
   @Override
+  public void whenDone(Runnable report) {
+    done = report;
+  }
+
+  @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
     if (!isPlain()) {
       return super.backpropGradient(epsilon, memory);
@@ -110,6 +116,7 @@ final class DenseUnits extends DenseLayer {
     INDArray dw = gradientViews.get(DefaultParamInitializer.WEIGHT_KEY);
     outputGradient(dy, dz, db);
     Gemm.weightGradient(x, dz, dw);
+    done.run();
     INDArray dx =
         memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
     if (!first) {

@@ -21,12 +21,13 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * position is a sum of shifted input planes, {@code y += w[tap] * x[. + offset(tap)]}, which
  * vectorises well; the few columns that wrap around are dropped.
  */
-final class FirstConvolution extends ConvolutionLayer {
+final class FirstConvolution extends ConvolutionLayer implements ReportingLayer {
 
   private static final long serialVersionUID = 1L;
   private static final int MOST_WEIGHTS = 1024;
 
   private transient PaddedPlanes planes;
+  private transient Runnable done = () -> {};
 
   private FirstConvolution(Layer stock) {
     super(stock.conf(), DataType.FLOAT);
@@ -58,6 +59,11 @@ final class FirstConvolution extends ConvolutionLayer {
   }
 
   @Override
+  public void whenDone(Runnable report) {
+    done = report;
+  }
+
+  @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
     INDArray x = NativeFloats.rows(input);
     FloatBuffer dy = NativeFloats.of(NativeFloats.rows(epsilon));
@@ -65,6 +71,7 @@ final class FirstConvolution extends ConvolutionLayer {
     INDArray db = gradientViews.get(ConvolutionParamInitializer.BIAS_KEY);
     FloatBuffer bias = hasBias() ? NativeFloats.of(db) : null;
     planes(x).gradient((int) x.size(0), NativeFloats.of(x), dy, NativeFloats.of(dw), bias);
+    done.run();
     Gradient gradient = new DefaultGradient();
     if (hasBias()) {
       gradient.setGradientFor(ConvolutionParamInitializer.BIAS_KEY, db);

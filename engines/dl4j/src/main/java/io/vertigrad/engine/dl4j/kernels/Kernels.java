@@ -54,6 +54,17 @@ public final class Kernels {
     return output instanceof SoftmaxOutput counting ? counting.correct() : -1;
   }
 
+  /**
+   * Has a layer tell when its gradient is final, in each backward pass and on its thread.
+   *
+   * @param layer a stock layer tells nothing
+   */
+  public static void whenDone(Layer layer, Runnable done) {
+    if (layer instanceof ReportingLayer reporting) {
+      reporting.whenDone(done);
+    }
+  }
+
   private static Layer fast(Layer stock, boolean first, Scratch scratch) {
     if (!Nd4j.getEnvironment().isCPU()) {
       return stock;

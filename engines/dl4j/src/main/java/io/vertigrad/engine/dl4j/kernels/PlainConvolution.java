@@ -20,9 +20,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A convolution without activation on oneDNN; the stock layer would also copy its output into a
  * cache that the backward pass of the identity never reads.
  */
-final class PlainConvolution extends ConvolutionLayer {
+final class PlainConvolution extends ConvolutionLayer implements ReportingLayer {
 
   private static final long serialVersionUID = 1L;
+
+  private transient Runnable done = () -> {};
 
   private PlainConvolution(Layer stock) {
     super(stock.conf(), DataType.FLOAT);
@@ -68,30 +70,38 @@ final class PlainConvolution extends ConvolutionLayer {
   }
 
   @Override
+  public void whenDone(Runnable report) {
+    done = report;
+  }
+
+  @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
     INDArray w = getParam(ConvolutionParamInitializer.WEIGHT_KEY);
     if (!hasBias()
         && TurnedConvolution.suits(w, layerConf().getStride(), layerConf().getPadding())) {
       return turned(NativeFloats.rows(input), w, NativeFloats.rows(epsilon), memory);
     }
-    return helper.backpropGradient(
-        input,
-        w,
-        getParam(ConvolutionParamInitializer.BIAS_KEY),
-        NativeFloats.rows(epsilon),
-        layerConf().getKernelSize(),
-        layerConf().getStride(),
-        layerConf().getPadding(),
-        gradientViews.get(ConvolutionParamInitializer.BIAS_KEY),
-        gradientViews.get(ConvolutionParamInitializer.WEIGHT_KEY),
-        layerConf().getActivationFn(),
-        layerConf().getCudnnAlgoMode(),
-        layerConf().getCudnnBwdFilterAlgo(),
-        layerConf().getCudnnBwdDataAlgo(),
-        convolutionMode,
-        layerConf().getDilation(),
-        CNN2DFormat.NCHW,
-        memory);
+    Pair<Gradient, INDArray> both =
+        helper.backpropGradient(
+            input,
+            w,
+            getParam(ConvolutionParamInitializer.BIAS_KEY),
+            NativeFloats.rows(epsilon),
+            layerConf().getKernelSize(),
+            layerConf().getStride(),
+            layerConf().getPadding(),
+            gradientViews.get(ConvolutionParamInitializer.BIAS_KEY),
+            gradientViews.get(ConvolutionParamInitializer.WEIGHT_KEY),
+            layerConf().getActivationFn(),
+            layerConf().getCudnnAlgoMode(),
+            layerConf().getCudnnBwdFilterAlgo(),
+            layerConf().getCudnnBwdDataAlgo(),
+            convolutionMode,
+            layerConf().getDilation(),
+            CNN2DFormat.NCHW,
+            memory);
+    done.run();
+    return both;
   }
 
   private Pair<Gradient, INDArray> turned(
@@ -100,6 +110,7 @@ final class PlainConvolution extends ConvolutionLayer {
     INDArray dx =
         memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
     TurnedConvolution.gradients(x, w, dy, layerConf().getPadding(), dx, dw);
+    done.run();
     Gradient gradient = new DefaultGradient();
     gradient.setGradientFor(ConvolutionParamInitializer.WEIGHT_KEY, dw, 'c');
     return new Pair<>(gradient, dx);

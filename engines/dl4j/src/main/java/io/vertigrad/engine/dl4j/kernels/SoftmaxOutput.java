@@ -21,12 +21,13 @@ import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
  * <p>Keeps the loss and the number of right answers that it met in the backward pass; for the loss
  * the stock layer would compute the whole layer twice more.
  */
-final class SoftmaxOutput extends OutputLayer {
+final class SoftmaxOutput extends OutputLayer implements ReportingLayer {
 
   private static final long serialVersionUID = 1L;
 
   private transient double loss = Double.NaN;
   private transient int correct = -1;
+  private transient Runnable done = () -> {};
 
   private SoftmaxOutput(Layer stock) {
     super(stock.conf(), DataType.FLOAT);
@@ -48,6 +49,11 @@ final class SoftmaxOutput extends OutputLayer {
   }
 
   @Override
+  public void whenDone(Runnable report) {
+    done = report;
+  }
+
+  @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
     if (input.rank() != 2 || labels.rank() != 2 || maskArray != null) {
       correct = -1;
@@ -63,6 +69,7 @@ final class SoftmaxOutput extends OutputLayer {
     Gemm.forward(x, w, dz);
     toGradient(NativeFloats.of(dz), NativeFloats.of(NativeFloats.rows(labels)), db);
     Gemm.weightGradient(x, dz, dw);
+    done.run();
     INDArray dx =
         memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
     Gemm.inputGradient(dz, w, dx);

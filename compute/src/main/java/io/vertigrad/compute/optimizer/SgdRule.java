@@ -1,6 +1,5 @@
-package io.vertigrad.engine.dl4j;
+package io.vertigrad.compute.optimizer;
 
-import io.vertigrad.compute.optimizer.UpdateRule;
 import java.nio.FloatBuffer;
 
 /** Stochastic gradient descent: the step is {@code learningRate * g}; it has no state. */

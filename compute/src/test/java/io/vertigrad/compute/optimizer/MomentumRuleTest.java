@@ -1,12 +1,9 @@
-package io.vertigrad.engine.dl4j;
+package io.vertigrad.compute.optimizer;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
-import io.vertigrad.compute.optimizer.Optimizer;
-import io.vertigrad.compute.optimizer.OptimizerConfig;
-import io.vertigrad.compute.optimizer.UpdateRule;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
@@ -46,14 +43,14 @@ class MomentumRuleTest {
 
   @Test
   void shouldStayThePlainRuleWhenMomentumIsZero() {
-    assertInstanceOf(SgdRule.class, UpdateRules.create(config("{'dampening': 0.5}"), 3));
-    assertEquals(0, UpdateRules.create(OptimizerConfig.sgd(0.1), 3).stateLength());
+    assertInstanceOf(SgdRule.class, PlainRules.create(config("{'dampening': 0.5}"), 3));
+    assertEquals(0, PlainRules.create(OptimizerConfig.sgd(0.1), 3).stateLength());
   }
 
   @Test
   void shouldNotDampenTheFirstGradientWhenStateIsOfACheckpointBeforeIt() {
     OptimizerConfig config = config("{'momentum': 0.5, 'dampening': 0.75}");
-    UpdateRule restored = UpdateRules.create(config, 1);
+    UpdateRule restored = PlainRules.create(config, 1);
     restored.writeState(FloatBuffer.wrap(new float[1]));
 
     assertEquals(0.5f, step(restored, 2, 0));
@@ -62,7 +59,7 @@ class MomentumRuleTest {
 
   @Test
   void shouldNotDampenTheFirstGradientOfAWorkerThatJoinedLate() {
-    UpdateRule late = UpdateRules.create(config("{'momentum': 0.5, 'dampening': 0.75}"), 1);
+    UpdateRule late = PlainRules.create(config("{'momentum': 0.5, 'dampening': 0.75}"), 1);
 
     assertEquals(0.5f, step(late, 2, 100));
   }
@@ -70,11 +67,11 @@ class MomentumRuleTest {
   @Test
   void shouldGoOnFromTheVelocityWhenStateIsReadAndWritten() {
     OptimizerConfig config = config("{'momentum': 0.5, 'dampening': 0.75}");
-    UpdateRule first = UpdateRules.create(config, 1);
+    UpdateRule first = PlainRules.create(config, 1);
     step(first, 2, 0);
     float[] state = new float[first.stateLength()];
     first.readState(FloatBuffer.wrap(state));
-    UpdateRule second = UpdateRules.create(config, 1);
+    UpdateRule second = PlainRules.create(config, 1);
     second.writeState(FloatBuffer.wrap(state));
 
     assertArrayEquals(new float[] {2}, state);
@@ -83,7 +80,7 @@ class MomentumRuleTest {
 
   private static void assertTrajectory(String settings, double... expected) {
     OptimizerConfig config = config(settings);
-    Optimizer optimizer = new Optimizer(config, UpdateRules.create(config, 1), 1);
+    Optimizer optimizer = new Optimizer(config, PlainRules.create(config, 1), 1);
     float[] parameters = {1, 8};
     for (int step = 0; step < expected.length; step++) {
       optimizer.step(parameters, new float[] {GRADIENTS[step], 0.25f}, step, 0);

@@ -1,0 +1,31 @@
+package io.vertigrad.compute.optimizer;
+
+/** Update rules computed in Java, for engines that bring none of their own. */
+public final class PlainRules {
+
+  private PlainRules() {}
+
+  /**
+   * A fresh rule with zero state.
+   *
+   * @param config the optimizer
+   * @param length trainable elements of the partition
+   * @return a rule that is used by one thread
+   */
+  public static UpdateRule create(OptimizerConfig config, int length) {
+    return switch (config.name()) {
+      case "sgd" ->
+          config.momentum() == 0
+              ? new SgdRule(length)
+              : new MomentumRule(config.momentum(), config.dampening(), config.nesterov(), length);
+      case "nesterov" -> new MomentumRule(config.momentum(), 0, true, length);
+      case "adam" -> new AdaptiveRule.Adam(config, length);
+      case "adagrad" -> new AdaptiveRule.AdaGrad(config, length);
+      case "rmsprop" -> new AdaptiveRule.RmsProp(config, length);
+      default ->
+          throw new IllegalArgumentException(
+              "optimizer '%s' is not known, expected one of %s"
+                  .formatted(config.name(), String.join(", ", OptimizerConfig.NAMES)));
+    };
+  }
+}

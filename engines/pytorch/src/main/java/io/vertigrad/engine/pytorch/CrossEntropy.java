@@ -1,0 +1,105 @@
+package io.vertigrad.engine.pytorch;
+
+import io.vertigrad.compute.Score;
+import java.nio.FloatBuffer;
+
+/**
+ * Softmax and negative log-likelihood of a batch's logits, with their gradient; in Java, because a
+ * module ends with its logits.
+ *
+ * <p>Adding the same number to all logits of a sample changes nothing, so that log-probabilities
+ * will do as well as logits.
+ */
+final class CrossEntropy {
+
+  private final float[] logits;
+  private final int classes;
+  private double lossSum;
+  private int correct;
+  private int correctTop;
+
+  /**
+   * Takes what a module has put out.
+   *
+   * @param output {@code samples * classes} logits, sample after sample
+   */
+  CrossEntropy(FloatBuffer output, int classes) {
+    this.logits = new float[output.remaining()];
+    this.classes = classes;
+    output.get(logits);
+  }
+
+  /**
+   * Compares it with the truth; of equally probable classes the first is the answer.
+   *
+   * @param topK how many of the most probable classes count; 0 to count none
+   */
+  Score score(int[] labels, int topK) {
+    compare(labels, topK);
+    return new Score(labels.length, lossSum, correct, correctTop);
+  }
+
+  /**
+   * Likewise, and leaves the gradient of the mean loss, or of their sum.
+   *
+   * @param gradient takes {@code samples * classes} values
+   * @param scale 1 for the gradient of the sum, {@code 1 / samples} for that of the mean
+   */
+  void gradient(int[] labels, FloatBuffer gradient, float scale) {
+    compare(labels, 0);
+    float[] row = new float[classes];
+    for (int i = 0; i < labels.length; i++) {
+      int first = i * classes;
+      float largest = largest(first);
+      double sum = 0;
+      for (int k = 0; k < classes; k++) {
+        double e = Math.exp(logits[first + k] - largest);
+        row[k] = (float) e;
+        sum += e;
+      }
+      float share = (float) (scale / sum);
+      for (int k = 0; k < classes; k++) {
+        row[k] *= share;
+      }
+      row[labels[i]] -= scale;
+      gradient.put(row);
+    }
+  }
+
+  double lossSum() {
+    return lossSum;
+  }
+
+  int correct() {
+    return correct;
+  }
+
+  private void compare(int[] labels, int topK) {
+    lossSum = 0;
+    correct = 0;
+    correctTop = 0;
+    for (int i = 0; i < labels.length; i++) {
+      int first = i * classes;
+      int own = first + labels[i];
+      float largest = largest(first);
+      double sum = 0;
+      int before = 0;
+      for (int at = first; at < first + classes; at++) {
+        sum += Math.exp(logits[at] - largest);
+        before += logits[at] > logits[own] || logits[at] == logits[own] && at < own ? 1 : 0;
+      }
+      lossSum += Math.log(sum) + largest - logits[own];
+      // With NaN among them nothing comes before anything.
+      correct += before == 0 && logits[own] == logits[own] ? 1 : 0;
+      correctTop += before < topK ? 1 : 0;
+    }
+  }
+
+  private float largest(int first) {
+    float largest = logits[first];
+    for (int at = first + 1; at < first + classes; at++) {
+      largest = Math.max(largest, logits[at]);
+    }
+    return largest;
+  }
+}

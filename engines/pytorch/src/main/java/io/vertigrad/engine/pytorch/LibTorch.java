@@ -1,0 +1,250 @@
+package io.vertigrad.engine.pytorch;
+
+import ai.djl.ndarray.NDManager;
+import ai.djl.pytorch.engine.PtNDManager;
+import ai.djl.pytorch.jni.JniUtils;
+import ai.djl.pytorch.jni.LibUtils;
+import com.sun.jna.Native;
+import com.sun.jna.NativeLibrary;
+import com.sun.jna.Platform;
+import io.vertigrad.compute.NativeMemory;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URL;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The native library of PyTorch, started once per process, from what is on the class path and never
+ * from the network: DJL would otherwise fetch a library that is missing, and report its use.
+ */
+final class LibTorch {
+
+  private static final Logger LOG = LoggerFactory.getLogger(LibTorch.class);
+
+  private static final String NATIVES = "native/lib/pytorch.properties";
+  private static final String BINDINGS = "jnilib/pytorch.properties";
+  private static final String ENGINE = "pytorch-engine.properties";
+  private static final String CORE = System.mapLibraryName("c10");
+  private static final String LOG_LEVEL = "FLAGS_caffe2_log_level";
+  private static final int LOG_ERRORS = 2;
+  private static final Path STATUS = Path.of("/proc/self/statm");
+  private static final long PAGE = 4096;
+  private static final int M_TRIM_THRESHOLD = -1;
+  private static final int M_MMAP_THRESHOLD = -3;
+  private static final int LARGEST_BLOCK = 1 << 30;
+
+  private static volatile LibTorch started;
+
+  private final int threads;
+  private final List<String> missing;
+  private final Properties engine;
+
+  private LibTorch(int threads, List<String> missing, Properties engine) {
+    this.threads = threads;
+    this.missing = missing;
+    this.engine = engine;
+  }
+
+  /** The part of the C library that changes the running process. */
+  private static final class CLibrary {
+
+    static {
+      Native.register(CLibrary.class, "c");
+    }
+
+    static native int mallopt(int parameter, int value);
+  }
+
+  /**
+   * The library, started by the first caller.
+   *
+   * @param threads threads the caller's model may compute on
+   * @throws IllegalStateException with one sentence for the user when it cannot start
+   */
+  static synchronized LibTorch start(int threads) {
+    if (started == null) {
+      Properties engine = properties(ENGINE);
+      stayOffline(engine);
+      setDefault("ai.djl.pytorch.num_interop_threads", "1");
+      setDefault("ai.djl.pytorch.num_threads", Integer.toString(threads));
+      List<String> missing = keepFreedMemory();
+      load();
+      started = new LibTorch(threads, missing, engine);
+      if (!missing.isEmpty()) {
+        LOG.warn("pytorch runs without its fast settings: {}", String.join("; ", missing));
+      }
+    }
+    return started;
+  }
+
+  /** True once somebody has started it; never waits for a start that is under way. */
+  static boolean running() {
+    return started != null;
+  }
+
+  /** Lets the calling thread compute on so many threads; libtorch keeps that number by thread. */
+  static void computeOn(int threads) {
+    JniUtils.setNumThreads(threads);
+    JniUtils.setGradMode(false);
+  }
+
+  /** A new owner of native arrays on the processor; whoever closes it frees them. */
+  static PtNDManager manager() {
+    return (PtNDManager) NDManager.newBaseManager(ai.djl.Device.cpu(), "PyTorch");
+  }
+
+  /** Physical memory of the process; libtorch does not tell what its own arrays take. */
+  static NativeMemory memory() {
+    try {
+      long pages = Long.parseLong(Files.readString(STATUS).split(" ")[1]);
+      return new NativeMemory(0, pages * PAGE);
+    } catch (IOException | RuntimeException e) {
+      return NativeMemory.UNKNOWN;
+    }
+  }
+
+  Map<String, String> describe() {
+    Map<String, String> facts = new TreeMap<>();
+    facts.put("backend", "libtorch " + properties(NATIVES).getProperty("version", "unknown"));
+    facts.put("djl", engine.getProperty("djl_version", "unknown"));
+    facts.put("devices", "processor");
+    facts.put("threads", Integer.toString(threads));
+    facts.put("missing", missing.isEmpty() ? "nothing" : String.join("; ", missing));
+    return facts;
+  }
+
+  /**
+   * Sees to it that all natives are here, in the versions that belong together, and that DJL stays
+   * offline.
+   */
+  private static void stayOffline(Properties engine) {
+    System.setProperty("ai.djl.offline", "true");
+    System.setProperty("OPT_OUT_TRACKING", "true");
+    String version = engine.getProperty("pytorch_version", "");
+    String asked = System.getenv("PYTORCH_VERSION");
+    if (asked != null && !asked.isEmpty() && !version.startsWith(asked)) {
+      throw unavailable(
+          "the environment variable PYTORCH_VERSION is %s, expected %s: unset it"
+              .formatted(asked, version),
+          null);
+    }
+    if (System.getenv("PYTORCH_LIBRARY_PATH") == null) {
+      String natives = properties(NATIVES).getProperty("version", "none");
+      if (!natives.startsWith(version)) {
+        throw unavailable(
+            "libtorch on the class path is %s, expected %s: put ai.djl.pytorch:pytorch-native-cpu there"
+                .formatted(natives, version),
+            null);
+      }
+    }
+    String bindings = properties(BINDINGS).getProperty("jni_version", "none");
+    String expected = version + "-" + engine.getProperty("djl_version");
+    if (!bindings.startsWith(expected)) {
+      throw unavailable(
+          "ai.djl.pytorch:pytorch-jni on the class path is %s, expected %s"
+              .formatted(bindings, expected),
+          null);
+    }
+  }
+
+  /** One process at a time: the first unpacks the natives where the others find them. */
+  private static void load() {
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
+    thread.setContextClassLoader(LibTorch.class.getClassLoader());
+    try {
+      Path folder = ai.djl.util.Utils.getEngineCacheDir("pytorch");
+      Files.createDirectories(folder);
+      try (FileChannel file =
+              FileChannel.open(
+                  folder.resolve("vertigrad.lock"),
+                  StandardOpenOption.CREATE,
+                  StandardOpenOption.WRITE);
+          FileLock alone = file.lock()) {
+        LOG.debug("libtorch in {}, lock {}", folder, alone);
+        manager().close();
+        quieten();
+      }
+    } catch (IOException | LinkageError | RuntimeException e) {
+      throw unavailable(root(e), e);
+    } finally {
+      thread.setContextClassLoader(before);
+    }
+  }
+
+  /**
+   * DJL's binding calls what libtorch advises against, and libtorch says so on the standard error:
+   * from here on it tells errors only.
+   */
+  private static void quieten() {
+    try {
+      NativeLibrary.getInstance(Path.of(LibUtils.getLibtorchPath(), CORE).toString())
+          .getGlobalVariableAddress(LOG_LEVEL)
+          .setInt(0, LOG_ERRORS);
+    } catch (UnsatisfiedLinkError e) {
+      LOG.debug("libtorch's warnings cannot be turned off", e);
+    }
+  }
+
+  private static IllegalStateException unavailable(String reason, Throwable cause) {
+    return new IllegalStateException("engine pytorch cannot start: " + reason, cause);
+  }
+
+  private static String root(Throwable failure) {
+    Throwable root = failure;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    String message = root.getMessage();
+    return message == null ? root.toString() : message.lines().findFirst().orElse(message);
+  }
+
+  /** Returning big blocks to the system costs page faults at every step. */
+  private static List<String> keepFreedMemory() {
+    List<String> missing = new ArrayList<>();
+    if (!Platform.isLinux() || System.getenv("MALLOC_MMAP_THRESHOLD_") != null) {
+      return missing;
+    }
+    try {
+      boolean kept =
+          CLibrary.mallopt(M_MMAP_THRESHOLD, LARGEST_BLOCK) == 1
+              && CLibrary.mallopt(M_TRIM_THRESHOLD, Integer.MAX_VALUE) == 1;
+      if (!kept) {
+        missing.add("mallopt was refused (deep networks up to a third slower)");
+      }
+    } catch (UnsatisfiedLinkError e) {
+      missing.add("the C library refused (" + e.getMessage() + ")");
+    }
+    return missing;
+  }
+
+  private static Properties properties(String resource) {
+    Properties found = new Properties();
+    URL url = LibTorch.class.getClassLoader().getResource(resource);
+    if (url != null) {
+      try (InputStream in = url.openStream()) {
+        found.load(in);
+      } catch (IOException e) {
+        LOG.debug("{} cannot be read", url, e);
+      }
+    }
+    return found;
+  }
+
+  private static void setDefault(String property, String value) {
+    if (System.getProperty(property) == null) {
+      System.setProperty(property, value);
+    }
+  }
+}

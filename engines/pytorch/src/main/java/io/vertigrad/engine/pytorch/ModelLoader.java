@@ -1,0 +1,199 @@
+package io.vertigrad.engine.pytorch;
+
+import ai.djl.engine.EngineException;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.pytorch.engine.PtNDArray;
+import ai.djl.pytorch.engine.PtNDManager;
+import io.vertigrad.compute.Block;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.settings.Settings;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Finds the module that a configuration names, and checks that it fits the data. */
+final class ModelLoader {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ModelLoader.class);
+  private static final String EXPECTED =
+      "the path of a TorchScript file that ends in .pt (torch.jit.script(module).save(\"model.pt\"))";
+  private static final double ROUNDING = 1e-4;
+
+  /** Files whose warnings were told; every role of a job loads the same one. */
+  private static final Set<Path> TOLD = ConcurrentHashMap.newKeySet();
+
+  private final ModelConfig config;
+
+  ModelLoader(ModelConfig config) {
+    this.config = config;
+  }
+
+  /**
+   * Checks name and options of a model that is not built yet.
+   *
+   * @param options the section of the job file
+   * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
+   */
+  static void check(String name, Settings options) {
+    if (!isFile(name)) {
+      throw options.refuse(
+          "name",
+          "is \"%s\", which the engine pytorch does not know, expected %s"
+              .formatted(name, EXPECTED));
+    }
+    options.refuseUnknown();
+    try {
+      ScriptArchive.open(Path.of(name));
+    } catch (InvalidPathException e) {
+      throw options.refuse("name", "is no path: " + e.getMessage());
+    } catch (IllegalArgumentException unusable) {
+      throw options.refuse("name", "is wrong: " + unusable.getMessage());
+    }
+  }
+
+  private static boolean isFile(String name) {
+    return name.endsWith(".pt") || name.endsWith(".pth") || name.contains("/");
+  }
+
+  Model load() {
+    if (!isFile(config.name())) {
+      throw new IllegalArgumentException(
+          "model '%s' is not known to the engine pytorch, expected %s"
+              .formatted(config.name(), EXPECTED));
+    }
+    if (!config.options().isEmpty()) {
+      throw new IllegalArgumentException(
+          "model %s: option %s is not known, expected no options"
+              .formatted(config.name(), config.options().keySet().iterator().next()));
+    }
+    Path file = Path.of(config.name());
+    ScriptArchive archive = ScriptArchive.open(file);
+    if (TOLD.add(file.toAbsolutePath())) {
+      archive.warnings().forEach(warning -> LOG.warn("model {}: {}", file, warning));
+    }
+    LibTorch.computeOn(config.threads());
+    ScriptModule module;
+    try {
+      module = ScriptModule.load(archive, file);
+    } catch (EngineException e) {
+      throw new IllegalArgumentException(
+          "model %s: libtorch cannot load it: %s".formatted(file, ScriptModule.reason(e)), e);
+    }
+    try {
+      FlatTensors tensors = new FlatTensors(bound(module));
+      return new PyTorchModel(
+          config.name(), module, tensors, sampleShape(module), config.classes());
+    } catch (RuntimeException e) {
+      module.close();
+      throw e;
+    }
+  }
+
+  /** What is exchanged: parameters that are trained, those that are frozen, and statistics. */
+  private List<FlatTensors.Bound> bound(ScriptModule module) {
+    List<FlatTensors.Bound> bound = new ArrayList<>();
+    for (ScriptModule.Named parameter : FlatTensors.distinct(module.parameters())) {
+      DataType type = parameter.array().getDataType();
+      if (type != DataType.FLOAT32) {
+        throw refused(
+            "parameter %s is of %s, expected float32: export it after module.float()"
+                .formatted(parameter.name(), type));
+      }
+      // A frozen parameter must not move, not even by weight decay.
+      boolean trained = parameter.array().hasGradient();
+      bound.add(bound(parameter, trained ? Block.Kind.TRAINABLE : Block.Kind.STATISTIC));
+    }
+    if (bound.stream().noneMatch(one -> one.block().kind() == Block.Kind.TRAINABLE)) {
+      throw refused(
+          "has no parameters to train, as after torch.jit.freeze: export the module itself");
+    }
+    for (ScriptModule.Named buffer : FlatTensors.distinct(module.buffers())) {
+      if (isStatistic(buffer.array())) {
+        bound.add(bound(buffer, Block.Kind.STATISTIC));
+      }
+    }
+    return bound;
+  }
+
+  /** Counters, and tables such as masks of minus infinity, stay in the module. */
+  private static boolean isStatistic(PtNDArray buffer) {
+    if (buffer.getDataType() != DataType.FLOAT32 || buffer.size() == 0) {
+      return false;
+    }
+    for (float value : buffer.toFloatArray()) {
+      if (!Float.isFinite(value)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static FlatTensors.Bound bound(ScriptModule.Named tensor, Block.Kind kind) {
+    List<Integer> shape =
+        Arrays.stream(tensor.array().getShape().getShape()).mapToObj(Math::toIntExact).toList();
+    return new FlatTensors.Bound(new Block(tensor.name(), shape, kind), tensor.array());
+  }
+
+  /** The form in which the module takes the data set's samples: as they are or as one row. */
+  private List<Integer> sampleShape(ScriptModule module) {
+    List<Integer> row = List.of(config.inputShape().stream().reduce(1, Math::multiplyExact));
+    List<String> found = new ArrayList<>();
+    module.training(false);
+    for (List<Integer> form : List.of(config.inputShape(), row)) {
+      try (PtNDManager one = (PtNDManager) module.manager().newSubManager()) {
+        ByteBuffer zeros =
+            ByteBuffer.allocateDirect(row.get(0) * Float.BYTES).order(ByteOrder.nativeOrder());
+        PtNDArray input = one.create(zeros, PyTorchModel.inputShape(1, form), DataType.FLOAT32);
+        PtNDArray output = module.forward(input);
+        long[] shape = output.getShape().getShape();
+        if (shape.length == 2 && shape[1] == config.classes()) {
+          checkValues(output);
+          return form;
+        }
+        found.add(
+            "its output is %s for one sample of %s, expected [1, %d] for the %d classes"
+                .formatted(Arrays.toString(shape), form, config.classes(), config.classes()));
+      } catch (EngineException e) {
+        found.add("does not take samples of shape %s: %s".formatted(form, ScriptModule.reason(e)));
+      }
+    }
+    // An output of another size tells more than a module that fails.
+    throw refused(
+        found.stream()
+            .filter(one -> one.startsWith("its output"))
+            .findFirst()
+            .orElse(found.get(0)));
+  }
+
+  private void checkValues(PtNDArray output) {
+    if (output.getDataType() != DataType.FLOAT32) {
+      throw refused("its output is of %s, expected float32".formatted(output.getDataType()));
+    }
+    FloatBuffer values = output.toByteBuffer(true).order(ByteOrder.nativeOrder()).asFloatBuffer();
+    double sum = 0;
+    boolean probable = config.classes() > 1;
+    for (int i = 0; i < values.capacity(); i++) {
+      sum += values.get(i);
+      probable &= values.get(i) >= 0 && values.get(i) <= 1;
+    }
+    if (probable && Math.abs(sum - 1) < ROUNDING) {
+      throw refused(
+          "its outputs are probabilities, expected logits: leave the softmax at its end out, the"
+              + " loss has it");
+    }
+  }
+
+  private IllegalArgumentException refused(String what) {
+    return new IllegalArgumentException("model %s: %s".formatted(config.name(), what));
+  }
+}

@@ -1,0 +1,64 @@
+package io.vertigrad.engine.pytorch;
+
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.NativeMemory;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.optimizer.PlainRules;
+import io.vertigrad.compute.optimizer.UpdateRule;
+import io.vertigrad.compute.settings.Settings;
+import java.util.Map;
+
+/**
+ * PyTorch as an engine: trains TorchScript modules that {@code torch.jit.script} or {@code
+ * torch.jit.trace} exported. Update rules are computed in Java.
+ */
+public final class PyTorchEngine implements Engine {
+
+  private static final int DEFAULT_THREADS = 1;
+
+  /** Made by the {@code ServiceLoader}. */
+  public PyTorchEngine() {}
+
+  @Override
+  public String name() {
+    return "pytorch";
+  }
+
+  @Override
+  public void check(String name, Settings options) {
+    ModelLoader.check(name, options);
+  }
+
+  @Override
+  public void prepare(int threads) {
+    LibTorch.start(threads);
+  }
+
+  @Override
+  public Model model(ModelConfig config) {
+    LibTorch.start(config.threads());
+    return new ModelLoader(config).load();
+  }
+
+  @Override
+  public UpdateRule updateRule(OptimizerConfig config, int length) {
+    return PlainRules.create(config, length);
+  }
+
+  @Override
+  public String modelFile() {
+    return "model.pt";
+  }
+
+  @Override
+  public NativeMemory memory() {
+    return LibTorch.running() ? LibTorch.memory() : NativeMemory.UNKNOWN;
+  }
+
+  @Override
+  public Map<String, String> describe() {
+    return LibTorch.start(DEFAULT_THREADS).describe();
+  }
+}

@@ -1,0 +1,171 @@
+package io.vertigrad.engine.pytorch;
+
+import ai.djl.engine.EngineException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.pytorch.engine.PtNDArray;
+import ai.djl.pytorch.engine.PtNDManager;
+import ai.djl.pytorch.engine.PtSymbolBlock;
+import ai.djl.pytorch.jni.IValueUtils;
+import ai.djl.pytorch.jni.JniUtils;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** A TorchScript module in native memory, and its tensors. One thread uses it. */
+final class ScriptModule implements AutoCloseable {
+
+  /** A tensor and its path in the module; it is the module's own, not a copy. */
+  record Named(String name, PtNDArray array) {}
+
+  private static final String ERROR = "RuntimeError:";
+
+  private final PtNDManager manager;
+  private final PtSymbolBlock block;
+  private final List<Named> parameters = new ArrayList<>();
+  private final List<Named> buffers = new ArrayList<>();
+  private Boolean training;
+
+  private ScriptModule(PtNDManager manager, PtSymbolBlock block) {
+    this.manager = manager;
+    this.block = block;
+  }
+
+  /**
+   * Loads a file that was checked.
+   *
+   * @throws EngineException when libtorch refuses it
+   */
+  static ScriptModule load(ScriptArchive archive, Path file) {
+    List<String> buffers = archive.buffers();
+    PtNDManager manager = LibTorch.manager();
+    Path copy = null;
+    try {
+      Path loaded = file;
+      if (!buffers.isEmpty()) {
+        copy = Files.createTempFile("vertigrad-", ".pt");
+        archive.writeWithBuffers(copy);
+        loaded = copy;
+      }
+      PtSymbolBlock block =
+          JniUtils.loadModule(manager, loaded, false, new String[0], new String[0], true);
+      ScriptModule module = new ScriptModule(manager, block);
+      module.findTensors(buffers);
+      return module;
+    } catch (IOException e) {
+      manager.close();
+      throw ScriptArchive.refused(file, "a copy could not be written: " + e.getMessage());
+    } catch (RuntimeException e) {
+      manager.close();
+      throw e;
+    } finally {
+      delete(copy);
+    }
+  }
+
+  private static void delete(Path copy) {
+    if (copy != null) {
+      try {
+        Files.deleteIfExists(copy);
+      } catch (IOException e) {
+        copy.toFile().deleteOnExit();
+      }
+    }
+  }
+
+  private void findTensors(List<String> bufferNames) {
+    for (NDArray array : JniUtils.moduleGetParams(block, manager)) {
+      parameters.add(new Named(array.getName(), (PtNDArray) array));
+    }
+    if (bufferNames.isEmpty()) {
+      return;
+    }
+    // An array of this name is DJL's way to call another method than forward.
+    PtNDArray call = manager.create(new Shape(0), DataType.FLOAT32);
+    call.setName("module_method:" + ScriptArchive.BUFFERS);
+    NDList found = IValueUtils.forward(block, new NDList(call), true);
+    call.close();
+    if (found.size() != bufferNames.size()) {
+      throw new EngineException(
+          "%d buffers, expected %d".formatted(found.size(), bufferNames.size()));
+    }
+    for (int i = 0; i < found.size(); i++) {
+      buffers.add(new Named(bufferNames.get(i), (PtNDArray) found.get(i)));
+    }
+  }
+
+  /** In module order; one that two submodules share is there twice. */
+  List<Named> parameters() {
+    return parameters;
+  }
+
+  /** In module order, of any type. */
+  List<Named> buffers() {
+    return buffers;
+  }
+
+  /** Owner of this module's tensors, and parent of what a step makes. */
+  PtNDManager manager() {
+    return manager;
+  }
+
+  /** Switches batch norm, dropout and the like. */
+  void training(boolean on) {
+    if (training == null || training != on) {
+      if (on) {
+        JniUtils.enableTrainingMode(block);
+      } else {
+        JniUtils.enableInferenceMode(block);
+      }
+      training = on;
+    }
+  }
+
+  /**
+   * One forward pass, in which gradients are followed if the thread's mode says so.
+   *
+   * @param input whose manager owns the result
+   * @throws EngineException when the module fails
+   * @throws IllegalArgumentException when it does not put out one tensor
+   */
+  PtNDArray forward(PtNDArray input) {
+    // "true" here means: without libtorch's inference mode, whose tensors cannot be trained later.
+    NDList output = IValueUtils.forward(block, new NDList(input), true);
+    if (output.size() != 1) {
+      throw new IllegalArgumentException(
+          "its output is %d tensors, expected one".formatted(output.size()));
+    }
+    return (PtNDArray) output.get(0);
+  }
+
+  /** Writes a file that {@code torch.jit.load} reads, in evaluation mode. */
+  void save(OutputStream out) {
+    training(false);
+    JniUtils.writeModule(block, out, false);
+  }
+
+  @Override
+  public void close() {
+    block.close();
+    manager.close();
+  }
+
+  /** The line of a native failure that says what was wrong, without the trace around it. */
+  static String reason(Throwable failure) {
+    String message = failure.getMessage();
+    if (message == null) {
+      return failure.toString();
+    }
+    return Stream.concat(
+            message.lines().filter(line -> line.startsWith(ERROR)), message.lines().limit(1))
+        .map(line -> line.startsWith(ERROR) ? line.substring(ERROR.length()).strip() : line)
+        .findFirst()
+        .orElse(message);
+  }
+}
