@@ -42,6 +42,6 @@ record InitialModel(
   }
 
   PartitionPlan plan(JobConfig job) {
-    return PartitionPlan.of(layout, job.exchange().partitionElements(), job.servers().count());
+    return PartitionPlan.of(job, layout);
   }
 }

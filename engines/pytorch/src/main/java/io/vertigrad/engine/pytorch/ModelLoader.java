@@ -8,14 +8,18 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.settings.Settings;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
@@ -26,7 +30,8 @@ final class ModelLoader {
 
   private static final Logger LOG = LoggerFactory.getLogger(ModelLoader.class);
   private static final String EXPECTED =
-      "the path of a TorchScript file that ends in .pt (torch.jit.script(module).save(\"model.pt\"))";
+      "one of %s, or the path of a TorchScript file that ends in .pt"
+          .formatted(BuiltInNetworks.names());
   private static final double ROUNDING = 1e-4;
 
   /** Files whose warnings were told; every role of a job loads the same one. */
@@ -45,6 +50,10 @@ final class ModelLoader {
    * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
    */
   static void check(String name, Settings options) {
+    if (BuiltInNetworks.has(name)) {
+      BuiltInNetworks.check(name, options);
+      return;
+    }
     if (!isFile(name)) {
       throw options.refuse(
           "name",
@@ -66,6 +75,10 @@ final class ModelLoader {
   }
 
   Model load() {
+    LibTorch.computeOn(config.threads());
+    if (BuiltInNetworks.has(config.name())) {
+      return loadNamed(BuiltInNetworks.of(config));
+    }
     if (!isFile(config.name())) {
       throw new IllegalArgumentException(
           "model '%s' is not known to the engine pytorch, expected %s"
@@ -81,14 +94,7 @@ final class ModelLoader {
     if (TOLD.add(file.toAbsolutePath())) {
       archive.warnings().forEach(warning -> LOG.warn("model {}: {}", file, warning));
     }
-    LibTorch.computeOn(config.threads());
-    ScriptModule module;
-    try {
-      module = ScriptModule.load(archive, file);
-    } catch (EngineException e) {
-      throw new IllegalArgumentException(
-          "model %s: libtorch cannot load it: %s".formatted(file, ScriptModule.reason(e)), e);
-    }
+    ScriptModule module = module(archive, file);
     try {
       FlatTensors tensors = new FlatTensors(bound(module));
       return new PyTorchModel(
@@ -97,6 +103,46 @@ final class ModelLoader {
       module.close();
       throw e;
     }
+  }
+
+  private ScriptModule module(ScriptArchive archive, Path file) {
+    try {
+      return ScriptModule.load(archive, file);
+    } catch (EngineException e) {
+      throw new IllegalArgumentException(
+          "model %s: libtorch cannot load it: %s".formatted(config.name(), ScriptModule.reason(e)),
+          e);
+    }
+  }
+
+  /** A named network goes through a file like any other, which is there until it is loaded. */
+  private Model loadNamed(Network network) {
+    Path file = null;
+    try {
+      file = Files.createTempFile("vertigrad-", ".pt");
+      ScriptWriter.write(network, file);
+      ScriptModule module = module(ScriptArchive.open(file), file);
+      return new PyTorchModel(
+          config.name(),
+          module,
+          new FlatTensors(bound(module, network)),
+          network.input(),
+          config.classes());
+    } catch (IOException e) {
+      throw refused("could not be written to %s: %s".formatted(file, e.getMessage()));
+    } finally {
+      ScriptModule.delete(file);
+    }
+  }
+
+  /** In the network's order and by its names, which are those of every engine. */
+  private static List<FlatTensors.Bound> bound(ScriptModule module, Network network) {
+    Map<String, PtNDArray> found = new HashMap<>();
+    module.parameters().forEach(one -> found.put(one.name(), one.array()));
+    module.buffers().forEach(one -> found.put(one.name(), one.array()));
+    return network.arrays().stream()
+        .map(array -> new FlatTensors.Bound(array.block(), found.get(array.attribute())))
+        .toList();
   }
 
   /** What is exchanged: parameters that are trained, those that are frozen, and statistics. */

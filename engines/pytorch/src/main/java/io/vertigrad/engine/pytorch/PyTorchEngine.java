@@ -11,8 +11,8 @@ import io.vertigrad.compute.settings.Settings;
 import java.util.Map;
 
 /**
- * PyTorch as an engine: trains TorchScript modules that {@code torch.jit.script} or {@code
- * torch.jit.trace} exported. Update rules are computed in Java.
+ * PyTorch as an engine: trains the named networks, and TorchScript modules that {@code
+ * torch.jit.script} or {@code torch.jit.trace} exported. Update rules are computed in Java.
  */
 public final class PyTorchEngine implements Engine {
 

@@ -69,7 +69,8 @@ final class ScriptModule implements AutoCloseable {
     }
   }
 
-  private static void delete(Path copy) {
+  /** Deletes a file that is no longer needed, if there is one; at the latest when the JVM ends. */
+  static void delete(Path copy) {
     if (copy != null) {
       try {
         Files.deleteIfExists(copy);

@@ -1,0 +1,176 @@
+package io.vertigrad.engine.pytorch;
+
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.compute.settings.SettingsException;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.function.BiFunction;
+
+/** The named networks, with the options that the engine {@code dl4j} has for them. */
+final class BuiltInNetworks {
+
+  private static final TreeMap<String, BiFunction<ModelConfig, Settings, Network>> NETWORKS =
+      new TreeMap<>();
+
+  static {
+    NETWORKS.put("convnet", BuiltInNetworks::convNet);
+    NETWORKS.put("mlp", BuiltInNetworks::mlp);
+    NETWORKS.put("resnet20", BuiltInNetworks::resNet20);
+  }
+
+  private static final String INITIALIZATION = "initialization";
+  private static final int[] CHANNELS = {16, 32, 64};
+  private static final int BLOCKS = 3;
+
+  private BuiltInNetworks() {}
+
+  static boolean has(String name) {
+    return NETWORKS.containsKey(name);
+  }
+
+  static String names() {
+    return String.join(", ", NETWORKS.keySet());
+  }
+
+  /**
+   * Checks a network's options; nothing is built.
+   *
+   * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
+   */
+  static void check(String name, Settings options) {
+    Options.read(name, options);
+    options.refuseUnknown();
+  }
+
+  /**
+   * A network with its first parameters.
+   *
+   * @throws IllegalArgumentException when an option is wrong, or the data do not fit
+   */
+  static Network of(ModelConfig config) {
+    Settings options =
+        Settings.of("model " + config.name(), new JsonObject(new TreeMap<>(config.options())));
+    try {
+      Network network = NETWORKS.get(config.name()).apply(config, options);
+      options.refuseUnknown();
+      return network;
+    } catch (SettingsException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
+    }
+  }
+
+  /** What the networks can be told; each reads its own. */
+  private record Options(boolean glorot, int hidden, int layers, boolean projects) {
+
+    static Options read(String name, Settings settings) {
+      boolean glorot =
+          settings.choice(INITIALIZATION, "pytorch", "pytorch", "glorot").equals("glorot");
+      boolean mlp = name.equals("mlp");
+      return new Options(
+          glorot,
+          mlp ? settings.integer("hidden", 512, 1, 1 << 20) : 0,
+          mlp ? settings.integer("layers", 1, 1, 1_000) : 0,
+          name.equals("resnet20") && settings.choice("shortcut", "B", "A", "B").equals("B"));
+    }
+  }
+
+  /** Convolution to 3 channels of 3 x 3, max-pool 3, ReLU, dense. */
+  private static Network convNet(ModelConfig config, Settings settings) {
+    requireImages(config, 5);
+    NetworkBuilder network =
+        new NetworkBuilder(config, Options.read(config.name(), settings).glorot());
+    network.convolution("conv1", Network.INPUT, new NetworkBuilder.Convolution(3, 3, 1, 0), true);
+    network.maxPool("pool1", "conv1", 3);
+    network.relu("relu1", "pool1");
+    network.dense("fc", "relu1", config.classes());
+    return network.build();
+  }
+
+  /** Dense layers with a ReLU after each but the last. */
+  private static Network mlp(ModelConfig config, Settings settings) {
+    Options options = Options.read(config.name(), settings);
+    NetworkBuilder network = new NetworkBuilder(config, options.glorot());
+    String last = Network.INPUT;
+    for (int i = 1; i <= options.layers(); i++) {
+      network.dense("fc" + i, last, options.hidden());
+      last = "relu" + i;
+      network.relu(last, "fc" + i);
+    }
+    network.dense("fc" + (options.layers() + 1), last, config.classes());
+    return network.build();
+  }
+
+  /** He, Zhang, Ren and Sun (2016), section 4.2: three stages of three blocks. */
+  private static Network resNet20(ModelConfig config, Settings settings) {
+    requireImages(config, 4);
+    Options options = Options.read(config.name(), settings);
+    NetworkBuilder network = new NetworkBuilder(config, options.glorot());
+    network.convolution("stem-conv", Network.INPUT, square(CHANNELS[0], 1), false);
+    network.batchNorm("stem-bn", "stem-conv");
+    network.relu("stem-relu", "stem-bn");
+    String last = "stem-relu";
+    for (int stage = 0; stage < CHANNELS.length; stage++) {
+      for (int block = 0; block < BLOCKS; block++) {
+        boolean narrows = stage > 0 && block == 0;
+        last =
+            block(
+                network,
+                "s" + stage + "b" + block,
+                last,
+                CHANNELS[stage],
+                narrows,
+                options.projects());
+      }
+    }
+    network.mean("gap", last);
+    network.dense("fc", "gap", config.classes());
+    return network.build();
+  }
+
+  /** Two convolutions beside a shortcut; one that narrows doubles channels and halves the rest. */
+  private static String block(
+      NetworkBuilder network,
+      String name,
+      String from,
+      int channels,
+      boolean narrows,
+      boolean projects) {
+    network.convolution(name + "a-conv", from, square(channels, narrows ? 2 : 1), false);
+    network.batchNorm(name + "a-bn", name + "a-conv");
+    network.relu(name + "a-relu", name + "a-bn");
+    network.convolution(name + "b-conv", name + "a-relu", square(channels, 1), false);
+    network.batchNorm(name + "b-bn", name + "b-conv");
+    String shortcut = from;
+    if (narrows && projects) {
+      shortcut = name + "s-bn";
+      network.convolution(
+          name + "s-conv", from, new NetworkBuilder.Convolution(channels, 1, 2, 0), false);
+      network.batchNorm(shortcut, name + "s-conv");
+      // Drawn after the others, but computed, and exchanged, where its input is there.
+      network.move(name + "s-conv", name + "a-conv");
+      network.move(shortcut, name + "a-bn");
+    } else if (narrows) {
+      shortcut = name + "s-pad";
+      network.everySecond(name + "s-half", from);
+      network.padChannels(shortcut, name + "s-half", channels / 4);
+    }
+    network.add(name + "-add", name + "b-bn", shortcut);
+    network.relu(name + "-relu", name + "-add");
+    return name + "-relu";
+  }
+
+  private static NetworkBuilder.Convolution square(int channels, int stride) {
+    return new NetworkBuilder.Convolution(channels, 3, stride, 1);
+  }
+
+  private static void requireImages(ModelConfig config, int least) {
+    List<Integer> shape = config.inputShape();
+    if (shape.size() != 3 || shape.get(1) < least || shape.get(2) < least) {
+      throw new IllegalArgumentException(
+          "model %s: samples are %s, expected [channels, height, width] of at least %d x %d"
+              .formatted(config.name(), shape, least, least));
+    }
+  }
+}

@@ -1,0 +1,11 @@
+package io.vertigrad.engine.pytorch;
+
+import io.vertigrad.compute.Engine;
+
+class PyTorchEngineTest extends EngineContract {
+
+  @Override
+  Engine engine() {
+    return Engine.named("pytorch");
+  }
+}
