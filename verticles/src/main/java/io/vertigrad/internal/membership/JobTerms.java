@@ -55,7 +55,9 @@ record JobTerms(Map<String, String> values) {
     all.keySet()
         .removeIf(
             key -> LOCAL.contains(key) || !isTerm(key) && !(tests && key.startsWith(EVALUATOR)));
-    all.computeIfPresent("model.name", (key, name) -> name.substring(name.lastIndexOf('/') + 1));
+    for (String path : List.of("model.name", "model.parameters")) {
+      all.computeIfPresent(path, (key, name) -> name.substring(name.lastIndexOf('/') + 1));
+    }
     all.put("steps", String.valueOf(job.steps()));
     return new JobTerms(all);
   }
