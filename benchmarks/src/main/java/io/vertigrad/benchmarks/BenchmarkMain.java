@@ -8,6 +8,7 @@ import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
 import io.vertigrad.benchmarks.exchange.MemoryBenchmark;
 import io.vertigrad.benchmarks.jmh.JmhBenchmark;
 import io.vertigrad.benchmarks.marginal.MarginalBenchmark;
+import io.vertigrad.benchmarks.overlap.OverlapBenchmark;
 import io.vertigrad.benchmarks.pipeline.PipelineBenchmark;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
@@ -35,6 +36,7 @@ final class BenchmarkMain {
               Optional.of(System.getProperty("vertigrad.benchmarks.peer", ""))
                   .filter(file -> !file.isEmpty())
                   .map(Path::of)),
+          new OverlapBenchmark(ONLY),
           new PipelineBenchmark(),
           new ExchangeBenchmark(ONLY),
           new AllReduceBenchmark(ONLY),
@@ -48,9 +50,9 @@ final class BenchmarkMain {
   private BenchmarkMain() {}
 
   /**
-   * {@code [compute|scaling|marginal|pipeline|exchange|allreduce|memory|watching|jmh|scale
-   * |convergence|chaos|all]... [--quick]}, everything by default. Ends with 1 when a benchmark
-   * found something that must not be so.
+   * {@code [compute|scaling|marginal|overlap|pipeline|exchange|allreduce|memory|watching|jmh
+   * |scale|convergence|chaos|all]... [--quick]}, everything by default. Ends with 1 when a
+   * benchmark found something that must not be so.
    */
   public static void main(String[] arguments) throws Exception {
     List<String> names = new ArrayList<>(List.of(arguments));

@@ -3,6 +3,7 @@ package io.vertigrad.compute;
 import java.io.IOException;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
+import java.util.Arrays;
 
 /**
  * A network on one thread: parameters in, gradients out, all in exchange order (see {@link
@@ -93,6 +94,41 @@ public interface Model extends AutoCloseable {
    * @return the samples, the sum of their losses, and how many were right
    */
   Score score(Batch batch, int topK);
+
+  /**
+   * What the network answers in inference mode. An engine that can tell in one pass should override
+   * it; here it is asked for a score for each class of each sample.
+   *
+   * @param batch of this model's input shape; its labels do not count
+   * @param classes number of classes
+   * @return sample after sample one probability for each class, in single precision
+   */
+  default float[] probabilities(Batch batch, int classes) {
+    float[] probabilities = new float[batch.count() * classes];
+    int length = batch.features().length / batch.count();
+    for (int i = 0; i < probabilities.length; i++) {
+      int first = i / classes * length;
+      float[] sample = Arrays.copyOfRange(batch.features(), first, first + length);
+      int[] label = {i % classes};
+      double loss = score(new Batch(sample, label, batch.shape(), batch.epoch())).lossSum();
+      probabilities[i] = (float) Math.exp(-loss);
+    }
+    return probabilities;
+  }
+
+  /**
+   * Writes the network for another program.
+   *
+   * @param format such as {@code onnx}
+   * @param file is written anew
+   * @throws IOException when it cannot be written
+   * @throws IllegalArgumentException with a message for the user when this engine does not write
+   *     that format, or not this network
+   */
+  default void export(String format, Path file) throws IOException {
+    throw new IllegalArgumentException(
+        "format %s: the engine of this model does not write it".formatted(format));
+  }
 
   /**
    * Writes the engine's own file of configuration and parameters, for DL4J the usual zip.

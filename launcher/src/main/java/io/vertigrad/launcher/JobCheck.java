@@ -5,6 +5,7 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.training.LocalMembers;
+import io.vertigrad.training.SavedModel;
 
 /**
  * Finds what is wrong with a job before a folder is made, a port opened or a process started. It
@@ -29,5 +30,8 @@ final class JobCheck {
       DatasetProvider.check(job.data(), Split.TRAIN, LOADER);
     }
     DatasetProvider.check(job.data(), Split.TEST, LOADER);
+    if (roles.servers() + roles.workers() > 0) {
+      SavedModel.checkStart(job);
+    }
   }
 }

@@ -32,6 +32,7 @@ final class ResumedRun {
       List.of(
           "cluster.",
           "dashboard.",
+          "tracking.",
           "checkpoint.",
           "data.directory",
           "timeline",

@@ -17,6 +17,7 @@ import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunRecorder;
 import io.vertigrad.launcher.terminal.Display;
+import io.vertigrad.launcher.tracking.RunTrackers;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -41,6 +42,7 @@ final class RunMonitor implements AutoCloseable {
   private final RunProgress progress = new RunProgress(System::nanoTime);
   private final RunRecorder recorder;
   private final EpochLog epochs;
+  private final RunTrackers trackers;
   private final Display display;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile Membership membership = Membership.NONE;
@@ -56,6 +58,7 @@ final class RunMonitor implements AutoCloseable {
     }
     this.epochs = new EpochLog(directory.epochs(), job, display::say);
     this.display = display;
+    this.trackers = RunTrackers.of(job, directory, this::say);
   }
 
   /** Starts listening; completes when nothing can be missed any more. */
@@ -135,6 +138,7 @@ final class RunMonitor implements AutoCloseable {
           follow(event);
           recorder.record(event);
           epochs.record(event);
+          trackers.record(event);
           if (progress.started().isPresent() || !(event instanceof WorkerProgress)) {
             display.show(event, progress);
           }
@@ -146,9 +150,12 @@ final class RunMonitor implements AutoCloseable {
     }
   }
 
-  /** Stops recording; later events are not heard. */
+  /** Stops recording; later events are not heard. May take seconds where a server is told. */
   @Override
   public void close() {
+    locked(trackers::finish);
+    // Without the lock: a tracker that gives up says so.
+    trackers.close();
     locked(
         () -> {
           closed = true;

@@ -29,6 +29,9 @@ import picocli.CommandLine.Spec;
       "  ${sys:vertigrad.command:-./vertigrad} resume                             goes on with the newest run that did not end",
       "  ${sys:vertigrad.command:-./vertigrad} replay runs/<time>-<job>           shows a run again in the browser",
       "  ${sys:vertigrad.command:-./vertigrad} compare runs/<one> runs/<other>    finished runs side by side; --serve draws",
+      "  ${sys:vertigrad.command:-./vertigrad} evaluate runs/<one>                a trained model on its whole test set",
+      "  ${sys:vertigrad.command:-./vertigrad} predict runs/<one> digit.png       what it says to images",
+      "  ${sys:vertigrad.command:-./vertigrad} export runs/<one> --to onnx        the model for other programs",
       "  ${sys:vertigrad.command:-./vertigrad} doctor                             checks this machine",
       "",
       "Exit codes: 0 all went well, 1 the job failed, 2 the input was wrong, 130 interrupted."
@@ -73,6 +76,9 @@ public final class VertigradCommand implements Runnable {
     commands.put("node", NodeCommand.class);
     commands.put("replay", ReplayCommand.class);
     commands.put("compare", CompareCommand.class);
+    commands.put("evaluate", EvaluateCommand.class);
+    commands.put("predict", PredictCommand.class);
+    commands.put("export", ExportCommand.class);
     commands.put("doctor", DoctorCommand.class);
     return commands;
   }

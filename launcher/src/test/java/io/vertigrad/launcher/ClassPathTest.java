@@ -28,7 +28,7 @@ class ClassPathTest {
   private static final Pattern TEST_LIBRARY =
       Pattern.compile(
           ".*(junit|jupiter|opentest4j|apiguardian|hamcrest|awaitility|archunit|selenium|jazzer"
-              + "|mockito|byte-buddy|jmh).*");
+              + "|mockito|onnxruntime|byte-buddy|jmh).*");
 
   @Test
   void shouldHoldNoTestLibrary() throws IOException {

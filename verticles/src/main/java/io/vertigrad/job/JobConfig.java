@@ -44,6 +44,7 @@ import java.util.TreeMap;
  * @param exchange how partitions travel
  * @param cluster where members listen and whom they trust
  * @param dashboard the page that shows the run
+ * @param tracking which other programs are told of the run
  * @param timeline true when members tell what they did when
  * @param settings the whole file, as it was read
  */
@@ -69,6 +70,7 @@ public record JobConfig(
     ExchangeConfig exchange,
     ClusterConfig cluster,
     DashboardConfig dashboard,
+    TrackingConfig tracking,
     boolean timeline,
     Settings settings) {
 
@@ -77,6 +79,7 @@ public record JobConfig(
 
   private static final String TRAINING_SAMPLES = "trainingSamples";
   private static final String STEPS = "steps";
+  private static final String PARAMETERS = "parameters";
   private static final long MOST_SAMPLES = 1_000_000_000_000L;
 
   /**
@@ -102,7 +105,7 @@ public record JobConfig(
             TrainingLength.read(root),
             counted(root.section(RESOLVED)),
             root.string("engine", Engine.usual()),
-            NamedConfig.read(root.section("model"), "convnet"),
+            model(root.section("model")),
             data(origin, root.section("data")),
             optimizer(root.section("optimizer")),
             NamedConfig.read(root.section("strategy"), pipeline.isEmpty() ? "sync" : "allreduce"),
@@ -116,6 +119,7 @@ public record JobConfig(
             ExchangeConfig.read(root.section("exchange")),
             ClusterConfig.read(root.section("cluster")),
             DashboardConfig.read(root.section("dashboard")),
+            TrackingConfig.read(root.section("tracking")),
             root.flag("timeline", false),
             root);
     root.refuseUnknown();
@@ -274,16 +278,28 @@ public record JobConfig(
    *     of its classes
    */
   public ModelConfig modelOn(Dataset data) {
-    if (evaluator.topK() >= data.classes()) {
+    return modelOn(data.shape(), data.classes());
+  }
+
+  /**
+   * Returns the model that this job trains on samples of a shape.
+   *
+   * @param shape one sample's dimensions, channels first
+   * @param classes number of classes
+   * @return what an engine builds the model from
+   * @throws io.vertigrad.compute.settings.SettingsException when {@code evaluator.topK} counts all
+   *     of its classes
+   */
+  public ModelConfig modelOn(List<Integer> shape, int classes) {
+    if (evaluator.topK() >= classes) {
       throw settings.refuse(
           "evaluator.topK",
           "is %d, expected less than the %d classes of the data: every sample would count"
-              .formatted(evaluator.topK(), data.classes()));
+              .formatted(evaluator.topK(), classes));
     }
     Map<String, Object> options = new TreeMap<>(model.settings().toJson().getMap());
-    options.remove("name");
-    return new ModelConfig(
-        model.name(), options, data.shape(), data.classes(), seed, workers.threads());
+    options.keySet().removeAll(List.of("name", PARAMETERS));
+    return new ModelConfig(modelName(), options, shape, classes, seed, workers.threads());
   }
 
   /**
@@ -299,7 +315,21 @@ public record JobConfig(
     } catch (IllegalArgumentException unknown) {
       throw settings.refuse("engine", "is wrong: " + unknown.getMessage());
     }
-    found.check(model.name(), model.settings());
+    found.check(modelName(), model.settings());
+  }
+
+  /**
+   * Returns the file with the parameters that training begins with.
+   *
+   * @return a safetensors file; empty where they follow from the seed, or from a model in a file
+   */
+  public Optional<Path> initialParameters() {
+    return Optional.ofNullable(model.settings().toJson().getString(PARAMETERS)).map(Path::of);
+  }
+
+  /** The name, or where it is the folder of a run, the model that the run has left there. */
+  private String modelName() {
+    return RunModel.named(model.name(), engine, settings);
   }
 
   /**
@@ -396,6 +426,12 @@ public record JobConfig(
     } catch (IllegalArgumentException e) {
       throw root.refuse("job", "is not usable: " + e.getMessage());
     }
+  }
+
+  private static NamedConfig model(Settings section) {
+    NamedConfig model = NamedConfig.read(section, "convnet");
+    section.path(PARAMETERS);
+    return model;
   }
 
   private static OptimizerConfig optimizer(Settings section) {

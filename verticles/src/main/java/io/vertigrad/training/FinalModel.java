@@ -43,7 +43,9 @@ import org.slf4j.LoggerFactory;
 public final class FinalModel {
 
   private static final Logger LOG = LoggerFactory.getLogger(FinalModel.class);
-  private static final int BATCH = 250;
+
+  /** As the evaluator's, so that whoever tests the same parameters finds the same loss. */
+  static final int BATCH = 128;
 
   private final Vertx vertx;
   private final JobConfig job;

@@ -73,8 +73,7 @@ public record ExchangeCase(
   }
 
   public PartitionPlan plan() {
-    JobConfig job = job();
-    return PartitionPlan.of(layout(), job.exchange().partitionElements(), job.servers().count());
+    return PartitionPlan.of(job(), layout());
   }
 
   JsonObject toJson() {

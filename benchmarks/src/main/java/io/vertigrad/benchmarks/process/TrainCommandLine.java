@@ -1,5 +1,6 @@
 package io.vertigrad.benchmarks.process;
 
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -23,8 +24,9 @@ public final class TrainCommandLine {
    *
    * @param summary its {@code summary.json}
    * @param events the lines of its {@code events.jsonl}
+   * @param timeline the events of its {@code timeline.json}; none where it has no such file
    */
-  public record Trained(JsonObject summary, List<JsonObject> events) {
+  public record Trained(JsonObject summary, List<JsonObject> events, List<JsonObject> timeline) {
 
     /** As the run itself reports it, from its first batch to its last update. */
     public double samplesPerSecond() {
@@ -86,7 +88,14 @@ public final class TrainCommandLine {
     }
     return new Trained(
         new JsonObject(Files.readString(run.resolve("summary.json"))),
-        Files.readAllLines(run.resolve("events.jsonl")).stream().map(JsonObject::new).toList());
+        Files.readAllLines(run.resolve("events.jsonl")).stream().map(JsonObject::new).toList(),
+        timeline(run.resolve("timeline.json")));
+  }
+
+  private static List<JsonObject> timeline(Path file) throws IOException {
+    return Files.exists(file)
+        ? new JsonArray(Files.readString(file)).stream().map(JsonObject.class::cast).toList()
+        : List.of();
   }
 
   /** With what each member's own log ends, for a member that was killed cannot say more. */

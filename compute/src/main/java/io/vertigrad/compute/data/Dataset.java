@@ -1,6 +1,7 @@
 package io.vertigrad.compute.data;
 
 import java.util.List;
+import java.util.Optional;
 
 /** Labelled samples with random access; immutable and safe to share between threads. */
 public interface Dataset {
@@ -43,6 +44,15 @@ public interface Dataset {
    */
   default float black(int channel) {
     return 0;
+  }
+
+  /**
+   * How bytes became features, for programs that feed other images to a model trained on these.
+   *
+   * @return one rule for each channel; empty where samples were no bytes
+   */
+  default Optional<List<Normalisation>> normalisation() {
+    return Optional.empty();
   }
 
   /**

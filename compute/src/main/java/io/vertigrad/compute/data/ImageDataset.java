@@ -1,6 +1,7 @@
 package io.vertigrad.compute.data;
 
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Images kept as bytes and normalised when they are read, one 256-entry table per channel.
@@ -16,6 +17,7 @@ public final class ImageDataset implements Dataset {
   private final int classes;
   private final int size;
   private final int planeLength;
+  private final List<Normalisation> normalisation;
   private final float[][] tables;
 
   /**
@@ -47,6 +49,7 @@ public final class ImageDataset implements Dataset {
     this.labels = labels;
     this.size = size;
     this.classes = classes;
+    this.normalisation = List.copyOf(normalisation);
     this.tables = normalisation.stream().map(Normalisation::table).toArray(float[][]::new);
   }
 
@@ -79,6 +82,11 @@ public final class ImageDataset implements Dataset {
   @Override
   public float black(int channel) {
     return tables[channel][0];
+  }
+
+  @Override
+  public Optional<List<Normalisation>> normalisation() {
+    return Optional.of(normalisation);
   }
 
   @Override

@@ -108,8 +108,12 @@ public record Normalisation(float range, float mean, float deviation) {
     return numbers;
   }
 
-  /** The input for each byte 0 to 255, in single precision as torchvision computes it. */
-  float[] table() {
+  /**
+   * The input for each byte, in single precision as torchvision computes it.
+   *
+   * @return 256 values, for the bytes 0 to 255
+   */
+  public float[] table() {
     float[] table = new float[256];
     for (int value = 0; value < table.length; value++) {
       table[value] = (value / range - mean) / deviation;

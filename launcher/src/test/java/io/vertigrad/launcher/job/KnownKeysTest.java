@@ -49,6 +49,7 @@ class KnownKeysTest {
           "cluster",
           "pipeline",
           "dashboard",
+          "tracking",
           "optimizer",
           "data",
           "model",
@@ -70,6 +71,7 @@ class KnownKeysTest {
             "cluster",
             "pipeline",
             "dashboard",
+            "tracking",
             "resolved",
             "stop")) {
       addFrom(known, section + ".", section + "." + ABSURD, "{}");
@@ -160,7 +162,7 @@ class KnownKeysTest {
   }
 
   private static void addModels(Set<String> known) {
-    known.add("model.name");
+    known.addAll(List.of("model.name", "model.parameters"));
     for (String name : List.of("mlp", "resnet20")) {
       ModelConfig config = new ModelConfig(name, Map.of(ABSURD, 1), List.of(1, 28, 28), 10, 0, 1);
       String refusal =

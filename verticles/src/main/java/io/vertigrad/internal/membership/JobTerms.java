@@ -66,7 +66,9 @@ record JobTerms(Map<String, String> values) {
     if (EVERY_ENGINES_RULES.contains(job.optimizer().name())) {
       all.remove(ENGINE);
     }
-    all.computeIfPresent("model.name", (key, name) -> name.substring(name.lastIndexOf('/') + 1));
+    for (String path : List.of("model.name", "model.parameters")) {
+      all.computeIfPresent(path, (key, name) -> name.substring(name.lastIndexOf('/') + 1));
+    }
     all.put("steps", String.valueOf(job.steps()));
     return new JobTerms(all);
   }

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.compute.pipeline.SplitModel;
+import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.worker.BatchOpener;
 import io.vertigrad.internal.worker.GradientSource;
@@ -99,7 +100,10 @@ final class StageParts implements TrainingLoop.Parts {
     SplitModel whole = split == null ? splitting.get() : split;
     replica =
         new StageReplica(
-            whole.stage(stage), setting.job(), setting.plan(), setting.trainingSamples());
+            InitialParameters.into(whole.stage(stage), whole.layout(), setting.job()),
+            setting.job(),
+            setting.plan(),
+            setting.trainingSamples());
     split = null;
     // Only the collector frees the native memory of the whole model's parameters.
     System.gc();

@@ -6,6 +6,7 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.job.JobConfig;
 import java.nio.FloatBuffer;
@@ -15,7 +16,7 @@ import java.nio.FloatBuffer;
  *
  * @param engine makes the update rules
  * @param layout the model's
- * @param vector the whole exchange vector, from the job's seed
+ * @param vector the whole exchange vector, from the job's seed or the file it names
  * @param trainingSamples size of the training set
  */
 record InitialModel(
@@ -25,7 +26,7 @@ record InitialModel(
   static InitialModel of(JobConfig job, ClassLoader loader) {
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     Engine engine = Engine.named(job.engine());
-    try (Model model = engine.model(job.modelOn(data))) {
+    try (Model model = InitialParameters.into(engine.model(job.modelOn(data)), job)) {
       FloatBuffer vector = FloatBuffer.allocate(model.layout().length());
       model.readParameters(0, vector);
       return new InitialModel(engine, model.layout(), vector.rewind(), data.size());
@@ -41,6 +42,6 @@ record InitialModel(
   }
 
   PartitionPlan plan(JobConfig job) {
-    return PartitionPlan.of(layout, job.exchange().partitionElements(), job.servers().count());
+    return PartitionPlan.of(job, layout);
   }
 }

@@ -16,6 +16,7 @@ import io.vertigrad.compute.data.ShuffledSampler;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
+import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.WindowedExchange;
 import io.vertigrad.internal.host.StrategyFinder;
@@ -107,7 +108,8 @@ public class WorkerThread {
   protected boolean train() {
     StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
-    try (Model model = Engine.named(job.engine()).model(job.modelOn(data))) {
+    try (Model model =
+        InitialParameters.into(Engine.named(job.engine()).model(job.modelOn(data)), job)) {
       if (strategy instanceof PeerStrategyFactory peers) {
         try (ReplicaCheckpoints checkpoints = checkpoints(peers, model)) {
           WorkerDuties.Setting duties = WorkerDuties.Setting.of(job, peers, checkpoints);

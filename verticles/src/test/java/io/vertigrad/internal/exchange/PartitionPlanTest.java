@@ -2,8 +2,10 @@ package io.vertigrad.internal.exchange;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
 import io.vertigrad.testkit.QuadraticModel;
+import io.vertx.core.json.JsonObject;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +28,24 @@ class PartitionPlanTest {
   void shouldCutIntoFourAtLeastUnlessTheyWouldBeSmall(int elements, int most, int expected) {
     List<Partition> cut =
         PartitionPlan.of(QuadraticModel.layout(elements, 0), most, 1).partitions();
+
+    assertEquals(expected, cut.size());
+    assertEquals(elements, cut.stream().mapToInt(Partition::length).sum());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "14304, 114432, 1",
+    "100000, 114432, 7",
+    "272000, 114432, 16",
+    "272000, 10000, 28",
+    "25000000, 114432, 219"
+  })
+  void shouldCutFinerWhereWhatIsFinalLastIsToBeSmall(int elements, int most, int expected) {
+    JsonObject exchange = new JsonObject().put("partitionElements", most).put("overlap", true);
+    JobConfig job = JobConfig.read("test", new JsonObject().put("exchange", exchange));
+
+    List<Partition> cut = PartitionPlan.of(job, QuadraticModel.layout(elements, 0)).partitions();
 
     assertEquals(expected, cut.size());
     assertEquals(elements, cut.stream().mapToInt(Partition::length).sum());

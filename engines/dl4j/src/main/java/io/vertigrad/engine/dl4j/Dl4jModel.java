@@ -31,6 +31,7 @@ final class Dl4jModel implements Model {
           .build();
 
   private final Network network;
+  private final List<Integer> inputShape;
   private final List<Integer> sample;
   private final int classes;
   private final SegmentTable table;
@@ -54,11 +55,13 @@ final class Dl4jModel implements Model {
   /**
    * A model over a network that fits.
    *
-   * @param sample one sample's dimensions as the network takes them
+   * @param inputShape one sample's dimensions in the data set
+   * @param sample the same as the network takes them
    * @param classes number of outputs
    */
-  Dl4jModel(Network network, List<Integer> sample, int classes) {
+  Dl4jModel(Network network, List<Integer> inputShape, List<Integer> sample, int classes) {
     this.network = network;
+    this.inputShape = List.copyOf(inputShape);
     this.sample = List.copyOf(sample);
     this.classes = classes;
     this.table = SegmentTable.of(network);
@@ -111,8 +114,13 @@ final class Dl4jModel implements Model {
 
   @Override
   public Score score(Batch batch, int topK) {
+    return Probabilities.score(probabilities(batch, classes), batch.labels(), topK);
+  }
+
+  @Override
+  public float[] probabilities(Batch batch, int outputs) {
     BatchArrays filled = filled(batch);
-    float[] probabilities = new float[batch.count() * classes];
+    float[] probabilities = new float[batch.count() * outputs];
     try (MemoryWorkspace workspace =
         Nd4j.getWorkspaceManager().getAndActivateWorkspace(OUTPUT_MEMORY, OUTPUT)) {
       INDArray output = network.output(filled.features(), workspace);
@@ -120,7 +128,19 @@ final class Dl4jModel implements Model {
       NativeFloats.fetch(rows);
       NativeFloats.of(rows).get(probabilities);
     }
-    return Probabilities.score(probabilities, batch.labels(), topK);
+    return probabilities;
+  }
+
+  @Override
+  public void export(String format, Path file) throws IOException {
+    switch (format) {
+      case "dl4j" -> save(file);
+      case "onnx" -> network.exportOnnx(file, inputShape, sample, classes);
+      default ->
+          throw new IllegalArgumentException(
+              "format %s: the engine dl4j does not write it, expected one of dl4j, onnx"
+                  .formatted(format));
+    }
   }
 
   @Override

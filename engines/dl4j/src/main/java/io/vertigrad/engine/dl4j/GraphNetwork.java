@@ -114,4 +114,10 @@ final class GraphNetwork implements Network {
   public void save(Path file) throws IOException {
     ModelSerializer.writeModel(graph, file.toFile(), false);
   }
+
+  @Override
+  public void exportOnnx(Path file, List<Integer> inputShape, List<Integer> sample, int classes)
+      throws IOException {
+    new OnnxExport(Outline.of(graph), arrays()).write(file, inputShape, sample, classes);
+  }
 }

@@ -112,4 +112,10 @@ final class LayeredNetwork implements Network {
   public void save(Path file) throws IOException {
     ModelSerializer.writeModel(network, file.toFile(), false);
   }
+
+  @Override
+  public void exportOnnx(Path file, List<Integer> inputShape, List<Integer> sample, int classes)
+      throws IOException {
+    new OnnxExport(Outline.of(network), arrays()).write(file, inputShape, sample, classes);
+  }
 }

@@ -28,7 +28,7 @@ final class ModelLoader {
   Model load() {
     Network network = adapted(network());
     List<Integer> sample = InputCheck.sampleShape(network, config);
-    return new Dl4jModel(network, sample, config.classes());
+    return new Dl4jModel(network, config.inputShape(), sample, config.classes());
   }
 
   /** The network as its factory or file gives it. */

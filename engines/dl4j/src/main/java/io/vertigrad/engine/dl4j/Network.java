@@ -51,4 +51,15 @@ interface Network {
   INDArray output(INDArray features, MemoryWorkspace workspace);
 
   void save(Path file) throws IOException;
+
+  /**
+   * Writes the network in the format ONNX.
+   *
+   * @param inputShape one sample's dimensions in the data set
+   * @param sample the same as this network takes them
+   * @param classes number of outputs
+   * @throws IllegalArgumentException naming the first layer that cannot be written
+   */
+  void exportOnnx(Path file, List<Integer> inputShape, List<Integer> sample, int classes)
+      throws IOException;
 }

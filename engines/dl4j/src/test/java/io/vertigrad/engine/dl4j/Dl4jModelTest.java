@@ -234,7 +234,7 @@ class Dl4jModelTest {
                         .build())
                 .build());
     network.init();
-    Model model = new Dl4jModel(LayeredNetwork.training(network), List.of(2), 2);
+    Model model = new Dl4jModel(LayeredNetwork.training(network), List.of(2), List.of(2), 2);
     float[] features = {1, 10, 2, 10, 6, 40};
 
     float[] gradient =

@@ -1,0 +1,126 @@
+package io.vertigrad.benchmarks.overlap;
+
+import io.vertigrad.benchmarks.process.TrainCommandLine;
+import io.vertigrad.benchmarks.process.TrainCommandLine.Trained;
+import io.vertigrad.benchmarks.report.Benchmark;
+import io.vertigrad.benchmarks.report.BenchmarkReport;
+import io.vertigrad.benchmarks.report.BenchmarkRow;
+import io.vertigrad.benchmarks.report.Cases;
+import io.vertigrad.benchmarks.report.Repetitions;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * How much of the time that a worker waits for a slow link is hidden behind the backward pass by
+ * {@code exchange.overlap}, and whether the parameters stay the same bits.
+ */
+public final class OverlapBenchmark implements Benchmark {
+
+  private static final int WARM_STEPS = 10;
+
+  private final String only;
+
+  /** Measures the cases whose name holds a text, such as {@code sync, 100 Mbit/s}. */
+  public OverlapBenchmark(String only) {
+    this.only = only;
+  }
+
+  /** One run. */
+  private record Run(StepTimes times, String parametersHash) {}
+
+  /** The same training without overlap and with it, one after the other. */
+  private record Turn(Run without, Run with) {
+
+    double hiddenPercent() {
+      return 100 * (1 - with.times().waitMillis() / without.times().waitMillis());
+    }
+
+    double shorterPercent() {
+      double saved = without.times().millis() - with.times().millis();
+      return 100 * saved / without.times().waitMillis();
+    }
+  }
+
+  @Override
+  public String name() {
+    return "overlap";
+  }
+
+  @Override
+  public void run(BenchmarkReport report, boolean quick) throws Exception {
+    List<OverlapCase> cases = Cases.named(only, OverlapCase.all(), OverlapCase::toString);
+    int steps = WARM_STEPS + (quick ? 20 : 60);
+    double backward = BackwardShare.measure();
+    Map<OverlapCase, List<Turn>> turns = new LinkedHashMap<>();
+    for (int turn = 0; turn < (quick ? 1 : 3); turn++) {
+      for (OverlapCase one : cases) {
+        Turn measured = new Turn(train(one, steps, false), train(one, steps, true));
+        turns.computeIfAbsent(one, first -> new ArrayList<>()).add(measured);
+        System.err.printf(
+            "%s: waits %.1f ms, with overlap %.1f ms%n",
+            one, measured.without().times().waitMillis(), measured.with().times().waitMillis());
+        if (!measured.with().parametersHash().equals(measured.without().parametersHash())) {
+          report.fail(
+              "%s: parameters %s with overlap, expected %s as without"
+                  .formatted(
+                      one, measured.with().parametersHash(), measured.without().parametersHash()));
+        }
+      }
+    }
+    turns.forEach((one, all) -> add(report, one, all, backward));
+    report.remark(
+        "Medians of a step over steps and both workers, then over turns. Waiting: from the end of a"
+            + " gradient to the begin of the next.");
+    report.remark(
+        "Hidden: of the waiting without overlap what is not there with it. At most the time from the"
+            + " first layer's final gradient to the last's, %.0f %% of a gradient, can hide it."
+                .formatted(100 * backward));
+  }
+
+  private static Run train(OverlapCase one, int steps, boolean overlap) throws Exception {
+    Trained trained = TrainCommandLine.train(one.job(steps, overlap), true);
+    return new Run(
+        StepTimes.of(trained.timeline(), WARM_STEPS),
+        String.valueOf(trained.summary().getString("parametersHash")));
+  }
+
+  private static void add(
+      BenchmarkReport report, OverlapCase one, List<Turn> turns, double backward) {
+    BenchmarkRow without =
+        row(one + ": step without overlap", "ms", turns, t -> t.without().times().millis());
+    report.add(row(one + ": gradient", "ms", turns, t -> t.without().times().computeMillis()));
+    report.add(without);
+    report.add(
+        row(one + ": step with overlap", "ms", turns, t -> t.with().times().millis())
+            .over(without));
+    BenchmarkRow waiting =
+        row(one + ": waiting without overlap", "ms", turns, t -> t.without().times().waitMillis());
+    report.add(waiting);
+    report.add(
+        row(one + ": waiting with overlap", "ms", turns, t -> t.with().times().waitMillis())
+            .over(waiting));
+    report.add(row(one + ": waiting hidden", "%", turns, Turn::hiddenPercent).withAim("80"));
+    report.add(
+        row(
+            one + ": waiting that could be hidden",
+            "%",
+            turns,
+            t ->
+                Math.min(
+                    100,
+                    100
+                        * backward
+                        * t.without().times().computeMillis()
+                        / t.without().times().waitMillis())));
+    report.add(row(one + ": step shorter, of the waiting", "%", turns, Turn::shorterPercent));
+  }
+
+  private static BenchmarkRow row(
+      String name, String unit, List<Turn> turns, ToDoubleFunction<Turn> figure) {
+    return BenchmarkRow.of(
+        name, unit, Repetitions.of(turns.stream().map(figure::applyAsDouble).toList()));
+  }
+}

@@ -1,0 +1,64 @@
+package io.vertigrad.benchmarks.overlap;
+
+import io.vertigrad.benchmarks.report.Repetitions;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What a step took a worker, as the timeline of a run has it; the medians over steps and workers.
+ *
+ * @param computeMillis in the model
+ * @param waitMillis from there to the next gradient's begin: without its next parameters
+ */
+record StepTimes(double computeMillis, double waitMillis) {
+
+  private static final String COMPUTE = "compute";
+  private static final double MICROS = 1e3;
+
+  private record Span(long begun, long ended) {}
+
+  /**
+   * Reads the steps of a timeline in Chrome's format.
+   *
+   * @param events its elements
+   * @param first step to count, from 0
+   * @throws IllegalStateException when no step can be counted
+   */
+  static StepTimes of(List<JsonObject> events, long first) {
+    Map<Integer, TreeMap<Long, Span>> workers = new TreeMap<>();
+    for (JsonObject event : events) {
+      if (COMPUTE.equals(event.getString("name"))) {
+        long begun = event.getLong("ts");
+        workers
+            .computeIfAbsent(event.getInteger("pid"), worker -> new TreeMap<>())
+            .put(
+                event.getJsonObject("args").getLong("step"),
+                new Span(begun, begun + event.getLong("dur")));
+      }
+    }
+    List<Double> computing = new ArrayList<>();
+    List<Double> waiting = new ArrayList<>();
+    for (TreeMap<Long, Span> steps : workers.values()) {
+      for (Map.Entry<Long, Span> step : steps.tailMap(first).entrySet()) {
+        Span next = steps.get(step.getKey() + 1);
+        if (next != null) {
+          computing.add((step.getValue().ended() - step.getValue().begun()) / MICROS);
+          waiting.add((next.begun() - step.getValue().ended()) / MICROS);
+        }
+      }
+    }
+    if (waiting.isEmpty()) {
+      throw new IllegalStateException(
+          "the timeline has no two steps in a row from step %d on, of %d workers"
+              .formatted(first, workers.size()));
+    }
+    return new StepTimes(Repetitions.of(computing).median(), Repetitions.of(waiting).median());
+  }
+
+  double millis() {
+    return computeMillis + waitMillis;
+  }
+}

@@ -1,0 +1,193 @@
+package io.vertigrad.compute.data.files;
+
+import io.vertigrad.compute.data.DataException;
+import java.awt.image.BufferedImage;
+import java.awt.image.IndexColorModel;
+import java.awt.image.Raster;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import javax.imageio.ImageIO;
+import javax.imageio.ImageReader;
+import javax.imageio.stream.ImageInputStream;
+
+/**
+ * Reads images that were taken by nobody's data set, PNG, JPEG, GIF, BMP or IDX, in the size and
+ * the channels that a model takes.
+ *
+ * <p>An image of another size is stretched or shrunk to the model's, each new pixel being the mean
+ * of the area it covers; one of the same size keeps its bytes. Colours become grey by the weights
+ * of ITU-R BT.601, grey becomes three equal channels, and what is transparent is black.
+ */
+public final class ImageFile {
+
+  /** Pixels of one image; more is a mistake, or meant to fill the memory. */
+  private static final long MOST_PIXELS = 50_000_000;
+
+  private static final int IDX_BYTE_TYPE = 0x08;
+  private static final int GREY = 1;
+  private static final int COLOURS = 3;
+
+  /** Channel after channel, row after row, from 0 to 255. */
+  private record Pixels(int channels, int height, int width, float[] values) {}
+
+  private ImageFile() {}
+
+  /**
+   * Reads all images of a file: one of PNG, JPEG, GIF and BMP, all of IDX, raw or {@code .gz}.
+   *
+   * @param file of images
+   * @param shape what the model takes, {@code [channels, height, width]} with 1 or 3 channels
+   * @return each image's bytes, channel after channel, row after row
+   * @throws DataException when the file cannot be read or holds no image, or when the model takes
+   *     none
+   */
+  public static List<byte[]> read(Path file, List<Integer> shape) {
+    if (shape.size() != 3 || shape.get(0) != GREY && shape.get(0) != COLOURS) {
+      throw new DataException(
+          "%s: the model takes samples of shape %s, expected [1 or 3, height, width] for an image"
+              .formatted(file, shape));
+    }
+    List<byte[]> images = new ArrayList<>();
+    if (isIdx(file)) {
+      IdxReader.Images found = IdxReader.images(file);
+      int size = found.rows() * found.columns();
+      for (int i = 0; i < found.count(); i++) {
+        float[] values = new float[size];
+        for (int k = 0; k < size; k++) {
+          values[k] = found.pixels()[i * size + k] & 0xFF;
+        }
+        images.add(fitted(new Pixels(GREY, found.rows(), found.columns(), values), shape));
+      }
+    } else {
+      images.add(fitted(picture(file), shape));
+    }
+    return images;
+  }
+
+  private static boolean isIdx(Path file) {
+    if (file.toString().endsWith(".gz")) {
+      return true;
+    }
+    try (InputStream in = Files.newInputStream(file)) {
+      byte[] begin = in.readNBytes(3);
+      return begin.length == 3 && begin[0] == 0 && begin[1] == 0 && begin[2] == IDX_BYTE_TYPE;
+    } catch (IOException e) {
+      throw DataFile.failure(file, e);
+    }
+  }
+
+  private static Pixels picture(Path file) {
+    try (ImageInputStream in = ImageIO.createImageInputStream(file.toFile())) {
+      Iterator<ImageReader> readers = ImageIO.getImageReaders(in);
+      if (!readers.hasNext()) {
+        throw new DataException(
+            file + ": is no image, expected PNG, JPEG, GIF, BMP, or IDX (raw or .gz)");
+      }
+      ImageReader reader = readers.next();
+      try {
+        reader.setInput(in, true, true);
+        long size = (long) reader.getWidth(0) * reader.getHeight(0);
+        if (size > MOST_PIXELS) {
+          throw new DataException(
+              "%s: has %d x %d pixels, expected at most %d of them"
+                  .formatted(file, reader.getWidth(0), reader.getHeight(0), MOST_PIXELS));
+        }
+        return pixels(reader.read(0));
+      } finally {
+        reader.dispose();
+      }
+    } catch (IOException | IllegalArgumentException | IndexOutOfBoundsException e) {
+      throw new DataException(
+          "%s: a damaged image: %s; expected PNG, JPEG, GIF, BMP, or IDX (raw or .gz)"
+              .formatted(file, e.getMessage()),
+          e);
+    }
+  }
+
+  private static Pixels pixels(BufferedImage image) {
+    int height = image.getHeight();
+    int width = image.getWidth();
+    Raster raster = image.getRaster();
+    if (raster.getNumBands() == 1 && !(image.getColorModel() instanceof IndexColorModel)) {
+      // As stored: getRGB would convert grey from Java's linear scale.
+      float scale = 255f / ((1 << raster.getSampleModel().getSampleSize(0)) - 1);
+      float[] values = raster.getSamples(0, 0, width, height, 0, (float[]) null);
+      for (int i = 0; i < values.length; i++) {
+        values[i] *= scale;
+      }
+      return new Pixels(GREY, height, width, values);
+    }
+    int plane = height * width;
+    int[] colours = image.getRGB(0, 0, width, height, null, 0, width);
+    float[] values = new float[COLOURS * plane];
+    for (int i = 0; i < plane; i++) {
+      float opaque = (colours[i] >>> 24) / 255f;
+      values[i] = opaque * (colours[i] >> 16 & 0xFF);
+      values[plane + i] = opaque * (colours[i] >> 8 & 0xFF);
+      values[2 * plane + i] = opaque * (colours[i] & 0xFF);
+    }
+    return new Pixels(COLOURS, height, width, values);
+  }
+
+  private static byte[] fitted(Pixels from, List<Integer> shape) {
+    int plane = from.height() * from.width();
+    Pixels channels = from;
+    if (shape.get(0) == GREY && from.channels() == COLOURS) {
+      float[] grey = new float[plane];
+      for (int i = 0; i < plane; i++) {
+        grey[i] =
+            0.299f * from.values()[i]
+                + 0.587f * from.values()[plane + i]
+                + 0.114f * from.values()[2 * plane + i];
+      }
+      channels = new Pixels(GREY, from.height(), from.width(), grey);
+    }
+    int height = shape.get(1);
+    int width = shape.get(2);
+    byte[] bytes = new byte[shape.get(0) * height * width];
+    for (int channel = 0; channel < shape.get(0); channel++) {
+      int source = channels.channels() == GREY ? 0 : channel * plane;
+      float[] scaled = scaled(channels, source, height, width);
+      for (int i = 0; i < scaled.length; i++) {
+        bytes[channel * height * width + i] = (byte) Math.round(Math.min(255, scaled[i]));
+      }
+    }
+    return bytes;
+  }
+
+  /** Columns first, then rows: each new pixel is the mean of the part of the old ones it covers. */
+  private static float[] scaled(Pixels from, int offset, int height, int width) {
+    float[] narrow = new float[from.height() * width];
+    for (int row = 0; row < from.height(); row++) {
+      int at = offset + row * from.width();
+      for (int x = 0; x < width; x++) {
+        narrow[row * width + x] = mean(from.values(), at, 1, from.width(), x, width);
+      }
+    }
+    float[] scaled = new float[height * width];
+    for (int x = 0; x < width; x++) {
+      for (int y = 0; y < height; y++) {
+        scaled[y * width + x] = mean(narrow, x, width, from.height(), y, height);
+      }
+    }
+    return scaled;
+  }
+
+  /** Mean of a line of {@code count} values over the part {@code index} of {@code parts}. */
+  private static float mean(
+      float[] values, int offset, int stride, int count, int index, int parts) {
+    double begin = (double) index * count / parts;
+    double end = (double) (index + 1) * count / parts;
+    double sum = 0;
+    for (int i = (int) begin; i < Math.min(count, Math.ceil(end)); i++) {
+      double covered = Math.min(end, i + 1) - Math.max(begin, i);
+      sum += covered * values[offset + i * stride];
+    }
+    return (float) (sum / (end - begin));
+  }
+}

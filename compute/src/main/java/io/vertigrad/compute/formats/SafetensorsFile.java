@@ -1,0 +1,540 @@
+package io.vertigrad.compute.formats;
+
+import io.vertigrad.compute.Block;
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.settings.JsonText;
+import io.vertigrad.compute.settings.SettingsException;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Named arrays in a safetensors file: eight bytes with the length of a JSON header, little-endian,
+ * the header, then the arrays' values, little-endian, one array behind the other.
+ *
+ * <p>Everything the header says is checked when the file is opened, before any array is read: an
+ * array lies within the file, has as many bytes as its shape and type need, and the arrays cover
+ * the data without a hole or an overlap. Nothing is allocated that the file has no bytes for. Every
+ * error is a {@link DataException} that names the file, the byte or the array, what was found and
+ * what was expected. Not thread-safe.
+ */
+public final class SafetensorsFile implements AutoCloseable {
+
+  /** Bytes that a header may have. */
+  static final int MOST_HEADER_BYTES = JsonText.MOST_BYTES;
+
+  private static final String METADATA = "__metadata__";
+  private static final String TYPE = "dtype";
+  private static final String SHAPE = "shape";
+  private static final String OFFSETS = "data_offsets";
+  private static final Set<String> FIELDS = Set.of(TYPE, SHAPE, OFFSETS);
+  private static final int PREFIX_BYTES = 8;
+  private static final int LEAST_HEADER_BYTES = 2;
+  private static final int CHUNK_ELEMENTS = 1 << 16;
+
+  /** What an array's values are, and how many bytes each of them has. */
+  private enum Type {
+    BOOL(1),
+    U8(1),
+    I8(1),
+    F8_E5M2(1),
+    F8_E4M3(1),
+    I16(2),
+    U16(2),
+    F16(2),
+    BF16(2),
+    I32(4),
+    U32(4),
+    F32(4),
+    F64(8),
+    I64(8),
+    U64(8);
+
+    private final int bytes;
+
+    Type(int bytes) {
+      this.bytes = bytes;
+    }
+
+    /** True for the types that {@link SafetensorsFile#read} can give as float32. */
+    boolean isReadable() {
+      return this == F32 || this == F16 || this == BF16 || this == F64 || this == I64;
+    }
+
+    /** Value {@code index} of these bytes as float32, rounded where the type has more digits. */
+    float value(ByteBuffer values, int index) {
+      int at = index * bytes;
+      return switch (this) {
+        case F32 -> values.getFloat(at);
+        case F64 -> (float) values.getDouble(at);
+        case I64 -> values.getLong(at);
+        case BF16 -> Float.intBitsToFloat(values.getShort(at) << 16);
+        case F16 -> half(values.getShort(at));
+        default -> throw new IllegalStateException(this + " cannot be read as float32");
+      };
+    }
+
+    /** IEEE 754 binary16: one sign bit, five of the exponent, ten of the fraction. */
+    private static float half(short bits) {
+      int exponent = bits >> 10 & 0x1F;
+      int fraction = bits & 0x3FF;
+      float magnitude;
+      if (exponent == 0) {
+        magnitude = fraction * 0x1p-24f;
+      } else if (exponent == 0x1F) {
+        magnitude = fraction == 0 ? Float.POSITIVE_INFINITY : Float.NaN;
+      } else {
+        magnitude = Float.intBitsToFloat(exponent + 112 << 23 | fraction << 13);
+      }
+      return bits < 0 ? -magnitude : magnitude;
+    }
+  }
+
+  /** One array; offsets are bytes behind the header. */
+  private record Entry(String name, Type type, List<Integer> shape, long begin, long end) {
+
+    long elements() {
+      return (end - begin) / type.bytes;
+    }
+  }
+
+  /** Where arrays come from when a file is written, such as {@code model::readParameters}. */
+  @FunctionalInterface
+  public interface Source {
+
+    /**
+     * Copies elements of the exchange vector out; fills the buffer.
+     *
+     * @param first element of the exchange vector
+     * @param destination from its position to its limit
+     */
+    void read(int first, FloatBuffer destination);
+  }
+
+  /** Where arrays go when a file is read, such as {@code model::writeParameters}. */
+  @FunctionalInterface
+  public interface Sink {
+
+    /**
+     * Copies elements of the exchange vector in; consumes the buffer.
+     *
+     * @param first element of the exchange vector
+     * @param source from its position to its limit
+     */
+    void write(int first, FloatBuffer source);
+  }
+
+  private final Path file;
+  private final FileChannel channel;
+  private final long dataStart;
+  private final Map<String, String> metadata = new LinkedHashMap<>();
+  private final Map<String, Entry> entries = new LinkedHashMap<>();
+
+  private SafetensorsFile(Path file, FileChannel channel) throws IOException {
+    this.file = file;
+    this.channel = channel;
+    JsonObject header = header();
+    this.dataStart = channel.position();
+    long dataBytes = channel.size() - dataStart;
+    for (String name : header.fieldNames()) {
+      if (name.equals(METADATA)) {
+        readMetadata(header.getValue(name));
+      } else {
+        entries.put(name, entry(name, header.getValue(name), dataBytes));
+      }
+    }
+    requireCover(dataBytes);
+  }
+
+  /**
+   * Opens a file and checks its header; the arrays are read later.
+   *
+   * @param file in the safetensors format
+   * @return the file, which must be closed
+   * @throws DataException when it cannot be read or is no such file
+   */
+  public static SafetensorsFile open(Path file) {
+    try {
+      FileChannel channel = FileChannel.open(file, StandardOpenOption.READ);
+      try {
+        return new SafetensorsFile(file, channel);
+      } catch (IOException | RuntimeException e) {
+        channel.close();
+        throw e;
+      }
+    } catch (IOException e) {
+      throw unreadable(file, e);
+    }
+  }
+
+  /**
+   * Writes a model's arrays as float32, each under the name of its block, as a whole or not at all.
+   *
+   * @param file is written anew
+   * @param metadata texts by name, which the header carries
+   * @param layout names and shapes
+   * @param source gives the values
+   * @throws IOException when the file cannot be written
+   */
+  public static void write(
+      Path file, Map<String, String> metadata, ParameterLayout layout, Source source)
+      throws IOException {
+    byte[] header = header(metadata, layout);
+    Path part = file.resolveSibling(file.getFileName() + ".part");
+    try {
+      try (FileChannel channel =
+          FileChannel.open(
+              part,
+              StandardOpenOption.CREATE,
+              StandardOpenOption.TRUNCATE_EXISTING,
+              StandardOpenOption.WRITE)) {
+        writeFully(channel, littleEndian(PREFIX_BYTES).putLong(header.length).flip());
+        writeFully(channel, ByteBuffer.wrap(header));
+        ByteBuffer chunk = littleEndian(CHUNK_ELEMENTS * Float.BYTES);
+        for (int first = 0; first < layout.length(); first += CHUNK_ELEMENTS) {
+          int count = Math.min(CHUNK_ELEMENTS, layout.length() - first);
+          source.read(first, chunk.clear().limit(count * Float.BYTES).asFloatBuffer());
+          writeFully(channel, chunk);
+        }
+      }
+      Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException e) {
+      Files.deleteIfExists(part);
+      throw e;
+    }
+  }
+
+  /**
+   * The texts that the header carries beside the arrays.
+   *
+   * @return texts by name, in the file's order
+   */
+  public Map<String, String> metadata() {
+    return Collections.unmodifiableMap(metadata);
+  }
+
+  /**
+   * The names of the arrays.
+   *
+   * @return the names in the header's order
+   */
+  public Set<String> names() {
+    return Collections.unmodifiableSet(entries.keySet());
+  }
+
+  /**
+   * Checks that the arrays are those of a model: the same names and shapes, no more and no less, of
+   * types that can be read.
+   *
+   * @param layout of the model
+   * @throws DataException naming the first array that does not fit
+   */
+  public void require(ParameterLayout layout) {
+    for (Block block : layout.blocks()) {
+      Entry found = entries.get(block.name());
+      if (found == null) {
+        throw wrong(
+            "holds no tensor %s, expected one of shape %s; it holds %s"
+                .formatted(block.name(), block.shape(), shortList()));
+      }
+      if (!found.shape().equals(block.shape())) {
+        throw wrong(
+            "tensor %s has the shape %s, expected %s: it is of another model"
+                .formatted(block.name(), found.shape(), block.shape()));
+      }
+      if (!found.type().isReadable()) {
+        throw wrong(
+            "tensor %s is of type %s, expected one of F32, F16, BF16, F64, I64"
+                .formatted(block.name(), found.type()));
+      }
+    }
+    if (entries.size() > layout.blocks().size()) {
+      List<String> known = layout.blocks().stream().map(Block::name).toList();
+      String other =
+          entries.keySet().stream().filter(name -> !known.contains(name)).findFirst().orElse("");
+      throw wrong(
+          "holds %d tensors, expected %d: the model has no %s"
+              .formatted(entries.size(), known.size(), JsonText.shown(other)));
+    }
+  }
+
+  /**
+   * Reads the arrays of these blocks, as float32 in exchange order.
+   *
+   * @param layout of a whole model or of a part of it; {@link #require} has accepted the whole
+   * @param sink takes the values, in runs of limited length
+   * @throws DataException when the file has changed or cannot be read
+   */
+  public void read(ParameterLayout layout, Sink sink) {
+    int first = 0;
+    for (Block block : layout.blocks()) {
+      read(block, entries.get(block.name()), first, sink);
+      first += block.length();
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      channel.close();
+    } catch (IOException e) {
+      throw unreadable(file, e);
+    }
+  }
+
+  private void read(Block block, Entry entry, int first, Sink sink) {
+    if (entry == null || entry.elements() != block.length() || !entry.type().isReadable()) {
+      throw wrong("tensor %s does not fit %s".formatted(block.name(), block.shape()));
+    }
+    int width = entry.type().bytes;
+    ByteBuffer bytes = littleEndian(Math.min(CHUNK_ELEMENTS, block.length()) * width);
+    FloatBuffer floats = FloatBuffer.allocate(Math.min(CHUNK_ELEMENTS, block.length()));
+    for (int done = 0; done < block.length(); done += CHUNK_ELEMENTS) {
+      int count = Math.min(CHUNK_ELEMENTS, block.length() - done);
+      bytes.clear().limit(count * width);
+      readFully(bytes, dataStart + entry.begin() + (long) done * width, block.name());
+      floats.clear();
+      for (int i = 0; i < count; i++) {
+        floats.put(entry.type().value(bytes, i));
+      }
+      sink.write(first + done, floats.flip());
+    }
+  }
+
+  private JsonObject header() throws IOException {
+    long size = channel.size();
+    if (size < PREFIX_BYTES + LEAST_HEADER_BYTES) {
+      throw wrong(
+          "has %d bytes, expected at least %d: it is no safetensors file, or truncated"
+              .formatted(size, PREFIX_BYTES + LEAST_HEADER_BYTES));
+    }
+    ByteBuffer prefix = littleEndian(PREFIX_BYTES);
+    readFully(prefix, 0, "the header's length");
+    long length = prefix.getLong(0);
+    long most = Math.min(MOST_HEADER_BYTES, size - PREFIX_BYTES);
+    if (length < LEAST_HEADER_BYTES || length > most) {
+      throw wrong(
+          "byte 0: the header has %s bytes, expected %d to %d: it is no safetensors file, or truncated"
+              .formatted(Long.toUnsignedString(length), LEAST_HEADER_BYTES, most));
+    }
+    ByteBuffer bytes = ByteBuffer.allocate((int) length);
+    readFully(bytes, PREFIX_BYTES, "the header");
+    if (bytes.get(0) != '{') {
+      throw wrong(
+          "byte %d: the header begins with 0x%02x, expected an object, '{'"
+              .formatted(PREFIX_BYTES, bytes.get(0)));
+    }
+    channel.position(PREFIX_BYTES + length);
+    try {
+      String origin = file + ": header";
+      return JsonText.object(origin, JsonText.decode(origin, bytes.array()));
+    } catch (SettingsException e) {
+      throw new DataException(e.getMessage(), e);
+    }
+  }
+
+  private void readMetadata(Object found) {
+    if (!(found instanceof JsonObject texts)) {
+      throw wrong("header: %s is no object of texts".formatted(METADATA));
+    }
+    for (String name : texts.fieldNames()) {
+      if (!(texts.getValue(name) instanceof String text)) {
+        throw wrong(
+            "header: %s.%s is no text, expected a text".formatted(METADATA, JsonText.shown(name)));
+      }
+      metadata.put(name, text);
+    }
+  }
+
+  private Entry entry(String name, Object found, long dataBytes) {
+    String shown = JsonText.shown(name);
+    if (!(found instanceof JsonObject fields) || !fields.fieldNames().equals(FIELDS)) {
+      throw wrong(
+          "header: tensor %s: found %s, expected an object of %s, %s and %s"
+              .formatted(shown, fieldsOf(found), TYPE, SHAPE, OFFSETS));
+    }
+    Type type = type(shown, fields.getValue(TYPE));
+    List<Integer> shape = new ArrayList<>();
+    long bytes = type.bytes;
+    for (Object size : list(shown, SHAPE, fields.getValue(SHAPE))) {
+      long dimension = number(shown, SHAPE, size, Integer.MAX_VALUE);
+      shape.add((int) dimension);
+      bytes = product(shown, bytes, dimension);
+    }
+    List<Object> offsets = list(shown, OFFSETS, fields.getValue(OFFSETS));
+    if (offsets.size() != 2) {
+      throw wrong(
+          "header: tensor %s: %s has %d numbers, expected 2"
+              .formatted(shown, OFFSETS, offsets.size()));
+    }
+    long begin = number(shown, OFFSETS, offsets.get(0), dataBytes);
+    long end = number(shown, OFFSETS, offsets.get(1), dataBytes);
+    if (end - begin != bytes) {
+      throw wrong(
+          "header: tensor %s: %s %s has %d bytes, expected %d for %s of type %s"
+              .formatted(shown, OFFSETS, offsets, end - begin, bytes, shape, type));
+    }
+    return new Entry(name, type, List.copyOf(shape), begin, end);
+  }
+
+  private Type type(String tensor, Object found) {
+    for (Type type : Type.values()) {
+      if (type.name().equals(found)) {
+        return type;
+      }
+    }
+    throw wrong(
+        "header: tensor %s: %s is %s, expected one of %s"
+            .formatted(
+                tensor, TYPE, JsonText.shown(String.valueOf(found)), List.of(Type.values())));
+  }
+
+  private List<Object> list(String tensor, String field, Object found) {
+    if (found instanceof JsonArray array) {
+      return array.stream().toList();
+    }
+    throw wrong("header: tensor %s: %s is no list of numbers".formatted(tensor, field));
+  }
+
+  private long number(String tensor, String field, Object found, long most) {
+    if (found instanceof Integer || found instanceof Long) {
+      long number = ((Number) found).longValue();
+      if (number >= 0 && number <= most) {
+        return number;
+      }
+    }
+    throw wrong(
+        "header: tensor %s: %s holds %s, expected whole numbers from 0 to %d"
+            .formatted(tensor, field, JsonText.shown(String.valueOf(found)), most));
+  }
+
+  /** A size beyond any file stays one, also behind a dimension of 0. */
+  private long product(String tensor, long bytes, long dimension) {
+    try {
+      return Math.multiplyExact(bytes, dimension);
+    } catch (ArithmeticException e) {
+      throw wrong("header: tensor %s: its %s needs more than 2^63 bytes".formatted(tensor, SHAPE));
+    }
+  }
+
+  private void requireCover(long dataBytes) {
+    List<Entry> ordered = new ArrayList<>(entries.values());
+    ordered.sort(Comparator.comparingLong(Entry::begin).thenComparingLong(Entry::end));
+    long covered = 0;
+    String before = "the header";
+    for (Entry entry : ordered) {
+      if (entry.begin() != covered) {
+        throw wrong(
+            "header: tensor %s begins at byte %d of the data, expected %d, where %s ends: %s"
+                .formatted(
+                    JsonText.shown(entry.name()),
+                    entry.begin(),
+                    covered,
+                    before,
+                    entry.begin() < covered ? "they overlap" : "there is a hole between them"));
+      }
+      covered = entry.end();
+      before = JsonText.shown(entry.name());
+    }
+    if (covered != dataBytes) {
+      throw wrong(
+          "has %d bytes of data, expected %d, where %s ends".formatted(dataBytes, covered, before));
+    }
+  }
+
+  private void readFully(ByteBuffer bytes, long from, String what) {
+    try {
+      long at = from;
+      while (bytes.hasRemaining()) {
+        int count = channel.read(bytes, at);
+        if (count < 0) {
+          throw new EOFException("it ends at byte %d, within %s".formatted(at, what));
+        }
+        at += count;
+      }
+    } catch (IOException e) {
+      throw unreadable(file, e);
+    }
+  }
+
+  private String shortList() {
+    List<String> names = entries.keySet().stream().limit(6).map(JsonText::shown).toList();
+    return entries.isEmpty()
+        ? "none"
+        : String.join(", ", names) + (entries.size() > names.size() ? ", ..." : "");
+  }
+
+  private DataException wrong(String what) {
+    return new DataException(file + ": " + what);
+  }
+
+  private static String fieldsOf(Object found) {
+    return found instanceof JsonObject object
+        ? JsonText.shown(String.join(", ", object.fieldNames()))
+        : "no object";
+  }
+
+  private static DataException unreadable(Path file, IOException cause) {
+    return new DataException(
+        "%s: cannot be read: %s; expected a safetensors file".formatted(file, cause), cause);
+  }
+
+  /** Padded with spaces, so that the values behind it are aligned. */
+  private static byte[] header(Map<String, String> metadata, ParameterLayout layout) {
+    JsonObject header = new JsonObject(new LinkedHashMap<>());
+    if (!metadata.isEmpty()) {
+      JsonObject texts = new JsonObject(new LinkedHashMap<>());
+      new TreeMap<>(metadata).forEach(texts::put);
+      header.put(METADATA, texts);
+    }
+    long at = 0;
+    for (Block block : layout.blocks()) {
+      long end = at + (long) block.length() * Float.BYTES;
+      JsonObject entry =
+          new JsonObject(new LinkedHashMap<>())
+              .put(TYPE, Type.F32.name())
+              .put(SHAPE, new JsonArray(new ArrayList<>(block.shape())))
+              .put(OFFSETS, new JsonArray().add(at).add(end));
+      if (header.containsKey(block.name())) {
+        throw new IllegalArgumentException(
+            "two arrays of the model are called %s, expected different names"
+                .formatted(block.name()));
+      }
+      header.put(block.name(), entry);
+      at = end;
+    }
+    StringBuilder text = new StringBuilder(header.encode());
+    int length = text.toString().getBytes(StandardCharsets.UTF_8).length;
+    text.append(" ".repeat(-length & (PREFIX_BYTES - 1)));
+    return text.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static ByteBuffer littleEndian(int bytes) {
+    return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  private static void writeFully(FileChannel channel, ByteBuffer bytes) throws IOException {
+    while (bytes.hasRemaining()) {
+      channel.write(bytes);
+    }
+  }
+}

@@ -1,0 +1,148 @@
+package io.vertigrad.launcher;
+
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.job.Assignment;
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.job.JobFile;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLaunch;
+import io.vertigrad.training.SavedModel;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** A model that was trained before, and the data it was trained for. */
+final class ModelOptions {
+
+  private static final long READ_SECONDS = 30;
+
+  @Parameters(
+      index = "0",
+      paramLabel = "MODEL",
+      description =
+          "A run's folder or its name below runs/, last for the newest run, a run's model.zip, or a"
+              + " .safetensors file.")
+  private String model;
+
+  @Option(
+      names = "--data",
+      paramLabel = "DIR",
+      description = "Folder with the data set's files, where the run's is not there any more.")
+  private String data;
+
+  @Option(
+      names = "--job",
+      paramLabel = "FILE",
+      description = "Job file that says what the data are, of a model that is in no run's folder.")
+  private String job;
+
+  @Option(
+      names = "--set",
+      paramLabel = "KEY=VALUE",
+      description = "Changes one key of the job, such as data.name=mnist; repeatable.")
+  private List<String> assignments = new ArrayList<>();
+
+  /** What the options come to: a job, the file that holds the model, and its run if it has one. */
+  record Chosen(JobConfig job, Path file, Optional<RunDirectory> run) {
+
+    SavedModel open() {
+      return SavedModel.open(job, file);
+    }
+  }
+
+  /**
+   * Finds the model and reads the job.
+   *
+   * @throws InputException naming what is not there, and what was expected
+   */
+  Chosen chosen() {
+    Optional<RunDirectory> run = run();
+    Path file =
+        run.isEmpty()
+            ? Path.of(model)
+            : run.get()
+                .model()
+                .orElseThrow(
+                    () ->
+                        new InputException(
+                            "%s: the run has left no model: it is not over, or failed"
+                                .formatted(run.get().path())));
+    if (!Files.isRegularFile(file)) {
+      throw new InputException(
+          "%s: there is no such model, expected the folder of a run, a model.zip or a .safetensors file"
+              .formatted(model));
+    }
+    Optional<RunDirectory> beside = run.or(() -> besideOf(file));
+    JsonObject json;
+    String origin;
+    if (job != null) {
+      JobFile read = read(job);
+      json = read.json().copy();
+      origin = read.origin();
+    } else if (SavedModel.isSafetensors(file) && beside.isEmpty()) {
+      json = SavedModel.jobOf(file);
+      origin = file.toString();
+    } else if (beside.isPresent()) {
+      json = ofRun(beside.get());
+      origin = beside.get().job().toString();
+    } else {
+      json = new JsonObject();
+      origin = model;
+    }
+    return new Chosen(changed(origin, json), file, beside);
+  }
+
+  private Optional<RunDirectory> run() {
+    Path path = Path.of(model);
+    if (Files.isRegularFile(path)) {
+      return Optional.empty();
+    }
+    boolean named = model.equals("last") || Files.isDirectory(path);
+    boolean below = Files.isDirectory(Path.of("runs").resolve(model));
+    return named || below
+        ? Optional.of(RunDirectory.find(Path.of("runs"), model))
+        : Optional.empty();
+  }
+
+  private static Optional<RunDirectory> besideOf(Path file) {
+    RunDirectory folder = new RunDirectory(file.toAbsolutePath().getParent());
+    return Files.isReadable(folder.job()) ? Optional.of(folder) : Optional.empty();
+  }
+
+  /** With the folder of the data, which {@code job.json} leaves out. */
+  private static JsonObject ofRun(RunDirectory run) {
+    JsonObject json = run.readJob();
+    if (Files.isReadable(run.launch())) {
+      JsonObject local = RunLaunch.read(run).local().getJsonObject("data", new JsonObject());
+      json.put("data", json.getJsonObject("data", new JsonObject()).mergeIn(local));
+    }
+    return json;
+  }
+
+  private JobConfig changed(String origin, JsonObject json) {
+    json.remove("run");
+    for (String assignment : assignments) {
+      Assignment.parse(assignment).applyTo(json);
+    }
+    if (data != null) {
+      new Assignment("data.directory", data).applyTo(json);
+    }
+    return JobConfig.read(origin, json);
+  }
+
+  private static JobFile read(String name) {
+    Vertx reader = ClusterStart.alone();
+    try {
+      return Await.result(JobFile.read(reader, name), READ_SECONDS, "reading the job file");
+    } finally {
+      reader.close();
+    }
+  }
+}

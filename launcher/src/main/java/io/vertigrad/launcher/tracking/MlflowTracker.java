@@ -1,0 +1,270 @@
+package io.vertigrad.launcher.tracking;
+
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * Tells an MLflow server of a run over its REST API, version 2.0: one experiment, one run in it,
+ * the keys of the job file as parameters, and the points in batches.
+ *
+ * <p>A thread of its own talks to the server. Points wait in a queue of limited length; a server
+ * that is away is asked again every few seconds and warned of once, and what does not fit meanwhile
+ * is lost, oldest points first. The run is never held up, but for its end, by {@value
+ * #FAREWELL_SECONDS} s at most.
+ */
+final class MlflowTracker implements Tracker {
+
+  static final int FAREWELL_SECONDS = 5;
+
+  /** What one request may hold. */
+  private static final int MOST_METRICS = 1_000;
+
+  private static final int MOST_PARAMETERS = 100;
+  private static final int MOST_CHARACTERS = 500;
+  private static final int MOST_WAITING = 50_000;
+  private static final long BATCH_MILLIS = 1_000;
+  private static final long RETRY_MILLIS = 5_000;
+
+  /** Sections that say where a run is, not what is trained. */
+  private static final Set<String> LEFT_OUT =
+      Set.of("cluster", "dashboard", "run", "checkpoint", "tracking", "resolved");
+
+  private final MlflowApi api;
+  private final JobConfig job;
+  private final RunDirectory directory;
+  private final Consumer<String> trouble;
+  private final Thread thread = new Thread(this::run, "mlflow");
+  private final Deque<Metric> waiting = new ArrayDeque<>();
+  private final long retryMillis;
+  private String runId;
+  private boolean parametersTold;
+  private boolean warned;
+  private boolean refused;
+  private End end;
+
+  MlflowTracker(URI server, JobConfig job, RunDirectory directory, Consumer<String> trouble) {
+    this(server, job, directory, trouble, RETRY_MILLIS);
+  }
+
+  /** The same, asking a server that was away again after another time. */
+  MlflowTracker(
+      URI server,
+      JobConfig job,
+      RunDirectory directory,
+      Consumer<String> trouble,
+      long retryMillis) {
+    this.api = new MlflowApi(server, System.getenv());
+    this.job = job;
+    this.directory = directory;
+    this.trouble = trouble;
+    this.retryMillis = retryMillis;
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  @Override
+  public synchronized void add(List<Metric> metrics) {
+    waiting.addAll(metrics);
+    while (waiting.size() > MOST_WAITING) {
+      waiting.removeFirst();
+    }
+    notifyAll();
+  }
+
+  @Override
+  public void end(End how) {
+    synchronized (this) {
+      end = how;
+      notifyAll();
+    }
+    try {
+      thread.join(TimeUnit.SECONDS.toMillis(FAREWELL_SECONDS));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    if (thread.isAlive()) {
+      thread.interrupt();
+      warn("it did not take the last points within %d s".formatted(FAREWELL_SECONDS));
+    }
+  }
+
+  private void run() {
+    try {
+      while (!refused) {
+        boolean last = awaitWork();
+        try {
+          tellAll();
+          if (last) {
+            api.update(runId, status(), System.currentTimeMillis());
+            return;
+          }
+        } catch (MlflowApi.RefusedException e) {
+          refused = true;
+          warn(e.getMessage() + "; nothing more is told to it");
+        } catch (IOException e) {
+          warn(e.getMessage() + "; it is asked again until the run is over");
+          if (last) {
+            return;
+          }
+          pause(retryMillis);
+        }
+      }
+    } catch (InterruptedException theRunIsOver) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Waits until a batch has come together; true when it is the last one. */
+  private synchronized boolean awaitWork() throws InterruptedException {
+    if (runId == null) {
+      return end != null;
+    }
+    while (waiting.isEmpty() && end == null) {
+      wait();
+    }
+    long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(BATCH_MILLIS);
+    while (end == null && waiting.size() < MOST_METRICS) {
+      long left = TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime());
+      if (left <= 0) {
+        break;
+      }
+      wait(left);
+    }
+    return end != null;
+  }
+
+  private synchronized void pause(long millis) throws InterruptedException {
+    if (end == null) {
+      wait(millis);
+    }
+    long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    while (end == null && System.nanoTime() < until) {
+      wait(Math.max(1, TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime())));
+    }
+  }
+
+  private void tellAll() throws IOException, InterruptedException {
+    begin();
+    for (List<Metric> batch = first(); !batch.isEmpty(); batch = first()) {
+      JsonArray points = new JsonArray();
+      batch.forEach(
+          metric ->
+              points.add(
+                  new JsonObject()
+                      .put("key", metric.name())
+                      .put("value", metric.value())
+                      .put("timestamp", metric.timeMillis())
+                      .put("step", metric.step())));
+      api.logBatch(runId, new JsonObject().put("metrics", points));
+      told(batch.size());
+    }
+  }
+
+  private synchronized List<Metric> first() {
+    return waiting.stream().limit(MOST_METRICS).toList();
+  }
+
+  /** Oldest points may have been dropped meanwhile; then fewer are taken away. */
+  private synchronized void told(int count) {
+    for (int i = 0; i < count && !waiting.isEmpty(); i++) {
+      waiting.removeFirst();
+    }
+  }
+
+  private void begin() throws IOException, InterruptedException {
+    if (runId == null) {
+      Path noted = directory.path().resolve("mlflow.json");
+      String known = Files.exists(noted) ? read(noted) : null;
+      if (known != null) {
+        api.update(known, "RUNNING", 0);
+        parametersTold = true;
+        runId = known;
+        return;
+      }
+      String experiment = api.experiment(job.tracking().experiment());
+      String name = directory.path().toAbsolutePath().normalize().getFileName().toString();
+      runId = api.createRun(experiment, name, System.currentTimeMillis());
+      directory.write(noted, new JsonObject().put("experimentId", experiment).put("runId", runId));
+    }
+    if (!parametersTold) {
+      tellParameters();
+      parametersTold = true;
+    }
+  }
+
+  private static String read(Path noted) throws IOException {
+    try {
+      return new JsonObject(Files.readString(noted)).getString("runId");
+    } catch (RuntimeException unusable) {
+      return null;
+    }
+  }
+
+  private void tellParameters() throws IOException, InterruptedException {
+    Map<String, String> flat = new TreeMap<>();
+    flatten("", job.json(), flat);
+    List<JsonObject> entries = new ArrayList<>();
+    flat.forEach(
+        (key, value) ->
+            entries.add(
+                new JsonObject()
+                    .put("key", key)
+                    .put(
+                        "value",
+                        value.length() > MOST_CHARACTERS
+                            ? value.substring(0, MOST_CHARACTERS)
+                            : value)));
+    for (int first = 0; first < entries.size(); first += MOST_PARAMETERS) {
+      List<JsonObject> some =
+          entries.subList(first, Math.min(entries.size(), first + MOST_PARAMETERS));
+      api.logBatch(runId, new JsonObject().put("params", new JsonArray(new ArrayList<>(some))));
+    }
+  }
+
+  private static void flatten(String prefix, JsonObject json, Map<String, String> flat) {
+    for (String key : json.fieldNames()) {
+      Object value = json.getValue(key);
+      if (value instanceof JsonObject section) {
+        if (!LEFT_OUT.contains(prefix + key)) {
+          flatten(prefix + key + ".", section, flat);
+        }
+      } else if (value != null) {
+        flat.put(prefix + key, value instanceof JsonArray list ? list.encode() : value.toString());
+      }
+    }
+  }
+
+  private synchronized String status() {
+    return switch (end) {
+      case FINISHED -> "FINISHED";
+      case FAILED -> "FAILED";
+      case STOPPED -> "KILLED";
+    };
+  }
+
+  /** Once in a run; from the server's thread, or at its end from the caller's. */
+  private void warn(String what) {
+    synchronized (this) {
+      if (warned) {
+        return;
+      }
+      warned = true;
+    }
+    trouble.accept("MLflow (tracking.mlflow): %s; training goes on".formatted(what));
+  }
+}

@@ -1,0 +1,148 @@
+package io.vertigrad.launcher.tracking;
+
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.events.ThroughputBook;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.JobConfig;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * Makes points of curves of a run's events: what the workers report once a second, every test at
+ * once. Single-threaded.
+ */
+final class RunMetrics {
+
+  private static final long INTERVAL_MILLIS = 1_000;
+
+  /** Epochs between which a schedule of epochs differs. */
+  private static final double MANY_EPOCHS = 1e6;
+
+  private final JobConfig job;
+  private final OptimizerConfig optimizer;
+  private final double rateFactor;
+  private final ThroughputBook throughput = new ThroughputBook();
+  private final List<WorkerProgress> interval = new ArrayList<>();
+  private final Map<String, Long> samples = new HashMap<>();
+
+  RunMetrics(JobConfig job) {
+    this.job = job;
+    this.optimizer = job.optimizer();
+    boolean scaled =
+        Boolean.TRUE.equals(job.strategy().settings().toJson().getValue("scaleLearningRate"));
+    this.rateFactor = scaled ? job.workers().count() : 1;
+  }
+
+  /** The points that are known with this event; usually none. */
+  List<Metric> record(TrainingEvent event) {
+    if (event instanceof WorkerProgress worker) {
+      return worker.samples() > 0 ? report(worker) : List.of();
+    }
+    if (event instanceof Evaluated tested) {
+      return test(tested);
+    }
+    if (event instanceof ReplicasAveraged averaged) {
+      return points(averaged.version(), averaged.timeMillis())
+          .with("workers/consensus_distance", averaged.consensusDistance())
+          .list();
+    }
+    if (event instanceof JobResumed) {
+      throughput.resumed(event.timeMillis());
+    }
+    return List.of();
+  }
+
+  /** The points of what was reported since the last ones. */
+  List<Metric> rest() {
+    if (interval.isEmpty()) {
+      return List.of();
+    }
+    WorkerProgress last = interval.get(interval.size() - 1);
+    long version = interval.stream().mapToLong(WorkerProgress::version).max().orElseThrow();
+    Points points = points(version, last.timeMillis());
+    Map<Integer, List<WorkerProgress>> byRank =
+        interval.stream()
+            .collect(
+                Collectors.groupingBy(WorkerProgress::rank, TreeMap::new, Collectors.toList()));
+    List<Double> losses = new ArrayList<>();
+    List<Double> accuracies = new ArrayList<>();
+    byRank.forEach(
+        (rank, reports) -> {
+          double loss = reports.stream().mapToDouble(WorkerProgress::loss).average().orElse(0);
+          losses.add(loss);
+          accuracies.add(
+              reports.stream().mapToDouble(WorkerProgress::accuracy).average().orElse(Double.NaN));
+          points.with("workers/%d/loss".formatted(rank), loss);
+        });
+    points
+        .with("train/loss", mean(losses))
+        .with("train/accuracy", mean(accuracies))
+        .with("train/samples_per_second", throughput.enter(interval).samplesPerSecond());
+    learningRate(version).ifPresent(rate -> points.with("train/learning_rate", rate));
+    interval.clear();
+    return points.list();
+  }
+
+  private List<Metric> report(WorkerProgress worker) {
+    boolean over =
+        !interval.isEmpty()
+            && worker.timeMillis() - interval.get(0).timeMillis() >= INTERVAL_MILLIS;
+    List<Metric> points = over ? rest() : List.of();
+    interval.add(worker);
+    samples.put(worker.rank() + "." + worker.incarnation(), worker.samples());
+    return points;
+  }
+
+  private static List<Metric> test(Evaluated tested) {
+    Points points =
+        points(tested.version(), tested.timeMillis())
+            .with("test/loss", tested.loss())
+            .with("test/accuracy", tested.accuracy());
+    return (tested.topK() > 0 ? points.with("test/top_accuracy", tested.topAccuracy()) : points)
+        .list();
+  }
+
+  /** Of the next update; empty where it follows from epochs, and the samples were not counted. */
+  private OptionalDouble learningRate(long version) {
+    long seen = samples.values().stream().mapToLong(Long::longValue).sum();
+    double factor =
+        optimizer
+            .schedule()
+            .factor(version, (double) seen / Math.max(1, job.trainingSamples().orElse(1)));
+    boolean known =
+        job.trainingSamples().isPresent()
+            || optimizer.schedule().factor(version, 0)
+                == optimizer.schedule().factor(version, MANY_EPOCHS);
+    return known
+        ? OptionalDouble.of(optimizer.learningRate() * rateFactor * factor)
+        : OptionalDouble.empty();
+  }
+
+  private static double mean(List<Double> values) {
+    return values.stream().mapToDouble(Double::doubleValue).average().orElse(Double.NaN);
+  }
+
+  private static Points points(long step, long timeMillis) {
+    return new Points(step, timeMillis, new ArrayList<>());
+  }
+
+  /** Points of several curves at one step; what is not finite is left out. */
+  private record Points(long step, long timeMillis, List<Metric> list) {
+
+    Points with(String name, double value) {
+      if (Double.isFinite(value)) {
+        list.add(new Metric(name, step, timeMillis, value));
+      }
+      return this;
+    }
+  }
+}

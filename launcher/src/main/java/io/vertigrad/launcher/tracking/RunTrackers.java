@@ -1,0 +1,84 @@
+package io.vertigrad.launcher.tracking;
+
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.JobFailed;
+import io.vertigrad.events.TrainingEvent.JobFinished;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.TrackingConfig;
+import io.vertigrad.launcher.run.RunDirectory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+
+/**
+ * What a job file's {@code tracking} asks for: programs that are told of the run while it goes on.
+ *
+ * <p>One thread at a time, but {@link #close()}, which may take a few seconds: it comes last.
+ */
+public final class RunTrackers implements AutoCloseable {
+
+  private final RunMetrics metrics;
+  private final List<Tracker> trackers;
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private volatile Tracker.End end = Tracker.End.STOPPED;
+  private boolean finished;
+
+  private RunTrackers(RunMetrics metrics, List<Tracker> trackers) {
+    this.metrics = metrics;
+    this.trackers = trackers;
+  }
+
+  /**
+   * The trackers of one run.
+   *
+   * @param directory where event files go
+   * @param trouble told once by each tracker, when it can tell no more; from any thread
+   */
+  public static RunTrackers of(JobConfig job, RunDirectory directory, Consumer<String> trouble) {
+    TrackingConfig asked = job.tracking();
+    List<Tracker> trackers = new ArrayList<>();
+    if (asked.tensorboard()) {
+      trackers.add(new TensorBoardFile(directory.path(), System.currentTimeMillis(), trouble));
+    }
+    asked
+        .mlflow()
+        .ifPresent(server -> trackers.add(new MlflowTracker(server, job, directory, trouble)));
+    return new RunTrackers(new RunMetrics(job), trackers);
+  }
+
+  /** Takes in the next event. */
+  public void record(TrainingEvent event) {
+    if (trackers.isEmpty() || finished) {
+      return;
+    }
+    tell(metrics.record(event));
+    if (event instanceof JobFinished) {
+      end = Tracker.End.FINISHED;
+    } else if (event instanceof JobFailed) {
+      end = Tracker.End.FAILED;
+    }
+  }
+
+  /** Tells the rest; later events are not heard. */
+  public void finish() {
+    if (!finished) {
+      tell(metrics.rest());
+      finished = true;
+    }
+  }
+
+  /** Tells how the run ended, and waits a few seconds until all is told; not a second time. */
+  @Override
+  public void close() {
+    if (!closed.getAndSet(true)) {
+      trackers.forEach(tracker -> tracker.end(end));
+    }
+  }
+
+  private void tell(List<Metric> points) {
+    if (!points.isEmpty()) {
+      trackers.forEach(tracker -> tracker.add(points));
+    }
+  }
+}

@@ -1,0 +1,2 @@
+/** What is told to other programs that draw and compare runs: TensorBoard and MLflow. */
+package io.vertigrad.launcher.tracking;

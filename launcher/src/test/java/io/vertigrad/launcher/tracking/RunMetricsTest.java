@@ -1,0 +1,111 @@
+package io.vertigrad.launcher.tracking;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+class RunMetricsTest {
+
+  @Test
+  void shouldMakeOnePointASecondWhenWorkersReportMoreOften() {
+    RunMetrics metrics = new RunMetrics(job("{\"optimizer\": {\"learningRate\": 0.5}}"));
+    List<Metric> early = new ArrayList<>();
+
+    early.addAll(metrics.record(progress(0, 0, 2, 100, 4)));
+    early.addAll(metrics.record(progress(100, 1, 2, 100, 2)));
+    early.addAll(metrics.record(progress(500, 0, 3, 600, 2)));
+    early.addAll(metrics.record(progress(900, 1, 4, 500, 0)));
+    List<Metric> points = metrics.record(progress(1_000, 0, 5, 1_100, 1));
+
+    assertEquals(List.of(), early);
+    // 500 samples in 0.5 s and 400 in 0.8 s.
+    assertEquals(
+        new TreeMap<>(
+            Map.of(
+                "workers/0/loss", 3.0,
+                "workers/1/loss", 1.0,
+                "train/loss", 2.0,
+                "train/samples_per_second", 1_500.0,
+                "train/learning_rate", 0.5)),
+        values(points));
+    assertEquals(4, points.get(0).step());
+    assertEquals(900, points.get(0).timeMillis());
+    assertEquals(1.0, values(metrics.rest()).get("train/loss"));
+    assertEquals(List.of(), metrics.rest());
+  }
+
+  @Test
+  void shouldFollowTheScheduleWhenTheSamplesWereCounted() {
+    String optimizer =
+        "\"optimizer\": {\"learningRate\": 0.5, \"schedule\": {\"name\": \"step\","
+            + " \"milestones\": [2], \"gamma\": 0.1}}";
+    RunMetrics counted =
+        new RunMetrics(job("{" + optimizer + ", \"resolved\": {\"trainingSamples\": 1000}}"));
+    RunMetrics uncounted = new RunMetrics(job("{" + optimizer + "}"));
+
+    counted.record(progress(0, 0, 1, 1_999, 1));
+    double before = values(counted.rest()).get("train/learning_rate");
+    counted.record(progress(1_000, 0, 2, 2_001, 1));
+    double after = values(counted.rest()).get("train/learning_rate");
+    uncounted.record(progress(0, 0, 1, 1_999, 1));
+
+    assertEquals(0.5, before, 1e-12);
+    assertEquals(0.05, after, 1e-12);
+    assertEquals(null, values(uncounted.rest()).get("train/learning_rate"));
+  }
+
+  @Test
+  void shouldPassOnTestsAtOnceAndLeaveOutWhatIsNotFinite() {
+    RunMetrics metrics = new RunMetrics(job("{}"));
+
+    List<Metric> test =
+        metrics.record(new Evaluated(7, 20, 100, Double.NaN, 55, 5, 90, false, "h"));
+    List<Metric> averaged = metrics.record(new ReplicasAveraged(8, 21, 2, 0.25, 50));
+
+    assertEquals(
+        List.of(new Metric("test/accuracy", 20, 7, 55), new Metric("test/top_accuracy", 20, 7, 90)),
+        test);
+    assertEquals(List.of(new Metric("workers/consensus_distance", 21, 8, 0.25)), averaged);
+  }
+
+  private static JobConfig job(String json) {
+    return JobConfig.read("test", new JsonObject(json));
+  }
+
+  private static Map<String, Double> values(List<Metric> metrics) {
+    Map<String, Double> values = new TreeMap<>();
+    metrics.forEach(metric -> values.put(metric.name(), metric.value()));
+    return values;
+  }
+
+  private static WorkerProgress progress(
+      long timeMillis, int rank, long version, long samples, double loss) {
+    return new WorkerProgress(
+        timeMillis,
+        rank,
+        0,
+        version,
+        version,
+        0,
+        samples,
+        loss,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        Map.of(),
+        Map.of(),
+        Map.of());
+  }
+}
