@@ -135,7 +135,7 @@ public interface Engine {
       }
     }
     throw new IllegalArgumentException(
-        "engine '%s' is not on the class path, expected one of: %s; name another's jar in VERTIGRAD_CLASSPATH"
+        "engine '%s' is not on the class path, expected one of: %s; name another's jar in VERTIGRAD_CLASSPATH, or have the start script build it with VERTIGRAD_ENGINE"
             .formatted(name, String.join(", ", names())));
   }
 }

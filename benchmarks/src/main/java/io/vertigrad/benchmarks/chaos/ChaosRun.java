@@ -118,7 +118,9 @@ final class ChaosRun {
     }
     Optional<ProcessHandle> coordinator = processes.coordinator();
     victims.forEach(ProcessHandle::destroyForcibly);
-    boolean ended = coordinator.filter(victims::contains).isPresent();
+    // A command that has just been started holds no lock yet.
+    boolean ended =
+        coordinator.filter(victims::contains).isPresent() || victims.contains(last.toHandle());
     await(limit, () -> victims.stream().noneMatch(processes.all()::contains));
     strikes.add(new Strike(next, now, ended ? goOn(next, hasStandby) : 0));
   }

@@ -32,12 +32,20 @@ record JobTerms(Map<String, String> values) {
   /** A section that is one where stages test the model together, or training waits for tests. */
   private static final String EVALUATOR = "evaluator.";
 
+  private static final String ENGINE = "engine";
+
+  /**
+   * Optimizers that all engines compute with the same bits. With these, members may have different
+   * engines, as long as their models' layouts are the same, which is looked at when they join.
+   */
+  private static final Set<String> EVERY_ENGINES_RULES = Set.of("sgd", "nesterov");
+
   /** Keys of sections that otherwise say how a member works, not what the job is. */
   private static final List<String> KEYS =
       List.of(
           "job",
           "seed",
-          "engine",
+          ENGINE,
           "workers.count",
           "workers.sampler",
           "workers.dropLast",
@@ -55,6 +63,9 @@ record JobTerms(Map<String, String> values) {
     all.keySet()
         .removeIf(
             key -> LOCAL.contains(key) || !isTerm(key) && !(tests && key.startsWith(EVALUATOR)));
+    if (EVERY_ENGINES_RULES.contains(job.optimizer().name())) {
+      all.remove(ENGINE);
+    }
     for (String path : List.of("model.name", "model.parameters")) {
       all.computeIfPresent(path, (key, name) -> name.substring(name.lastIndexOf('/') + 1));
     }

@@ -98,12 +98,22 @@ final class StageDuties implements ReplicaDuties {
         CheckpointAgreement.hold(peers, all, mine, Rule.COMMON_STATE, anyRun)
             .orElseThrow(() -> StageErrors.nothingInCommon(name(), replica.point(), kept));
     RunVersion from = agreed.from().orElseThrow();
+    long before = replica.vector().updates();
     if (!replica.held().equals(Optional.of(from))) {
-      rule.restore(replica.restore(name(), setting.checkpoints().restore(identity.rank(), from)));
+      rule.restore(restored(from));
     }
     replica.belongsTo(agreed.run());
-    LOG.info("{}: goes on at step {}", name(), replica.vector().updates());
+    LOG.info("{}: was at step {}, goes on at {}", name(), before, replica.vector().updates());
     return Optional.of(group.replicas());
+  }
+
+  /** What the strategy remembered there. */
+  private float[] restored(RunVersion from) {
+    if (from.equals(RunVersion.BEGINNING)) {
+      replica.restart();
+      return new float[0];
+    }
+    return replica.restore(name(), setting.checkpoints().restore(identity.rank(), from));
   }
 
   @Override

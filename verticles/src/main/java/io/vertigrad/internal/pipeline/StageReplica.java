@@ -17,6 +17,7 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Replica;
 import java.nio.FloatBuffer;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -29,6 +30,12 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   private final int stage;
   private final Replica vector;
   private final float[] gradient;
+
+  /**
+   * What all stages can go back to while there is no checkpoint yet; empty where none is wanted.
+   */
+  private final float[] initial;
+
   private Optimizer optimizer;
   private long run;
   private long whole;
@@ -44,6 +51,7 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
         new Replica(
             parameters, model.layout().trainable(), trainingSamples, job.exchange().maxMagnitude());
     gradient = new float[parameters.length];
+    initial = job.checkpoint().isOn() ? parameters.clone() : new float[0];
   }
 
   StageModel model() {
@@ -85,9 +93,17 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     return new RunVersion(vector.updates(), run);
   }
 
-  /** Where this stage can go on besides memory: from what an earlier incarnation kept. */
+  /**
+   * Where this stage can go on besides memory: from what an earlier incarnation kept, or from the
+   * beginning when a stage is lost before the first checkpoint. A job without checkpoints does not
+   * begin anew unasked.
+   */
   List<RunVersion> kept(ReplicaCheckpoints checkpoints, SenderIdentity identity) {
-    return checkpoints.points(identity.rank());
+    List<RunVersion> kept = new ArrayList<>(checkpoints.points(identity.rank()));
+    if (job.checkpoint().isOn()) {
+      kept.add(RunVersion.BEGINNING);
+    }
+    return kept;
   }
 
   /** A version was reached and nothing of it is missing. */
@@ -116,6 +132,13 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   /** Goes back to a state that was kept; returns what the strategy remembered. */
   float[] restore(String name, PartitionSnapshot from) {
     return ReplicaState.restore(name, from, vector, optimizers());
+  }
+
+  /** Goes back to the initial parameters. */
+  void restart() {
+    System.arraycopy(initial, 0, vector.parameters(), 0, initial.length);
+    vector.resume(0, 0);
+    optimizers().forEach(each -> each.writeState(FloatBuffer.wrap(new float[each.stateLength()])));
   }
 
   private List<Optimizer> optimizers() {

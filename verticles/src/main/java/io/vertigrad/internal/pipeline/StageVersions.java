@@ -61,9 +61,6 @@ final class StageVersions {
   /** After a step, or when all have gone back to one; blocks while it is tested. */
   void reached(long version) {
     show(version);
-    if (version == 0 && setting.checkpoints().due(version)) {
-      write();
-    }
     tests.ifPresent(stages -> stages.after(version));
   }
 

@@ -66,6 +66,20 @@ final class JobTermsTest {
     assertEquals(Optional.empty(), silent.firstDifference(explicit));
   }
 
+  /** The other optimizers' last bits are each engine's own. */
+  @Test
+  void shouldAgreeOnTheEngineUnlessAllEnginesStepAlike() {
+    String job = "{\"engine\": \"%s\", \"optimizer\": {\"name\": \"%s\"}}";
+
+    assertEquals(
+        Optional.empty(),
+        terms(job.formatted("dl4j", "sgd")).firstDifference(terms(job.formatted("other", "sgd"))));
+    assertEquals(
+        Optional.of("engine: found other, expected dl4j"),
+        terms(job.formatted("dl4j", "adam"))
+            .firstDifference(terms(job.formatted("other", "adam"))));
+  }
+
   /** A stage that tested more often than the others would wait for them. */
   @Test
   void shouldAgreeOnTestsWhenStagesTestThemselves() {

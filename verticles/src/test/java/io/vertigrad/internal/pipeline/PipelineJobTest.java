@@ -212,6 +212,28 @@ class PipelineJobTest {
   }
 
   @Test
+  void shouldBeginAnewWhenAStageIsLostBeforeTheFirstCheckpoint() {
+    job.put("steps", 300)
+        .put(
+            "checkpoint",
+            new JsonObject().put("seconds", 600).put("directory", folder.resolve("a").toString()));
+    JsonObject pipeline = new JsonObject().put("stages", 2).put("microBatches", 3);
+    JsonObject undisturbed = run.trainSplit(pipeline);
+    job.getJsonObject("checkpoint").put("directory", folder.resolve("b").toString());
+    run.deployStages(pipeline);
+    Awaitility.await()
+        .atMost(60, TimeUnit.SECONDS)
+        .until(() -> run.happened(e -> e instanceof WorkerProgress w && w.step() > 20));
+
+    run.replace(1);
+    JsonObject result = run.finishSplit();
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(PipelineJob.hash(undisturbed), PipelineJob.hash(result));
+    assertEquals(undisturbed.getLong("samples"), result.getLong("samples"));
+  }
+
+  @Test
   void shouldFailWithTheReasonWhenAStageIsLostAndNothingWasKept() {
     job.put("steps", 100_000).getJsonObject("workers").put("waitSeconds", 30);
     run.deployStages(new JsonObject().put("stages", 2));

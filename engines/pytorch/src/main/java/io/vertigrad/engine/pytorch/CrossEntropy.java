@@ -66,6 +66,22 @@ final class CrossEntropy {
     }
   }
 
+  /** One for each class, sample after sample. */
+  float[] probabilities() {
+    float[] found = new float[logits.length];
+    for (int first = 0; first < logits.length; first += classes) {
+      float largest = largest(first);
+      double sum = 0;
+      for (int at = first; at < first + classes; at++) {
+        sum += Math.exp(logits[at] - largest);
+      }
+      for (int at = first; at < first + classes; at++) {
+        found[at] = (float) (Math.exp(logits[at] - largest) / sum);
+      }
+    }
+    return found;
+  }
+
   double lossSum() {
     return lossSum;
   }

@@ -106,11 +106,29 @@ final class PyTorchModel implements Model {
 
   @Override
   public Score score(Batch batch, int topK) {
+    return answered(batch).score(batch.labels(), topK);
+  }
+
+  @Override
+  public float[] probabilities(Batch batch, int outputs) {
+    return answered(batch).probabilities();
+  }
+
+  private CrossEntropy answered(Batch batch) {
     check(batch);
     module.training(false);
     try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
-      return new CrossEntropy(values(output(step, batch)), classes).score(batch.labels(), topK);
+      return new CrossEntropy(values(output(step, batch)), classes);
     }
+  }
+
+  @Override
+  public void export(String format, Path file) throws IOException {
+    if (!format.equals("pt")) {
+      throw new IllegalArgumentException(
+          "format %s: the engine pytorch does not write it, expected pt".formatted(format));
+    }
+    save(file);
   }
 
   @Override

@@ -160,6 +160,37 @@ abstract class EngineContract {
     }
   }
 
+  @Test
+  void shouldTellTheProbabilitiesThatItScoresBy() {
+    Batch batch = Samples.batch(5, shape("mlp"), CLASSES, 6);
+    try (Model model = model("mlp")) {
+      float[] probabilities = model.probabilities(batch, CLASSES);
+
+      assertEquals(5 * CLASSES, probabilities.length);
+      for (int i = 0; i < 5; i++) {
+        double sum = 0;
+        for (int k = 0; k < CLASSES; k++) {
+          sum += probabilities[i * CLASSES + k];
+        }
+        assertEquals(1, sum, 1e-6);
+        double loss = model.score(Samples.part(batch, i, i + 1)).lossSum();
+        assertEquals(Math.exp(-loss), probabilities[i * CLASSES + batch.labels()[i]], 1e-6);
+      }
+    }
+  }
+
+  @Test
+  void shouldRefuseAFormatThatItDoesNotWrite() {
+    try (Model model = model("mlp")) {
+      assertTrue(
+          assertThrows(
+                  IllegalArgumentException.class,
+                  () -> model.export("docx", folder.resolve("model.docx")))
+              .getMessage()
+              .contains("docx"));
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"convnet", "mlp", "resnet20"})
   void shouldFindTheSavedParametersInItsFile(String name) throws Exception {
