@@ -199,7 +199,13 @@ final class ScriptArchive {
     if (!top.find()) {
       throw refused(file, "does not begin with the class of a module; " + EXPORT);
     }
-    return new ScriptArchive(file, root, top.group(1) + "." + top.group(2), code);
+    ScriptArchive archive = new ScriptArchive(file, root, top.group(1) + "." + top.group(2), code);
+    try {
+      archive.buffers();
+    } catch (IllegalArgumentException e) {
+      throw refused(file, e.getMessage());
+    }
+    return archive;
   }
 
   /** Reads an entry to its end, compares its checksum, and returns its bytes if asked for. */

@@ -15,6 +15,7 @@ import java.util.regex.Pattern;
 final class ScriptClasses {
 
   private static final int DEEPEST = 200;
+  private static final int MOST_MODULES = 100_000;
   private static final Pattern CLASS = Pattern.compile("^class (\\w+)\\(Module\\):\\s*$");
   private static final Pattern BUFFERS = Pattern.compile("^  __buffers__ = \\[(.*)\\]\\s*$");
   private static final Pattern NAMED = Pattern.compile("^  (\\w+) : ([\\w.\\[\\]]+)\\s*$");
@@ -30,6 +31,9 @@ final class ScriptClasses {
    * @param attributes types by name, in order
    */
   private record ScriptClass(List<String> buffers, Map<String, String> attributes) {}
+
+  /** Submodules looked at since the last question; a class may be in many places. */
+  private int modules;
 
   private final Map<String, ScriptClass> classes = new HashMap<>();
 
@@ -82,14 +86,21 @@ final class ScriptClasses {
   /** Paths of all buffers that are tensors in a module of this class, depth first. */
   List<String> buffers(String top) {
     List<List<String>> paths = new ArrayList<>();
+    modules = 0;
     collect(top, List.of(), paths);
     return paths.stream().map(path -> String.join(".", path)).toList();
   }
 
   private void collect(String name, List<String> path, List<List<String>> into) {
     ScriptClass found = classes.get(name);
-    if (found == null || path.size() > DEEPEST) {
+    if (found == null) {
       return;
+    }
+    modules++;
+    if (path.size() > DEEPEST || modules > MOST_MODULES) {
+      throw new IllegalArgumentException(
+          "its classes hold each other %s deep in %,d places, expected at most %d and %,d"
+              .formatted(path.size(), modules, DEEPEST, MOST_MODULES));
     }
     for (String buffer : found.buffers()) {
       if ("Tensor".equals(found.attributes().get(buffer))) {
@@ -115,6 +126,7 @@ final class ScriptClasses {
    */
   String withMethod(String text, String top, String method) {
     List<List<String>> paths = new ArrayList<>();
+    modules = 0;
     collect(top, List.of(), paths);
     String name = top.substring(top.lastIndexOf('.') + 1);
     List<String> lines = new ArrayList<>(List.of(text.split("\n")));
