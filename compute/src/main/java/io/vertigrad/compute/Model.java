@@ -127,7 +127,8 @@ public interface Model extends AutoCloseable {
    */
   default void export(String format, Path file) throws IOException {
     throw new IllegalArgumentException(
-        "format %s: the engine of this model does not write it".formatted(format));
+        "format %s: the engine of this model does not write it; every engine's models can be written as safetensors"
+            .formatted(format));
   }
 
   /**

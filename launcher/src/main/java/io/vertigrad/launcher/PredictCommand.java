@@ -74,9 +74,13 @@ final class PredictCommand implements Callable<Integer> {
                       new InputException(
                           "%s: was not trained on images (data set %s), expected a model of images"
                               .formatted(chosen.file(), chosen.job().data().name())));
+      ImageFile.Fit fit =
+          "crop".equals(chosen.job().data().options().get("fit"))
+              ? ImageFile.Fit.CROP
+              : ImageFile.Fit.STRETCH;
       float[][] tables = rules.stream().map(Normalisation::table).toArray(float[][]::new);
       for (Path file : files) {
-        predict(saved, file, ImageFile.read(file, saved.inputShape()), tables);
+        predict(saved, file, ImageFile.read(file, saved.inputShape(), fit), tables);
       }
     }
     return ExitStatus.OK;

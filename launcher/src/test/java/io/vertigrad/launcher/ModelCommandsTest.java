@@ -8,6 +8,7 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.launcher.tracking.EventFileParser;
 import io.vertx.core.json.JsonObject;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
@@ -15,9 +16,11 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -41,7 +44,7 @@ class ModelCommandsTest {
   @BeforeAll
   static void trainOnce() throws IOException {
     run = runs.resolve("first");
-    CommandRun trained = train(run, "--steps", "60");
+    CommandRun trained = train(run, "--steps", "60", "--set", "tracking.tensorboard=true");
     assertEquals(0, trained.exit(), trained.err());
     summary = new JsonObject(Files.readString(run.resolve("summary.json")));
   }
@@ -65,6 +68,36 @@ class ModelCommandsTest {
             summary.getDouble("loss"),
             summary.getString("parametersHash")),
         zip.out());
+  }
+
+  @Test
+  void shouldLeaveItsCurvesToTensorBoardWhenTheJobAsksForThem() throws IOException {
+    Path file;
+    try (Stream<Path> files = Files.list(run)) {
+      file =
+          files
+              .filter(found -> found.getFileName().toString().startsWith("events.out.tfevents."))
+              .findFirst()
+              .orElseThrow();
+    }
+    List<EventFileParser.Event> events = EventFileParser.parse(file);
+
+    Map<String, Float> last = new HashMap<>();
+    events.forEach(event -> last.putAll(event.values()));
+    assertEquals("brain.Event:2", events.get(0).version());
+    assertEquals(60, events.get(events.size() - 1).step());
+    assertEquals(summary.getFloat("accuracy"), last.get("test/accuracy"));
+    assertEquals(summary.getFloat("loss"), last.get("test/loss"));
+    assertTrue(
+        last.keySet()
+            .containsAll(
+                List.of(
+                    "train/loss",
+                    "train/learning_rate",
+                    "train/samples_per_second",
+                    "workers/0/loss",
+                    "workers/1/loss")),
+        last.toString());
   }
 
   @Test

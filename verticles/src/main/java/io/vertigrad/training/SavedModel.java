@@ -1,9 +1,11 @@
 package io.vertigrad.training;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
@@ -297,7 +299,7 @@ public final class SavedModel implements AutoCloseable {
    */
   public void export(String format, Path target) throws IOException {
     if (format.equals(SAFETENSORS)) {
-      SafetensorsFile.write(target, metadata(), model.layout(), model::readParameters);
+      SafetensorsFile.write(target, metadata(), layout(), model::readParameters);
       return;
     }
     Path part = target.resolveSibling(target.getFileName() + ".part");
@@ -316,6 +318,28 @@ public final class SavedModel implements AutoCloseable {
   @Override
   public void close() {
     model.close();
+  }
+
+  /** The arrays as the job's model calls them, which the engine's own file may call otherwise. */
+  private ParameterLayout layout() {
+    if (isFile(job.model().name())) {
+      return model.layout();
+    }
+    ModelConfig config = job.modelOn(input.shape(), input.classes());
+    try (Model built = Engine.named(job.engine()).model(config)) {
+      return calledAs(built.layout(), model.layout());
+    }
+  }
+
+  /** The first layout where both differ in characters that TorchScript has no names with, only. */
+  static ParameterLayout calledAs(ParameterLayout built, ParameterLayout saved) {
+    return plain(built).equals(plain(saved)) ? built : saved;
+  }
+
+  private static List<Block> plain(ParameterLayout layout) {
+    return layout.blocks().stream()
+        .map(block -> new Block(block.name().replaceAll("\\W", "_"), block.shape(), block.kind()))
+        .toList();
   }
 
   private Map<String, String> metadata() {

@@ -17,6 +17,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Tells an MLflow server of a run over its REST API, version 2.0: one experiment, one run in it,
@@ -30,6 +32,8 @@ import java.util.function.Consumer;
 final class MlflowTracker implements Tracker {
 
   static final int FAREWELL_SECONDS = 5;
+
+  private static final Logger LOG = LoggerFactory.getLogger(MlflowTracker.class);
 
   /** What one request may hold. */
   private static final int MOST_METRICS = 1_000;
@@ -51,6 +55,10 @@ final class MlflowTracker implements Tracker {
   private final Thread thread = new Thread(this::run, "mlflow");
   private final Deque<Metric> waiting = new ArrayDeque<>();
   private final long retryMillis;
+
+  /** Points that were dropped since the last batch was taken. */
+  private int dropped;
+
   private String runId;
   private boolean parametersTold;
   private boolean warned;
@@ -82,6 +90,7 @@ final class MlflowTracker implements Tracker {
     waiting.addAll(metrics);
     while (waiting.size() > MOST_WAITING) {
       waiting.removeFirst();
+      dropped++;
     }
     notifyAll();
   }
@@ -149,9 +158,6 @@ final class MlflowTracker implements Tracker {
   }
 
   private synchronized void pause(long millis) throws InterruptedException {
-    if (end == null) {
-      wait(millis);
-    }
     long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     while (end == null && System.nanoTime() < until) {
       wait(Math.max(1, TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime())));
@@ -176,12 +182,13 @@ final class MlflowTracker implements Tracker {
   }
 
   private synchronized List<Metric> first() {
+    dropped = 0;
     return waiting.stream().limit(MOST_METRICS).toList();
   }
 
-  /** Oldest points may have been dropped meanwhile; then fewer are taken away. */
+  /** The oldest may have been dropped meanwhile; then fewer are taken away. */
   private synchronized void told(int count) {
-    for (int i = 0; i < count && !waiting.isEmpty(); i++) {
+    for (int i = dropped; i < count; i++) {
       waiting.removeFirst();
     }
   }
@@ -265,6 +272,8 @@ final class MlflowTracker implements Tracker {
       }
       warned = true;
     }
-    trouble.accept("MLflow (tracking.mlflow): %s; training goes on".formatted(what));
+    String line = "MLflow (tracking.mlflow): %s; training goes on".formatted(what);
+    LOG.warn(line);
+    trouble.accept(line);
   }
 }

@@ -18,17 +18,17 @@ import java.util.Map;
  * Reads TensorBoard's event files by their published layout, with a checksum and a reader of
  * protocol buffers of its own.
  */
-final class EventFileParser {
+public final class EventFileParser {
 
   /** Polynomial of CRC-32C, lowest bit first. */
   private static final int POLYNOMIAL = 0x82F63B78;
 
   /** One event; the version is null where it is a summary. */
-  record Event(double wallTime, long step, String version, Map<String, Float> values) {}
+  public record Event(double wallTime, long step, String version, Map<String, Float> values) {}
 
   private EventFileParser() {}
 
-  static List<Event> parse(Path file) throws IOException {
+  public static List<Event> parse(Path file) throws IOException {
     ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.LITTLE_ENDIAN);
     List<Event> events = new ArrayList<>();
     while (bytes.hasRemaining()) {

@@ -35,6 +35,14 @@ public final class ImageFile {
   /** Channel after channel, row after row, from 0 to 255. */
   private record Pixels(int channels, int height, int width, float[] values) {}
 
+  /** What becomes of an image that is wider or higher than the model's input. */
+  public enum Fit {
+    /** All of it is there, and its proportions change. */
+    STRETCH,
+    /** The middle of it is there, as much as has the model's proportions. */
+    CROP
+  }
+
   private ImageFile() {}
 
   /**
@@ -42,11 +50,12 @@ public final class ImageFile {
    *
    * @param file of images
    * @param shape what the model takes, {@code [channels, height, width]} with 1 or 3 channels
+   * @param fit what becomes of images of other proportions
    * @return each image's bytes, channel after channel, row after row
    * @throws DataException when the file cannot be read or holds no image, or when the model takes
    *     none
    */
-  public static List<byte[]> read(Path file, List<Integer> shape) {
+  public static List<byte[]> read(Path file, List<Integer> shape, Fit fit) {
     if (shape.size() != 3 || shape.get(0) != GREY && shape.get(0) != COLOURS) {
       throw new DataException(
           "%s: the model takes samples of shape %s, expected [1 or 3, height, width] for an image"
@@ -61,12 +70,17 @@ public final class ImageFile {
         for (int k = 0; k < size; k++) {
           values[k] = found.pixels()[i * size + k] & 0xFF;
         }
-        images.add(fitted(new Pixels(GREY, found.rows(), found.columns(), values), shape));
+        images.add(fitted(new Pixels(GREY, found.rows(), found.columns(), values), shape, fit));
       }
     } else {
-      images.add(fitted(picture(file), shape));
+      images.add(picture(file, shape, fit));
     }
     return images;
+  }
+
+  /** One image that is no IDX file. */
+  static byte[] picture(Path file, List<Integer> shape, Fit fit) {
+    return fitted(picture(file), shape, fit);
   }
 
   private static boolean isIdx(Path file) {
@@ -101,10 +115,14 @@ public final class ImageFile {
       } finally {
         reader.dispose();
       }
-    } catch (IOException | IllegalArgumentException | IndexOutOfBoundsException e) {
+    } catch (DataException e) {
+      throw e;
+    } catch (IOException | RuntimeException e) {
+      // Java's readers fail in many ways on bytes that make no sense.
       throw new DataException(
           "%s: a damaged image: %s; expected PNG, JPEG, GIF, BMP, or IDX (raw or .gz)"
-              .formatted(file, e.getMessage()),
+              .formatted(
+                  file, e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage()),
           e);
     }
   }
@@ -134,7 +152,8 @@ public final class ImageFile {
     return new Pixels(COLOURS, height, width, values);
   }
 
-  private static byte[] fitted(Pixels from, List<Integer> shape) {
+  private static byte[] fitted(Pixels whole, List<Integer> shape, Fit fit) {
+    Pixels from = fit == Fit.CROP ? middle(whole, shape.get(1), shape.get(2)) : whole;
     int plane = from.height() * from.width();
     Pixels channels = from;
     if (shape.get(0) == GREY && from.channels() == COLOURS) {
@@ -158,6 +177,22 @@ public final class ImageFile {
       }
     }
     return bytes;
+  }
+
+  /** As much of an image as has these proportions, to the pixel. */
+  private static Pixels middle(Pixels from, int height, int width) {
+    int rows = (int) Math.min(from.height(), Math.round((double) from.width() * height / width));
+    int columns = (int) Math.min(from.width(), Math.round((double) from.height() * width / height));
+    rows = Math.max(1, rows);
+    columns = Math.max(1, columns);
+    int top = (from.height() - rows) / 2;
+    int left = (from.width() - columns) / 2;
+    float[] values = new float[from.channels() * rows * columns];
+    for (int line = 0; line < from.channels() * rows; line++) {
+      int row = line / rows * from.height() + top + line % rows;
+      System.arraycopy(from.values(), row * from.width() + left, values, line * columns, columns);
+    }
+    return new Pixels(from.channels(), rows, columns, values);
   }
 
   /** Columns first, then rows: each new pixel is the mean of the part of the old ones it covers. */

@@ -47,6 +47,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 final class OnnxExport {
 
+  private static final int[] HEIGHT_AND_WIDTH = {2, 3};
   private static final String INPUT = "input";
   private static final String KNOWN =
       "convolution, pooling, dense, batch-norm, activation, dropout and output layers, and sums,"
@@ -273,7 +274,9 @@ final class OnnxExport {
           case AVG -> "GlobalAveragePool";
           default -> throw refused(name, "global pooling of type " + layer.getPoolingType());
         };
-    if (layer.getPoolingDimensions() != null || !layer.isCollapseDimensions()) {
+    int[] dimensions = layer.getPoolingDimensions();
+    boolean usual = dimensions == null || Arrays.equals(dimensions, HEIGHT_AND_WIDTH);
+    if (!usual || !layer.isCollapseDimensions()) {
       throw refused(name, "global pooling of chosen dimensions");
     }
     return flattened(name, graph.add(name + "-pool", new Operator(type, input)));

@@ -27,9 +27,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.DropoutLayer;
+import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -37,6 +47,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** Compares what ONNX Runtime computes from an exported file with what the network computes. */
 class OnnxExportTest {
@@ -74,6 +86,65 @@ class OnnxExportTest {
       assertEquals(expected.length, found.length);
       assertEquals(0, largestDifference(expected, found), TOLERANCE);
       assertTrue(spread(expected) > 0.01, "answers that could be told apart");
+    }
+  }
+
+  /** What the built-in networks do not have: other padding, pooling, activations, and rows. */
+  @Test
+  void shouldComputeTheSameWhenLayersAreOfOtherKinds() throws Exception {
+    MultiLayerNetwork network =
+        new MultiLayerNetwork(
+            new NeuralNetConfiguration.Builder()
+                .seed(3)
+                .list()
+                .layer(
+                    new ConvolutionLayer.Builder(3, 3)
+                        .stride(2, 2)
+                        .convolutionMode(ConvolutionMode.Same)
+                        .nOut(4)
+                        .activation(Activation.TANH)
+                        .build())
+                .layer(
+                    new SubsamplingLayer.Builder(PoolingType.AVG)
+                        .kernelSize(2, 2)
+                        .stride(1, 1)
+                        .padding(1, 1)
+                        .build())
+                .layer(new BatchNormalization.Builder().build())
+                .layer(
+                    new ConvolutionLayer.Builder(2, 2)
+                        .hasBias(false)
+                        .nOut(6)
+                        .activation(Activation.SIGMOID)
+                        .build())
+                .layer(new DropoutLayer.Builder(0.5).build())
+                .layer(new GlobalPoolingLayer.Builder(PoolingType.MAX).build())
+                .layer(
+                    new DenseLayer.Builder()
+                        .nOut(7)
+                        .hasBias(false)
+                        .dropOut(0.5)
+                        .activation(Activation.IDENTITY)
+                        .build())
+                .layer(
+                    new OutputLayer.Builder(LossFunction.MCXENT)
+                        .nOut(10)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .setInputType(InputType.convolutionalFlat(11, 13, 2))
+                .build());
+    network.init();
+    List<Integer> row = List.of(2 * 11 * 13);
+    Path file = folder.resolve("model.onnx");
+
+    try (Model model = new Dl4jModel(LayeredNetwork.training(network), row, row, 10)) {
+      Batch batch = Samples.batch(5, row, 10, 3);
+      model.export("onnx", file);
+      float[] expected = model.probabilities(batch, 10);
+
+      float[] found = runtime(file, batch.features(), 5, row);
+
+      assertEquals(0, largestDifference(expected, found), TOLERANCE);
     }
   }
 
