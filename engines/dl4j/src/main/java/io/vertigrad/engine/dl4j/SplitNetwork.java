@@ -3,6 +3,8 @@ package io.vertigrad.engine.dl4j;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.pipeline.Balancer;
+import io.vertigrad.compute.pipeline.CutPoints;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.pipeline.StageModel;
@@ -46,9 +48,13 @@ final class SplitNetwork implements SplitModel {
   static SplitNetwork of(ModelConfig config, SplitConfig split) {
     NeuralNetwork network = new ModelLoader(config).network();
     SplitNetwork cut = new SplitNetwork(network, config);
-    CutPoints points = new CutPoints(config.name(), cut.outline, cut.layout, cut.shapes);
+    CutPoints points =
+        new CutPoints(
+            config.name(), cut.outline.order(), cut.outline::obstacle, cut.layout, cut.shapes);
     List<Integer> ends =
-        split.automatic() ? new Balancer(cut, points, split).ends() : points.named(split.cuts());
+        split.automatic()
+            ? new Balancer(cut, cut::cutAt, points, split).ends()
+            : points.named(split.cuts());
     cut.cutAt(ends);
     return cut;
   }
@@ -88,7 +94,9 @@ final class SplitNetwork implements SplitModel {
   private StageSpec spec(int index, int first, int last) {
     List<String> layers = outline.order().subList(first, last + 1);
     List<Block> blocks =
-        layout.blocks().stream().filter(block -> layers.contains(layerOf(block))).toList();
+        layout.blocks().stream()
+            .filter(block -> layers.contains(CutPoints.layerOf(block)))
+            .toList();
     return new StageSpec(
         index,
         layers.get(0),
@@ -106,10 +114,5 @@ final class SplitNetwork implements SplitModel {
       }
     }
     return arrays;
-  }
-
-  /** A block is called {@code layer.array}. */
-  static String layerOf(Block block) {
-    return block.name().substring(0, block.name().lastIndexOf('.'));
   }
 }

@@ -84,7 +84,7 @@ final class BuiltInNetworks {
     network.convolution("conv1", Network.INPUT, new NetworkBuilder.Convolution(3, 3, 1, 0), true);
     network.maxPool("pool1", "conv1", 3);
     network.relu("relu1", "pool1");
-    network.dense("fc", "relu1", config.classes());
+    network.dense("fc", "relu1", config.classes(), false);
     return network.build();
   }
 
@@ -94,11 +94,10 @@ final class BuiltInNetworks {
     NetworkBuilder network = new NetworkBuilder(config, options.glorot());
     String last = Network.INPUT;
     for (int i = 1; i <= options.layers(); i++) {
-      network.dense("fc" + i, last, options.hidden());
-      last = "relu" + i;
-      network.relu(last, "fc" + i);
+      network.dense("fc" + i, last, options.hidden(), true);
+      last = "fc" + i;
     }
-    network.dense("fc" + (options.layers() + 1), last, config.classes());
+    network.dense("fc" + (options.layers() + 1), last, config.classes(), false);
     return network.build();
   }
 
@@ -125,7 +124,7 @@ final class BuiltInNetworks {
       }
     }
     network.mean("gap", last);
-    network.dense("fc", "gap", config.classes());
+    network.dense("fc", "gap", config.classes(), false);
     return network.build();
   }
 

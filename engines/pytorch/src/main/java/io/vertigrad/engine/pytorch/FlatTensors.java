@@ -10,8 +10,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -69,6 +71,17 @@ final class FlatTensors {
     adopted = new boolean[ordered.size()];
   }
 
+  /** The tensors of a network, in its order and by its names, which are those of every engine. */
+  static FlatTensors of(ScriptModule module, Network network) {
+    Map<String, PtNDArray> found = new HashMap<>();
+    module.parameters().forEach(one -> found.put(one.name(), one.array()));
+    module.buffers().forEach(one -> found.put(one.name(), one.array()));
+    return new FlatTensors(
+        network.arrays().stream()
+            .map(array -> new Bound(array.block(), found.get(array.attribute())))
+            .toList());
+  }
+
   private void move(PtNDArray array, int start, int length) {
     ByteBuffer place = slice(parameterBytes, start, length);
     ByteBuffer values = array.toByteBuffer(true);
@@ -108,13 +121,18 @@ final class FlatTensors {
     return gradients.duplicate();
   }
 
-  /** Before a forward pass: sets gradients to zero, and remembers statistics. */
+  /** Before a forward pass in training mode: remembers statistics, for {@link #undo}. */
+  void remember() {
+    parameters.get(layout.trainable(), statistics);
+  }
+
+  /** Before a forward and a backward pass: sets gradients to zero, and remembers statistics. */
   void begin() {
     FloatBuffer all = gradients.duplicate();
     while (all.hasRemaining()) {
       all.put(ZEROS, 0, Math.min(ZEROS.length, all.remaining()));
     }
-    parameters.get(layout.trainable(), statistics);
+    remember();
   }
 
   /**
@@ -132,7 +150,7 @@ final class FlatTensors {
     parameters.put(first, statistics);
   }
 
-  /** After a pass that failed: statistics are back at what they were. */
+  /** After a pass that failed, or was forward only: statistics are back at what they were. */
   void undo() {
     parameters.put(layout.trainable(), statistics);
   }

@@ -8,18 +8,14 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.settings.Settings;
-import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
-import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
@@ -115,34 +111,10 @@ final class ModelLoader {
     }
   }
 
-  /** A named network goes through a file like any other, which is there until it is loaded. */
   private Model loadNamed(Network network) {
-    Path file = null;
-    try {
-      file = Files.createTempFile("vertigrad-", ".pt");
-      ScriptWriter.write(network, file);
-      ScriptModule module = module(ScriptArchive.open(file), file);
-      return new PyTorchModel(
-          config.name(),
-          module,
-          new FlatTensors(bound(module, network)),
-          network.input(),
-          config.classes());
-    } catch (IOException e) {
-      throw refused("could not be written to %s: %s".formatted(file, e.getMessage()));
-    } finally {
-      ScriptModule.delete(file);
-    }
-  }
-
-  /** In the network's order and by its names, which are those of every engine. */
-  private static List<FlatTensors.Bound> bound(ScriptModule module, Network network) {
-    Map<String, PtNDArray> found = new HashMap<>();
-    module.parameters().forEach(one -> found.put(one.name(), one.array()));
-    module.buffers().forEach(one -> found.put(one.name(), one.array()));
-    return network.arrays().stream()
-        .map(array -> new FlatTensors.Bound(array.block(), found.get(array.attribute())))
-        .toList();
+    ScriptModule module = ScriptModule.of(network);
+    FlatTensors tensors = FlatTensors.of(module, network);
+    return new PyTorchModel(config.name(), module, tensors, network.input(), config.classes());
   }
 
   /** What is exchanged: parameters that are trained, those that are frozen, and statistics. */

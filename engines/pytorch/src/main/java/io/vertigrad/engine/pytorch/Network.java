@@ -2,7 +2,9 @@ package io.vertigrad.engine.pytorch;
 
 import io.vertigrad.compute.Block;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * A network as layers that follow each other, each with its arrays and the line of TorchScript that
@@ -52,11 +54,50 @@ record Network(String name, List<Integer> input, List<Layer> layers) {
       arrays = List.copyOf(arrays);
       output = List.copyOf(output);
     }
+
+    /** The same layer where what it reads of another is the network's input. */
+    Layer after(String other) {
+      List<String> renamed =
+          inputs.stream().map(read -> read.equals(other) ? INPUT : read).toList();
+      return new Layer(name, renamed, expression, arrays, output);
+    }
   }
 
   Network {
     input = List.copyOf(input);
     layers = List.copyOf(layers);
+  }
+
+  /**
+   * A run of its layers, whose input is what the layer before it puts out.
+   *
+   * @param first index of its first layer
+   * @param last index of its last layer
+   */
+  Network part(int first, int last) {
+    if (first == 0) {
+      return new Network(name, input, layers.subList(0, last + 1));
+    }
+    Layer before = layers.get(first - 1);
+    return new Network(
+        name,
+        before.output(),
+        layers.subList(first, last + 1).stream().map(layer -> layer.after(before.name())).toList());
+  }
+
+  /** Why no stage may end with this layer; null if one may. */
+  String obstacle(int end) {
+    Set<String> before = new HashSet<>(Set.of(INPUT));
+    layers.subList(0, end).forEach(layer -> before.add(layer.name()));
+    for (Layer after : layers.subList(end + 1, layers.size())) {
+      for (String read : after.inputs()) {
+        if (before.contains(read)) {
+          return "%s, which comes after it, also reads %s, and only one activation may cross"
+              .formatted(after.name(), read);
+        }
+      }
+    }
+    return end == layers.size() - 1 ? "it is the last layer" : null;
   }
 
   /** All arrays, layer after layer: trainable ones and statistics as each layer has them. */

@@ -77,8 +77,12 @@ final class NetworkBuilder {
     }
   }
 
-  /** A layer that computes {@code x W' + b}; samples are flattened before it. */
-  void dense(String layer, String from, int units) {
+  /**
+   * A layer that computes {@code x W' + b}; samples are flattened before it.
+   *
+   * @param rectified with a ReLU, which is a part of the layer
+   */
+  void dense(String layer, String from, int units, boolean rectified) {
     int inputs = shape(from).stream().reduce(1, Math::multiplyExact);
     double bound = bound(inputs, units);
     float[] weights = uniform(Math.multiplyExact(inputs, units), bound);
@@ -88,6 +92,9 @@ final class NetworkBuilder {
     String expression =
         "torch.linear(torch.flatten(%%s, 1), self.%s, self.%s)"
             .formatted(matrix.attribute(), bias.attribute());
+    if (rectified) {
+      expression = "torch.relu(" + expression + ")";
+    }
     layers.add(
         new Network.Layer(layer, List.of(from), expression, List.of(matrix, bias), List.of(units)));
   }

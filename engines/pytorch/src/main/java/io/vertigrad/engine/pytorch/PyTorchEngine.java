@@ -7,6 +7,8 @@ import io.vertigrad.compute.NativeMemory;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.optimizer.PlainRules;
 import io.vertigrad.compute.optimizer.UpdateRule;
+import io.vertigrad.compute.pipeline.SplitConfig;
+import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.settings.Settings;
 import java.util.Map;
 
@@ -40,6 +42,12 @@ public final class PyTorchEngine implements Engine {
   public Model model(ModelConfig config) {
     LibTorch.start(config.threads());
     return new ModelLoader(config).load();
+  }
+
+  @Override
+  public SplitModel split(ModelConfig config, SplitConfig split) {
+    LibTorch.start(config.threads());
+    return SplitNetwork.of(config, split);
   }
 
   @Override

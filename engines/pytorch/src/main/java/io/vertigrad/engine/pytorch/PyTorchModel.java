@@ -178,7 +178,7 @@ final class PyTorchModel implements Model {
     return new Shape(shape);
   }
 
-  private static FloatBuffer values(PtNDArray array) {
+  static FloatBuffer values(PtNDArray array) {
     return array.toByteBuffer(true).order(ByteOrder.nativeOrder()).asFloatBuffer();
   }
 
@@ -189,7 +189,7 @@ final class PyTorchModel implements Model {
     return outputGradient.slice(0, bytes).order(ByteOrder.nativeOrder());
   }
 
-  private static ByteBuffer atLeast(ByteBuffer buffer, int bytes) {
+  static ByteBuffer atLeast(ByteBuffer buffer, int bytes) {
     return buffer.capacity() >= bytes
         ? buffer
         : ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());

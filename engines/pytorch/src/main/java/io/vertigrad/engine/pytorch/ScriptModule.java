@@ -69,8 +69,25 @@ final class ScriptModule implements AutoCloseable {
     }
   }
 
+  /** A network goes through a file like any other module, which is there until it is loaded. */
+  static ScriptModule of(Network network) {
+    Path file = null;
+    try {
+      file = Files.createTempFile("vertigrad-", ".pt");
+      ScriptWriter.write(network, file);
+      return load(ScriptArchive.open(file), file);
+    } catch (IOException e) {
+      throw new IllegalArgumentException(
+          "model %s: could not be written to %s: %s"
+              .formatted(network.name(), file, e.getMessage()),
+          e);
+    } finally {
+      delete(file);
+    }
+  }
+
   /** Deletes a file that is no longer needed, if there is one; at the latest when the JVM ends. */
-  static void delete(Path copy) {
+  private static void delete(Path copy) {
     if (copy != null) {
       try {
         Files.deleteIfExists(copy);

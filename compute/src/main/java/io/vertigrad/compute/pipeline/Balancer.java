@@ -1,31 +1,45 @@
-package io.vertigrad.engine.dl4j;
+package io.vertigrad.compute.pipeline;
 
-import io.vertigrad.compute.pipeline.Balance;
-import io.vertigrad.compute.pipeline.EvenCuts;
-import io.vertigrad.compute.pipeline.SplitConfig;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /** Chooses where to cut a network so that its most expensive stage costs as little as possible. */
-final class Balancer {
+public final class Balancer {
 
-  private final SplitNetwork network;
+  private final SplitModel network;
+  private final Consumer<List<Integer>> cutAt;
   private final CutPoints points;
   private final SplitConfig split;
 
-  Balancer(SplitNetwork network, CutPoints points, SplitConfig split) {
+  /**
+   * A network to be cut.
+   *
+   * @param network whose stages are looked at
+   * @param cutAt has them end with the layers of these indices
+   * @param points where that is possible
+   * @param split how many there are to be, and what is shared out
+   */
+  public Balancer(
+      SplitModel network, Consumer<List<Integer>> cutAt, CutPoints points, SplitConfig split) {
     this.network = network;
+    this.cutAt = cutAt;
     this.points = points;
     this.split = split;
   }
 
-  /** Indices of the layers with which all stages but the last end. */
-  List<Integer> ends() {
+  /**
+   * Chooses.
+   *
+   * @return indices of the layers with which all stages but the last end
+   * @throws IllegalArgumentException when it cannot be cut into so many
+   */
+  public List<Integer> ends() {
     List<Integer> places = points.sensible();
     if (places.size() + 1 < split.stages()) {
       throw points.tooFew(split.stages());
     }
-    network.cutAt(places);
+    cutAt.accept(places);
     double[] costs = split.balance() == Balance.TIME ? seconds() : parameters();
     return EvenCuts.of(costs, split.stages()).stream().map(places::get).toList();
   }

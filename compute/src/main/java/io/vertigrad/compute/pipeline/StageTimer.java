@@ -1,7 +1,5 @@
-package io.vertigrad.engine.dl4j;
+package io.vertigrad.compute.pipeline;
 
-import io.vertigrad.compute.pipeline.StageModel;
-import io.vertigrad.compute.pipeline.StageSpec;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 

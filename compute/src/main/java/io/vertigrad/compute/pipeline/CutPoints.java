@@ -1,26 +1,45 @@
-package io.vertigrad.engine.dl4j;
+package io.vertigrad.compute.pipeline;
 
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
-/** After which layers a network may be cut, and why not after others. */
-final class CutPoints {
+/**
+ * After which layers a network may be cut, and why not after others. For engines: the network is
+ * given as a row of layers, each after those it reads.
+ */
+public final class CutPoints {
 
   private static final int SHOWN = 12;
 
   private final String model;
-  private final Outline outline;
+  private final List<String> order;
+  private final IntFunction<String> obstacles;
   private final ParameterLayout layout;
   private final Map<String, List<Integer>> shapes;
 
-  CutPoints(
-      String model, Outline outline, ParameterLayout layout, Map<String, List<Integer>> shapes) {
+  /**
+   * A network that may be cut.
+   *
+   * @param model its name, for errors
+   * @param order names of its layers
+   * @param obstacles tells of the index of a layer why no stage may end there; null if one may
+   * @param layout its arrays, called {@code layer.array}
+   * @param shapes one sample's dimensions of what each layer puts out
+   */
+  public CutPoints(
+      String model,
+      List<String> order,
+      IntFunction<String> obstacles,
+      ParameterLayout layout,
+      Map<String, List<Integer>> shapes) {
     this.model = model;
-    this.outline = outline;
+    this.order = List.copyOf(order);
+    this.obstacles = obstacles;
     this.layout = layout;
     this.shapes = shapes;
   }
@@ -28,9 +47,11 @@ final class CutPoints {
   /**
    * The layers that these names or indices mean, in the order of the network.
    *
+   * @param cuts names or indices of the layers with which all stages but the last end
+   * @return their indices
    * @throws IllegalArgumentException naming the cut and why it is impossible
    */
-  List<Integer> named(List<String> cuts) {
+  public List<Integer> named(List<String> cuts) {
     List<Integer> ends = new ArrayList<>();
     int first = 0;
     for (String cut : cuts) {
@@ -38,7 +59,7 @@ final class CutPoints {
       if (end < first) {
         throw refused(cut, "it comes before the cut before it; name cuts in the network's order");
       }
-      String obstacle = outline.obstacle(end);
+      String obstacle = obstacles.apply(end);
       if (obstacle != null) {
         throw refused(cut, obstacle + "; possible: " + possible());
       }
@@ -47,7 +68,7 @@ final class CutPoints {
       first = end + 1;
     }
     if (!cuts.isEmpty()) {
-      requireTrainable(cuts.get(cuts.size() - 1), first, outline.order().size() - 1);
+      requireTrainable(cuts.get(cuts.size() - 1), first, order.size() - 1);
     }
     return ends;
   }
@@ -60,18 +81,18 @@ final class CutPoints {
     List<Integer> places = new ArrayList<>();
     int best = -1;
     int first = 0;
-    for (int end = 0; end < outline.order().size() - 1; end++) {
+    for (int end = 0; end < order.size() - 1; end++) {
       if (trainable(end, end) > 0 && best >= 0) {
         places.add(best);
         first = best + 1;
         best = -1;
       }
-      boolean parts = trainable(first, end) > 0 && outline.obstacle(end) == null;
+      boolean parts = trainable(first, end) > 0 && obstacles.apply(end) == null;
       if (parts && (best < 0 || elements(end) <= elements(best))) {
         best = end;
       }
     }
-    if (best >= 0 && trainable(best + 1, outline.order().size() - 1) > 0) {
+    if (best >= 0 && trainable(best + 1, order.size() - 1) > 0) {
       places.add(best);
     }
     return places;
@@ -79,10 +100,10 @@ final class CutPoints {
 
   /** Trainable elements of a run of layers, both ends included. */
   long trainable(int first, int last) {
-    List<String> layers = outline.order().subList(first, last + 1);
+    List<String> layers = order.subList(first, last + 1);
     return layout.blocks().stream()
         .filter(block -> block.kind() == Block.Kind.TRAINABLE)
-        .filter(block -> layers.contains(SplitNetwork.layerOf(block)))
+        .filter(block -> layers.contains(layerOf(block)))
         .mapToLong(Block::length)
         .sum();
   }
@@ -96,38 +117,48 @@ final class CutPoints {
             + possible());
   }
 
+  /**
+   * The layer of an array.
+   *
+   * @param block called {@code layer.array}
+   * @return the name before the last dot
+   */
+  public static String layerOf(Block block) {
+    return block.name().substring(0, block.name().lastIndexOf('.'));
+  }
+
   private void requireTrainable(String cut, int first, int last) {
     if (trainable(first, last) == 0) {
       throw refused(
           cut,
           "the stage from %s to %s would have no parameters to train"
-              .formatted(outline.order().get(first), outline.order().get(last)));
+              .formatted(order.get(first), order.get(last)));
     }
   }
 
   private int index(String cut) {
-    int named = outline.order().indexOf(cut);
+    int named = order.indexOf(cut);
     if (named >= 0) {
       return named;
     }
-    if (cut.matches("\\d{1,6}") && Integer.parseInt(cut) < outline.order().size()) {
+    if (cut.matches("\\d{1,6}") && Integer.parseInt(cut) < order.size()) {
       return Integer.parseInt(cut);
     }
     throw refused(
         cut,
         "there is no such layer; expected one of %s, or an index from 0 to %d"
-            .formatted(possible(), outline.order().size() - 1));
+            .formatted(possible(), order.size() - 1));
   }
 
   private int elements(int end) {
-    return shapes.get(outline.order().get(end)).stream().reduce(1, Math::multiplyExact);
+    return shapes.get(order.get(end)).stream().reduce(1, Math::multiplyExact);
   }
 
   private String possible() {
     List<String> names =
-        IntStream.range(0, outline.order().size())
-            .filter(end -> outline.obstacle(end) == null)
-            .mapToObj(outline.order()::get)
+        IntStream.range(0, order.size())
+            .filter(end -> obstacles.apply(end) == null)
+            .mapToObj(order::get)
             .toList();
     return names.size() <= SHOWN
         ? String.join(", ", names)

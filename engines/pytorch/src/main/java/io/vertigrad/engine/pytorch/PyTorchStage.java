@@ -1,0 +1,207 @@
+package io.vertigrad.engine.pytorch;
+
+import ai.djl.ndarray.types.DataType;
+import ai.djl.pytorch.engine.PtNDArray;
+import ai.djl.pytorch.engine.PtNDManager;
+import ai.djl.pytorch.jni.JniUtils;
+import io.vertigrad.compute.Score;
+import io.vertigrad.compute.pipeline.StageLoss;
+import io.vertigrad.compute.pipeline.StageModel;
+import io.vertigrad.compute.pipeline.StageSpec;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+
+/** One stage as a TorchScript module of its own. */
+final class PyTorchStage implements StageModel {
+
+  private static final FloatBuffer NOTHING = FloatBuffer.allocate(0);
+
+  private final StageSpec spec;
+  private final int classes;
+  private final ScriptModule module;
+  private final FlatTensors tensors;
+  private final Thread owner = Thread.currentThread();
+  private ByteBuffer values = ByteBuffer.allocateDirect(0);
+  private ByteBuffer gradient = ByteBuffer.allocateDirect(0);
+  private FloatBuffer result = NOTHING;
+  private int lastCount;
+
+  /**
+   * A stage.
+   *
+   * @param classes of the loss; 0 for a stage without one
+   */
+  PyTorchStage(StageSpec spec, Network part, int classes) {
+    this.spec = spec;
+    this.classes = classes;
+    this.module = ScriptModule.of(part);
+    this.tensors = FlatTensors.of(module, part);
+  }
+
+  @Override
+  public StageSpec spec() {
+    return spec;
+  }
+
+  @Override
+  public boolean hasLoss() {
+    return classes > 0;
+  }
+
+  @Override
+  public void readParameters(int first, FloatBuffer destination) {
+    destination.put(FlatTensors.range(tensors.parameters(), first, destination.remaining()));
+  }
+
+  @Override
+  public void writeParameters(int first, FloatBuffer source) {
+    FlatTensors.range(tensors.parameters(), first, source.remaining()).put(source);
+  }
+
+  @Override
+  public FloatBuffer forward(float[] input, int samples) {
+    module.training(true);
+    tensors.remember();
+    try {
+      return output(input, samples);
+    } finally {
+      tensors.undo();
+    }
+  }
+
+  @Override
+  public FloatBuffer infer(float[] input, int samples) {
+    module.training(false);
+    return output(input, samples);
+  }
+
+  private FloatBuffer output(float[] input, int samples) {
+    try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
+      return kept(PyTorchModel.values(module.forward(input(step, input, samples))));
+    }
+  }
+
+  @Override
+  public Score score(float[] input, int[] labels, int topK) {
+    module.training(false);
+    try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
+      PtNDArray output = module.forward(input(step, input, labels.length));
+      return new CrossEntropy(PyTorchModel.values(output), classes).score(labels, topK);
+    }
+  }
+
+  @Override
+  public FloatBuffer backward(float[] input, float[] outputGradient, int samples) {
+    requireLength("gradient", outputGradient.length, samples * spec.outputLength());
+    Pass pass =
+        new Pass(input, samples) {
+          @Override
+          void start(PtNDArray output, FloatBuffer gradient) {
+            gradient.put(outputGradient);
+          }
+        };
+    return pass.run();
+  }
+
+  @Override
+  public StageLoss loss(float[] input, int[] labels) {
+    CrossEntropy[] loss = new CrossEntropy[1];
+    Pass pass =
+        new Pass(input, labels.length) {
+          @Override
+          void start(PtNDArray output, FloatBuffer gradient) {
+            loss[0] = new CrossEntropy(PyTorchModel.values(output), classes);
+            loss[0].gradient(labels, gradient, 1);
+          }
+        };
+    FloatBuffer inputGradient = pass.run();
+    return new StageLoss(loss[0].lossSum(), loss[0].correct(), inputGradient);
+  }
+
+  /** A forward and a backward pass, which leaves the gradient of the sum over its samples. */
+  private abstract class Pass {
+
+    private final float[] input;
+    private final int samples;
+
+    Pass(float[] input, int samples) {
+      this.input = input;
+      this.samples = samples;
+    }
+
+    /** Says what the backward pass starts from. */
+    abstract void start(PtNDArray output, FloatBuffer gradient);
+
+    FloatBuffer run() {
+      module.training(true);
+      tensors.begin();
+      boolean done = false;
+      JniUtils.setGradMode(true);
+      try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
+        PtNDArray in = input(step, input, samples);
+        in.setRequiresGradient(spec.index() > 0);
+        PtNDArray out = module.forward(in);
+        int bytes = samples * spec.outputLength() * Float.BYTES;
+        gradient = PyTorchModel.atLeast(gradient, bytes);
+        ByteBuffer exact = gradient.slice(0, bytes).order(ByteOrder.nativeOrder());
+        start(out, exact.asFloatBuffer());
+        JniUtils.backward(out, step.create(exact, out.getShape(), DataType.FLOAT32), false, false);
+        lastCount = samples;
+        done = true;
+        return spec.index() == 0 ? NOTHING : kept(PyTorchModel.values(JniUtils.getGradient(in)));
+      } finally {
+        JniUtils.setGradMode(false);
+        if (done) {
+          tensors.end();
+        } else {
+          tensors.undo();
+        }
+      }
+    }
+  }
+
+  @Override
+  public void addGradient(float[] sum, int batch) {
+    FloatBuffer own = tensors.gradients();
+    int trainable = layout().trainable();
+    float share = 1f / batch;
+    float weight = (float) lastCount / batch;
+    for (int i = 0; i < sum.length; i++) {
+      sum[i] += own.get(i) * (i < trainable ? share : weight);
+    }
+  }
+
+  @Override
+  public void close() {
+    module.close();
+  }
+
+  private PtNDArray input(PtNDManager step, float[] input, int samples) {
+    if (Thread.currentThread() != owner) {
+      throw new IllegalStateException(
+          "stage used by thread %s, expected %s, which built it"
+              .formatted(Thread.currentThread().getName(), owner.getName()));
+    }
+    requireLength("input", input.length, samples * spec.inputLength());
+    int bytes = input.length * Float.BYTES;
+    values = PyTorchModel.atLeast(values, bytes);
+    values.asFloatBuffer().put(input);
+    return step.create(
+        values.slice(0, bytes), PyTorchModel.inputShape(samples, spec.input()), DataType.FLOAT32);
+  }
+
+  private static void requireLength(String what, int found, int expected) {
+    if (found != expected || found == 0) {
+      throw new IllegalArgumentException(
+          "%s of %d values, expected %d and at least 1".formatted(what, found, expected));
+    }
+  }
+
+  private FloatBuffer kept(FloatBuffer natively) {
+    if (result.capacity() < natively.remaining()) {
+      result = FloatBuffer.allocate(natively.remaining());
+    }
+    return result.clear().put(natively).flip().duplicate();
+  }
+}
