@@ -83,7 +83,7 @@ final class AdmissionPolicy {
   private void checkCapacity(JoinRequest request, String who) {
     if (request.adopts() && registry.playsAll(config.workers())) {
       // The one that was taken for lost is back, or another has come.
-      throw JoinException.full(
+      throw JoinException.refused(
           who + "all %d ranks of the job have a worker again".formatted(config.workers()));
     }
     int capacity = config.capacity(request.role());

@@ -170,7 +170,11 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
             ? Future.succeededFuture()
             : coordinator.leave(LeaveReason.lost("joins again"));
     return before
-        .transform(left -> coordinator.join(layout))
+        .transform(
+            left -> {
+              coordinator.report(MemberStatus.NONE);
+              return coordinator.join(layout);
+            })
         .onSuccess(
             admission -> {
               current = admission;
@@ -194,11 +198,25 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     }
   }
 
+  /**
+   * Tells how far this incarnation is. What the one before it had reached says nothing of the job
+   * any more: without servers all may have gone back since, and agree again on where they go on.
+   */
   public void report(LoopProgress progress, long samplesOfAll, long tested, String event) {
+    Admission now = current;
+    boolean agreed =
+        now != null && progress.rank() == now.rank() && progress.incarnation() == now.incarnation();
     coordinator.report(
-        MemberStatus.ofWorker(
-                progress.version(), samplesOfAll, progress.step(), event, tested, gate.resting())
-            .withSaveMillis(saveMillis));
+        agreed
+            ? MemberStatus.ofWorker(
+                    progress.version(),
+                    samplesOfAll,
+                    progress.step(),
+                    event,
+                    tested,
+                    gate.resting())
+                .withSaveMillis(saveMillis)
+            : MemberStatus.NONE);
   }
 
   public Future<Void> leave(LeaveReason reason) {

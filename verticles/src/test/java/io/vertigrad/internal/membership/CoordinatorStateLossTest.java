@@ -58,7 +58,8 @@ final class CoordinatorStateLossTest {
 
     assertEquals(new Admission(Role.WORKER, 1, 1), stage.adopt());
     assertEquals(new Admission(Role.WORKER, 1, 2), stage.join(Role.WORKER));
-    assertThrows(JoinException.class, stage::adopt, "the one that gave way is needed no longer");
+    JoinException gaveWay = assertThrows(JoinException.class, stage::adopt);
+    assertFalse(gaveWay.worthRetrying(), "it is needed no longer, by the next coordinator either");
     assertEquals(
         new Admission(Role.WORKER, 2, 0), stage.join(Role.WORKER), "one that was asked for");
   }
