@@ -3,8 +3,10 @@ package io.vertigrad.benchmarks.overlap;
 import io.vertigrad.benchmarks.report.Repetitions;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
@@ -12,8 +14,10 @@ import java.util.TreeMap;
  *
  * @param computeMillis in the model
  * @param waitMillis from there to the next gradient's begin: without its next parameters
+ * @param exchangeMillis from the end of the last worker's gradient of this step to that: what the
+ *     wait would be if all computed for equally long
  */
-record StepTimes(double computeMillis, double waitMillis) {
+record StepTimes(double computeMillis, double waitMillis, double exchangeMillis) {
 
   private static final String COMPUTE = "compute";
   private static final double MICROS = 1e3;
@@ -41,12 +45,15 @@ record StepTimes(double computeMillis, double waitMillis) {
     }
     List<Double> computing = new ArrayList<>();
     List<Double> waiting = new ArrayList<>();
+    List<Double> exchanging = new ArrayList<>();
     for (TreeMap<Long, Span> steps : workers.values()) {
       for (Map.Entry<Long, Span> step : steps.tailMap(first).entrySet()) {
         Span next = steps.get(step.getKey() + 1);
-        if (next != null) {
+        OptionalLong last = lastEnd(workers.values(), step.getKey());
+        if (next != null && last.isPresent()) {
           computing.add((step.getValue().ended() - step.getValue().begun()) / MICROS);
           waiting.add((next.begun() - step.getValue().ended()) / MICROS);
+          exchanging.add((next.begun() - last.getAsLong()) / MICROS);
         }
       }
     }
@@ -55,7 +62,17 @@ record StepTimes(double computeMillis, double waitMillis) {
           "the timeline has no two steps in a row from step %d on, of %d workers"
               .formatted(first, workers.size()));
     }
-    return new StepTimes(Repetitions.of(computing).median(), Repetitions.of(waiting).median());
+    return new StepTimes(
+        Repetitions.of(computing).median(),
+        Repetitions.of(waiting).median(),
+        Repetitions.of(exchanging).median());
+  }
+
+  /** When the last of all workers ended a step's gradient; empty where one of them lacks it. */
+  private static OptionalLong lastEnd(Collection<TreeMap<Long, Span>> workers, long step) {
+    return workers.stream().allMatch(steps -> steps.containsKey(step))
+        ? workers.stream().mapToLong(steps -> steps.get(step).ended()).max()
+        : OptionalLong.empty();
   }
 
   double millis() {

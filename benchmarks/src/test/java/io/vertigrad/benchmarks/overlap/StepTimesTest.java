@@ -31,6 +31,7 @@ class StepTimesTest {
     assertEquals(3, times.computeMillis(), EXACT);
     assertEquals(7, times.waitMillis(), EXACT);
     assertEquals(10, times.millis(), EXACT);
+    assertEquals(6, times.exchangeMillis(), EXACT);
   }
 
   @Test
