@@ -73,18 +73,24 @@ class ProcessTrainingTest {
     CommandRun embedded = CommandRun.of(arguments(job, "embedded", "--steps", "20"));
     assertEquals(0, embedded.exit(), embedded.err());
     String bits = summary("embedded").getString("parametersHash");
+    // Other tests' processes have their segments in the usual folder meanwhile.
+    Path segments = Files.createTempDirectory(Path.of("/dev/shm"), "process-training-");
 
     for (String transport : List.of("stream", "shared")) {
-      String set = "exchange.transport=" + transport;
-      CommandRun processes =
-          CommandRun.of(arguments(job, transport, "--steps", "20", "--processes", "--set", set));
+      List<String> words = new ArrayList<>(List.of("--steps", "20", "--processes"));
+      words.addAll(List.of("--set", "exchange.transport=" + transport));
+      words.addAll(List.of("--set", "exchange.sharedFolder=" + segments));
+      CommandRun processes = CommandRun.of(arguments(job, transport, words.toArray(String[]::new)));
       assertEquals(0, processes.exit(), processes.err());
       assertEquals(bits, summary(transport).getString("parametersHash"), transport);
       assertEquals(
           transport.equals("shared"), sharing(folder.resolve(transport)), "its logs say so");
     }
     assertEquals(List.of(), children());
-    assertEquals(List.of(), segments());
+    try (Stream<Path> left = Files.list(segments)) {
+      assertEquals(List.of(), left.toList());
+    }
+    Files.delete(segments);
   }
 
   @Test
@@ -116,12 +122,6 @@ class ProcessTrainingTest {
       }
     }
     return false;
-  }
-
-  private static List<Path> segments() throws IOException {
-    try (Stream<Path> all = Files.list(Path.of("/dev/shm"))) {
-      return all.filter(file -> file.getFileName().toString().startsWith("vertigrad-")).toList();
-    }
   }
 
   @Test
