@@ -88,6 +88,9 @@ final class LiveLine implements Display {
   private void shut() {
     if (bar != null) {
       bar.close();
+      // The library leaves a line open that it is told to close before it has drawn it in its own
+      // time.
+      line.close();
       bar = null;
     }
   }
