@@ -43,6 +43,9 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
     Random random = new Random(seed);
     List<String> killed = inTurns(victims, kills, random);
     List<String> single = victims.stream().filter(one -> !one.equals(EVERYTHING)).toList();
+    if (stops > 0 && single.isEmpty()) {
+      throw new IllegalArgumentException("stops: everything cannot be stopped, only killed");
+    }
     List<String> stopped = inTurns(single, stops, random);
     List<Disturbance> plan = new ArrayList<>();
     for (String victim : killed) {
