@@ -58,6 +58,17 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
     return plan.stream().map(one -> one.at(random, everySeconds)).toList();
   }
 
+  /**
+   * How long a run has to last at least, so that all of it comes before its end: training goes on
+   * while most processes are stopped.
+   *
+   * @param everySeconds the mean time between two
+   */
+  static double seconds(List<Disturbance> plan, double everySeconds) {
+    return plan.size() * everySeconds
+        + plan.stream().mapToInt(Disturbance::stoppedSeconds).sum();
+  }
+
   private Disturbance at(Random random, double everySeconds) {
     double share = LEAST + SPREAD * random.nextDouble();
     boolean soon = random.nextDouble() < IN_RECOVERY;
