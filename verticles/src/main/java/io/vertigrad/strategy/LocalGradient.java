@@ -6,7 +6,8 @@ import io.vertigrad.compute.optimizer.Magnitudes;
  * What one worker found in one batch.
  *
  * @param values mean gradient over the batch, then the statistics' differences, in exchange order;
- *     the strategy may overwrite them
+ *     the strategy may overwrite them. In an array that the strategy {@linkplain
+ *     PeerStrategy#gradientArray() gave}, what lies behind them is the strategy's
  * @param samples in the batch
  */
 public record LocalGradient(float[] values, int samples) {

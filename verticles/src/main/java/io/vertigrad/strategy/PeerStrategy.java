@@ -1,5 +1,7 @@
 package io.vertigrad.strategy;
 
+import java.util.Optional;
+
 /**
  * A rule by which workers combine without a server; a plain object on the thread of the strategy
  * verticle beside its worker, where it may wait for other workers.
@@ -18,6 +20,17 @@ public interface PeerStrategy {
    * @param fresh true while this worker's parameters are the initial ones
    */
   void open(PeerGroup group, boolean fresh);
+
+  /**
+   * Returns an array that the worker may put its gradients into, for a rule that would otherwise
+   * copy them there. It is asked once, before {@link #open}.
+   *
+   * @return at least as long as the replica, always the same; none by default, where the worker has
+   *     an array of its own
+   */
+  default Optional<float[]> gradientArray() {
+    return Optional.empty();
+  }
 
   /**
    * Starts whatever can go on while the gradient is computed. Called as soon as the worker has the

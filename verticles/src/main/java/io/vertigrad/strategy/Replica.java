@@ -1,5 +1,6 @@
 package io.vertigrad.strategy;
 
+import io.vertigrad.compute.optimizer.Magnitudes;
 import io.vertigrad.compute.optimizer.Optimizer;
 import java.nio.FloatBuffer;
 import java.util.Objects;
@@ -107,12 +108,12 @@ public final class Replica {
    *
    * @param optimizer takes the step
    * @param from the vector, stepped in place
-   * @param gradient of its trainable elements; it is used up
+   * @param gradient of its elements, and nothing or anything behind them; it is used up
    * @param count samples behind it
    * @return true when the step was taken
    */
   public boolean step(Optimizer optimizer, float[] from, float[] gradient, double count) {
-    boolean finite = new LocalGradient(gradient, 1).isWithin(maxMagnitude);
+    boolean finite = Magnitudes.largest(gradient, 0, from.length) <= maxMagnitude;
     if (finite) {
       optimizer.step(from, gradient, updates, epochs());
     }

@@ -13,10 +13,10 @@ import java.util.Map;
 
 /**
  * Milliseconds of one gradient step (forward and backward, no update) on one thread: DL4J as it
- * comes against the same network in Vertigrad's engine.
+ * comes against the same network in either of Vertigrad's engines.
  *
- * <p>Each has a virtual machine of its own, because either's settings hold for a whole process; the
- * two take turns.
+ * <p>Each has a virtual machine of its own, because the settings of one hold for a whole process;
+ * they take turns.
  */
 public final class ComputeBenchmark implements Benchmark {
 
@@ -57,16 +57,19 @@ public final class ComputeBenchmark implements Benchmark {
       throws Exception {
     double seconds = quick ? 1 : 3;
     try (ChildJvm stock = start("stock " + measured);
-        ChildJvm ours = start("ours " + measured)) {
+        ChildJvm dl4j = start("dl4j " + measured);
+        ChildJvm pytorch = start("pytorch " + measured)) {
       Map<String, Repetitions> millis =
           new Contest()
-              .enter("stock", () -> medianMillis(stock, measured, true, seconds))
-              .enter("ours", () -> medianMillis(ours, measured, false, seconds))
+              .enter("stock", () -> medianMillis(stock, measured, "stock", seconds))
+              .enter("dl4j", () -> medianMillis(dl4j, measured, "dl4j", seconds))
+              .enter("pytorch", () -> medianMillis(pytorch, measured, "pytorch", seconds))
               .run(quick ? 2 : 7);
       BenchmarkRow limit = BenchmarkRow.of(measured + ", stock DL4J", "ms", millis.get("stock"));
       report.add(limit);
       report.add(
-          BenchmarkRow.of(measured + ", ours", "ms", millis.get("ours")).over(limit).withAim(aim));
+          BenchmarkRow.of(measured + ", dl4j", "ms", millis.get("dl4j")).over(limit).withAim(aim));
+      report.add(BenchmarkRow.of(measured + ", pytorch", "ms", millis.get("pytorch")).over(limit));
     }
   }
 
@@ -75,13 +78,13 @@ public final class ComputeBenchmark implements Benchmark {
   }
 
   private static double medianMillis(
-      ChildJvm child, GradientCase measured, boolean stock, double seconds)
+      ChildJvm child, GradientCase measured, String engine, double seconds)
       throws InterruptedException {
     JsonObject question =
         new JsonObject()
             .put("model", measured.model())
             .put("batch", measured.batch())
-            .put("stock", stock)
+            .put("engine", engine)
             .put("seconds", seconds);
     return child.ask(question, LIMIT_SECONDS).getDouble("medianMillis");
   }

@@ -19,7 +19,7 @@ final class GradientStepTimer {
 
   private GradientStepTimer() {}
 
-  /** Answers {@code stock, model, batch, seconds} with the median milliseconds of a step. */
+  /** Answers {@code engine, model, batch, seconds} with the median milliseconds of a step. */
   public static void main(String[] arguments) throws IOException {
     ChildLoop.run(new GradientStepTimer()::answer);
   }
@@ -28,7 +28,8 @@ final class GradientStepTimer {
     if (step == null) {
       GradientCase measured =
           new GradientCase(question.getString("model"), question.getInteger("batch"));
-      step = question.getBoolean("stock") ? StockDl4j.step(measured) : ours(measured);
+      String engine = question.getString("engine");
+      step = engine.equals("stock") ? StockDl4j.step(measured) : ours(engine, measured);
     }
     long limitNanos = (long) (question.getDouble("seconds") * 1e9);
     List<Double> millis = new ArrayList<>();
@@ -41,8 +42,8 @@ final class GradientStepTimer {
     return new JsonObject().put("medianMillis", Repetitions.of(millis).median());
   }
 
-  private static Runnable ours(GradientCase measured) {
-    Model model = Engine.named("dl4j").model(measured.config());
+  private static Runnable ours(String engine, GradientCase measured) {
+    Model model = Engine.named(engine).model(measured.config());
     Batch batch = measured.samples();
     return () -> model.gradient(batch);
   }

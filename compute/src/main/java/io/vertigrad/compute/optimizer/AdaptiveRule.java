@@ -68,36 +68,28 @@ abstract class AdaptiveRule implements UpdateRule {
     }
   }
 
-  /** Duchi, Hazan and Singer, "Adaptive Subgradient Methods" (2011). */
-  static final class AdaGrad extends AdaptiveRule {
-
-    AdaGrad(OptimizerConfig config, int length) {
-      super(length, 1, config.epsilon());
-    }
-
-    @Override
-    public void toStep(float[] gradient, double learningRate, long iteration) {
-      float rate = (float) learningRate;
-      float[] squares = state;
-      for (int i = 0; i < length; i++) {
-        float g = gradient[i];
-        float square = squares[i] + g * g;
-        squares[i] = square;
-        gradient[i] = rate * g / ((float) Math.sqrt(square) + epsilon);
-      }
-    }
-  }
-
-  /** Tieleman and Hinton, lecture 6.5 of "Neural Networks for Machine Learning" (2012). */
-  static final class RmsProp extends AdaptiveRule {
+  /**
+   * Squares that are added up as they are (Duchi, Hazan and Singer, "Adaptive Subgradient Methods",
+   * 2011), or of which old ones fade (Tieleman and Hinton, lecture 6.5 of "Neural Networks for
+   * Machine Learning", 2012).
+   */
+  static final class SquaredGradients extends AdaptiveRule {
 
     private final float kept;
     private final float added;
 
-    RmsProp(OptimizerConfig config, int length) {
+    private SquaredGradients(OptimizerConfig config, int length, double kept, double added) {
       super(length, 1, config.epsilon());
-      this.kept = (float) config.beta2();
-      this.added = (float) (1 - config.beta2());
+      this.kept = (float) kept;
+      this.added = (float) added;
+    }
+
+    static SquaredGradients adaGrad(OptimizerConfig config, int length) {
+      return new SquaredGradients(config, length, 1, 1);
+    }
+
+    static SquaredGradients rmsProp(OptimizerConfig config, int length) {
+      return new SquaredGradients(config, length, config.beta2(), 1 - config.beta2());
     }
 
     @Override

@@ -51,14 +51,14 @@ public final class Optimizer {
    * One update, in place.
    *
    * @param parameters the partition
-   * @param gradient its reduced gradient, of the same length; overwritten
+   * @param gradient its reduced gradient, at least as long; overwritten
    * @param updates updates applied to this partition before, from 0
    * @param epochs samples applied so far over the size of the training set
    */
   public void step(float[] parameters, float[] gradient, long updates, double epochs) {
-    if (parameters.length != gradient.length || parameters.length < trainable) {
+    if (parameters.length > gradient.length || parameters.length < trainable) {
       throw new IllegalArgumentException(
-          "%d parameters and %d gradients, expected equal numbers of at least %d"
+          "%d parameters and %d gradients, expected at least %d, and no more parameters"
               .formatted(parameters.length, gradient.length, trainable));
     }
     double rate = config.learningRate() * config.schedule().factor(updates, epochs);

@@ -20,8 +20,8 @@ public final class PlainRules {
               : new MomentumRule(config.momentum(), config.dampening(), config.nesterov(), length);
       case "nesterov" -> new MomentumRule(config.momentum(), 0, true, length);
       case "adam" -> new AdaptiveRule.Adam(config, length);
-      case "adagrad" -> new AdaptiveRule.AdaGrad(config, length);
-      case "rmsprop" -> new AdaptiveRule.RmsProp(config, length);
+      case "adagrad" -> AdaptiveRule.SquaredGradients.adaGrad(config, length);
+      case "rmsprop" -> AdaptiveRule.SquaredGradients.rmsProp(config, length);
       default ->
           throw new IllegalArgumentException(
               "optimizer '%s' is not known, expected one of %s"

@@ -52,11 +52,11 @@ class OptimizerTest {
   }
 
   @Test
-  void shouldRefuseWhenLengthsDiffer() {
+  void shouldRefuseWhenTheGradientIsShorter() {
     Optimizer optimizer = new Optimizer(config(0.1, 0, 0, 1), new PlainRule(2), 2);
 
     assertThrows(
-        IllegalArgumentException.class, () -> optimizer.step(new float[2], new float[3], 0, 0));
+        IllegalArgumentException.class, () -> optimizer.step(new float[3], new float[2], 0, 0));
   }
 
   private static OptimizerConfig config(double rate, double l2, double decay, double factor) {

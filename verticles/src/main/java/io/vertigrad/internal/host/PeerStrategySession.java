@@ -145,6 +145,11 @@ public final class PeerStrategySession {
     return peers.open();
   }
 
+  /** An array that the strategy wants gradients in, once it is open. */
+  public Optional<float[]> gradientArray() {
+    return strategy.gradientArray();
+  }
+
   /** Tells who takes part from now on; any thread. */
   public void membershipChanged(Membership now) {
     peers.membershipChanged(now);

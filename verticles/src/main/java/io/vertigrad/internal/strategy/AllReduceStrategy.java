@@ -20,6 +20,7 @@ import io.vertigrad.strategy.Replica;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 import java.nio.FloatBuffer;
+import java.util.Optional;
 
 /**
  * All-reduce: data parallelism as in DDP and Horovod: every replica takes the same step with the
@@ -38,7 +39,10 @@ final class AllReduceStrategy implements PeerStrategy {
   private final PeerContext context;
   private final Replica replica;
   private final Optimizer optimizer;
+
+  /** The gradient, its sum and its mean one after the other; then the number of batches. */
   private final float[] sum;
+
   private final ErrorFeedback feedback;
   private PeerGroup group;
   private AllReduce reduction;
@@ -79,6 +83,11 @@ final class AllReduceStrategy implements PeerStrategy {
     round = OPENING_ROUNDS;
   }
 
+  @Override
+  public Optional<float[]> gradientArray() {
+    return Optional.of(sum);
+  }
+
   /** Nothing: the gradient is all that travels. */
   @Override
   public void begin() {}
@@ -86,7 +95,7 @@ final class AllReduceStrategy implements PeerStrategy {
   @Override
   public void complete(LocalGradient gradient) {
     long readyNanos = context.nanoClock().getAsLong();
-    weigh(gradient, 0, gradient.values().length);
+    weigh(gradient, 0, replica.length());
     weighSamples(gradient);
     reduction.sum(round, sum);
     reduced(gradient, readyNanos, readyNanos);
@@ -105,7 +114,7 @@ final class AllReduceStrategy implements PeerStrategy {
     if (group.size() > 1) {
       timing = timing.plus(begunNanos, readyNanos, context.peers().arrivedNanos());
     }
-    step(gradient.values());
+    step();
     check();
     round++;
   }
@@ -167,8 +176,12 @@ final class AllReduceStrategy implements PeerStrategy {
   /** A full batch weighs 1, so that narrow exchange types keep their range. */
   private void weigh(LocalGradient gradient, int first, int end) {
     float weight = weight(gradient);
+    float[] values = gradient.values();
+    if (values == sum && weight == 1) {
+      return;
+    }
     for (int i = first; i < end; i++) {
-      sum[i] = weight * gradient.values()[i];
+      sum[i] = weight * values[i];
     }
   }
 
@@ -180,13 +193,14 @@ final class AllReduceStrategy implements PeerStrategy {
     return (float) gradient.samples() / context.batch();
   }
 
-  private void step(float[] mean) {
-    float weight = sum[replica.length()];
-    for (int i = 0; i < mean.length; i++) {
-      mean[i] = sum[i] / weight;
+  private void step() {
+    int length = replica.length();
+    float weight = sum[length];
+    for (int i = 0; i < length; i++) {
+      sum[i] /= weight;
     }
     double samples = (double) weight * context.batch();
-    if (replica.step(optimizer, replica.parameters(), mean, samples)) {
+    if (replica.step(optimizer, replica.parameters(), sum, samples)) {
       delivered();
     } else {
       timing = timing.plusSkipped();

@@ -22,6 +22,9 @@ public interface ReplicaModel {
   /** Puts these parameters into the model. */
   void load(float[] parameters);
 
+  /** Gradients go to this array from now on, if it matters to the model where they are. */
+  default void gradientsInto(float[] array) {}
+
   /**
    * Copies elements that are final of a gradient that is still being computed.
    *

@@ -92,6 +92,7 @@ public final class StrategyExchange implements ParameterExchange {
         host.serve(job.addresses().shard(rank, incarnation), duties.endpoint())
             .onSuccess(service -> readers = service);
     await(Future.all(session.open(), reading, duties.open()));
+    session.gradientArray().ifPresent(model::gradientsInto);
     duties.remembers(session::memory);
   }
 

@@ -11,6 +11,7 @@ import io.vertigrad.strategy.Replica;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** A whole model and its vector; gradients are no longer than the job allows. */
 final class VectorModel implements ReplicaModel {
@@ -20,8 +21,8 @@ final class VectorModel implements ReplicaModel {
   private final double clipNorm;
   private final Replica vector;
   private final float[] initial;
-  private final float[] gradient;
   private final List<Optimizer> optimizers = new ArrayList<>();
+  private Optional<float[]> gradient = Optional.empty();
   private int inUse;
   private long run;
   private long whole;
@@ -44,12 +45,12 @@ final class VectorModel implements ReplicaModel {
     this.vector =
         new Replica(parameters, model.layout().trainable(), trainingSamples, maxMagnitude);
     this.initial = parameters.clone();
-    this.gradient = new float[length];
   }
 
   /** Another incarnation begins, whose strategy takes the optimizers over as they are. */
   VectorModel begun() {
     inUse = 0;
+    gradient = Optional.empty();
     return this;
   }
 
@@ -119,17 +120,30 @@ final class VectorModel implements ReplicaModel {
   }
 
   @Override
+  public void gradientsInto(float[] array) {
+    gradient = Optional.of(array);
+  }
+
+  @Override
   public float[] gradient(int first, int end) {
-    model.readGradient(first, FloatBuffer.wrap(gradient, first, end - first));
-    return gradient;
+    float[] array = gradientArray();
+    model.readGradient(first, FloatBuffer.wrap(array, first, end - first));
+    return array;
   }
 
   @Override
   public float[] gradient() {
-    model.readGradient(0, FloatBuffer.wrap(gradient));
+    float[] array = gradient(0, vector.length());
     if (clipNorm > 0) {
-      GradientClip.clip(gradient, vector.trainable(), clipNorm);
+      GradientClip.clip(array, vector.trainable(), clipNorm);
     }
-    return gradient;
+    return array;
+  }
+
+  private float[] gradientArray() {
+    if (gradient.isEmpty()) {
+      gradient = Optional.of(new float[vector.length()]);
+    }
+    return gradient.get();
   }
 }

@@ -190,14 +190,8 @@ class PipelineJobTest {
 
   @Test
   void shouldEndWithTheSameBitsWhenAStageIsReplacedAndThenEverythingPaused() {
-    job.put("steps", 400)
-        .put(
-            "checkpoint",
-            new JsonObject().put("every", 25).put("directory", folder.resolve("a").toString()));
-    JsonObject pipeline = new JsonObject().put("stages", 2).put("microBatches", 3);
-    JsonObject undisturbed = run.trainSplit(pipeline);
-    job.getJsonObject("checkpoint").put("directory", folder.resolve("b").toString());
-    run.deployStages(pipeline);
+    job.put("steps", 400);
+    JsonObject undisturbed = trainThenBegin(new JsonObject().put("every", 25));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
         .until(() -> run.happened(e -> e instanceof CheckpointWritten c && c.version() == 50));
@@ -211,16 +205,20 @@ class PipelineJobTest {
     assertEquals(undisturbed.getLong("samples"), result.getLong("samples"));
   }
 
+  /** The result of an undisturbed run, after which the same stages begin again. */
+  private JsonObject trainThenBegin(JsonObject checkpoint) {
+    JsonObject pipeline = new JsonObject().put("stages", 2).put("microBatches", 3);
+    job.put("checkpoint", checkpoint.put("directory", folder.resolve("a").toString()));
+    JsonObject undisturbed = run.trainSplit(pipeline);
+    checkpoint.put("directory", folder.resolve("b").toString());
+    run.deployStages(pipeline);
+    return undisturbed;
+  }
+
   @Test
   void shouldBeginAnewWhenAStageIsLostBeforeTheFirstCheckpoint() {
-    job.put("steps", 300)
-        .put(
-            "checkpoint",
-            new JsonObject().put("seconds", 600).put("directory", folder.resolve("a").toString()));
-    JsonObject pipeline = new JsonObject().put("stages", 2).put("microBatches", 3);
-    JsonObject undisturbed = run.trainSplit(pipeline);
-    job.getJsonObject("checkpoint").put("directory", folder.resolve("b").toString());
-    run.deployStages(pipeline);
+    job.put("steps", 300);
+    JsonObject undisturbed = trainThenBegin(new JsonObject().put("seconds", 600));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
         .until(() -> run.happened(e -> e instanceof WorkerProgress w && w.step() > 20));

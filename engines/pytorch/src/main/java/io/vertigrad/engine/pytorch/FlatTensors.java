@@ -111,12 +111,22 @@ final class FlatTensors {
     return layout;
   }
 
-  /** All parameters and statistics in exchange order, at position 0. */
-  FloatBuffer parameters() {
-    return parameters.duplicate();
+  /** Copies parameters and statistics out, as {@link io.vertigrad.compute.Model} says. */
+  void readParameters(int first, FloatBuffer destination) {
+    destination.put(range(parameters, first, destination.remaining()));
   }
 
-  /** Their gradients likewise. */
+  /** Copies them in. */
+  void writeParameters(int first, FloatBuffer source) {
+    range(parameters, first, source.remaining()).put(source);
+  }
+
+  /** Copies their gradients out. */
+  void readGradient(int first, FloatBuffer destination) {
+    destination.put(range(gradients, first, destination.remaining()));
+  }
+
+  /** The gradients of parameters and statistics in exchange order, at position 0. */
   FloatBuffer gradients() {
     return gradients.duplicate();
   }
@@ -177,7 +187,7 @@ final class FlatTensors {
   }
 
   /** Elements {@code [first, first + count)} of one of the two vectors. */
-  static FloatBuffer range(FloatBuffer vector, int first, int count) {
+  private static FloatBuffer range(FloatBuffer vector, int first, int count) {
     if (first < 0 || first + (long) count > vector.capacity()) {
       throw new IndexOutOfBoundsException(
           "elements %d to %d: expected within 0 to %d"

@@ -59,17 +59,17 @@ final class PyTorchModel implements Model {
 
   @Override
   public void readParameters(int first, FloatBuffer destination) {
-    destination.put(FlatTensors.range(tensors.parameters(), first, destination.remaining()));
+    tensors.readParameters(first, destination);
   }
 
   @Override
   public void writeParameters(int first, FloatBuffer source) {
-    FlatTensors.range(tensors.parameters(), first, source.remaining()).put(source);
+    tensors.writeParameters(first, source);
   }
 
   @Override
   public void readGradient(int first, FloatBuffer destination) {
-    destination.put(FlatTensors.range(tensors.gradients(), first, destination.remaining()));
+    tensors.readGradient(first, destination);
   }
 
   @Override

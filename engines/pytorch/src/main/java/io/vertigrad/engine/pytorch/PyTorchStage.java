@@ -51,12 +51,12 @@ final class PyTorchStage implements StageModel {
 
   @Override
   public void readParameters(int first, FloatBuffer destination) {
-    destination.put(FlatTensors.range(tensors.parameters(), first, destination.remaining()));
+    tensors.readParameters(first, destination);
   }
 
   @Override
   public void writeParameters(int first, FloatBuffer source) {
-    FlatTensors.range(tensors.parameters(), first, source.remaining()).put(source);
+    tensors.writeParameters(first, source);
   }
 
   @Override
