@@ -258,7 +258,8 @@ class ModelCommandsTest {
     assertRefused(
         CommandRun.of("predict", model, broken.toString()), "broken.png: is no image, expected");
     Path digit = folder.resolve("digit.png");
-    ImageIO.write(new BufferedImage(SIDE, SIDE, BufferedImage.TYPE_BYTE_GRAY), "png", digit.toFile());
+    ImageIO.write(
+        new BufferedImage(SIDE, SIDE, BufferedImage.TYPE_BYTE_GRAY), "png", digit.toFile());
     Path whole = folder.resolve("whole.safetensors");
     assertEquals(0, export("safetensors", whole).exit());
     assertRefused(

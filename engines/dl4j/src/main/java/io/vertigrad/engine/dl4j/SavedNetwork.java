@@ -178,12 +178,10 @@ final class SavedNetwork {
     try (ZipFile zip = new ZipFile(file.toFile())) {
       ZipEntry entry = entry(zip, PARAMETERS);
       byte[] bytes = bytes(zip, entry, expected * Double.BYTES + 1024);
-      DataInputStream in =
-          new DataInputStream(new ByteArrayInputStream(bytes));
+      DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes));
       long shape = header(in, "LONG");
       if (shape < 4 || shape > MOST_SHAPE) {
-        throw new ZipException(
-            "%s describes its shape by %d numbers".formatted(PARAMETERS, shape));
+        throw new ZipException("%s describes its shape by %d numbers".formatted(PARAMETERS, shape));
       }
       in.skipBytes((int) shape * Long.BYTES);
       long count = header(in, "FLOAT");

@@ -113,8 +113,7 @@ class DamagedModelTest {
   @Test
   @Timeout(value = 600, unit = TimeUnit.SECONDS)
   void shouldReadOrRefuseWhenAZipIsDamaged() throws Exception {
-    int refused =
-        FileMutants.read(zip, 1, "model " + zip + ": ", DamagedModelTest::open);
+    int refused = FileMutants.read(zip, 1, "model " + zip + ": ", DamagedModelTest::open);
 
     assertTrue(refused > FileMutants.count() / 2, refused + " were refused");
   }
@@ -188,7 +187,8 @@ class DamagedModelTest {
     return file;
   }
 
-  private static Map<String, byte[]> with(Map<String, byte[]> entries, Map<String, byte[]> changes) {
+  private static Map<String, byte[]> with(
+      Map<String, byte[]> entries, Map<String, byte[]> changes) {
     Map<String, byte[]> all = new TreeMap<>(entries);
     all.putAll(changes);
     return all;

@@ -136,15 +136,15 @@ final class KerasFile {
     if (!version.startsWith("2.")) {
       throw refused(
           path,
-          "was saved by Keras %s, expected Keras 2: %s"
-              .formatted(JsonText.shown(version), SAVE));
+          "was saved by Keras %s, expected Keras 2: %s".formatted(JsonText.shown(version), SAVE));
     }
   }
 
   private static Map<String, Map<String, Values>> weights(Path path, HdfFile file, long bytes) {
     Map<String, Map<String, Values>> layers = new LinkedHashMap<>();
     if (!(file.getChild(WEIGHTS) instanceof Group all) || file.getChild(WEIGHTS).isLink()) {
-      throw refused(path, "has no group model_weights, expected the model with its weights; " + SAVE);
+      throw refused(
+          path, "has no group model_weights, expected the model with its weights; " + SAVE);
     }
     for (Node layer : all) {
       if (layer instanceof Group group && !layer.isLink()) {

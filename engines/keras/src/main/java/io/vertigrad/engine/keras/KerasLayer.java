@@ -39,7 +39,8 @@ record KerasLayer(
     if (json.getValue(key) instanceof String text) {
       return text;
     }
-    throw file.refused("a layer has no %s, expected layers as Keras 2 describes them".formatted(key));
+    throw file.refused(
+        "a layer has no %s, expected layers as Keras 2 describes them".formatted(key));
   }
 
   /** One use of the layer: {@code [[["before", 0, 0, {}], ...]]}. */
@@ -148,7 +149,8 @@ record KerasLayer(
   float[] weight(String key, Integer... shape) {
     KerasFile.Values found = file.weights(name).get(key);
     if (found == null) {
-      throw refused("the file holds no %s of it, expected one of shape %s".formatted(key, List.of(shape)));
+      throw refused(
+          "the file holds no %s of it, expected one of shape %s".formatted(key, List.of(shape)));
     }
     if (!found.shape().equals(List.of(shape))) {
       throw refused("%s is %s, expected %s".formatted(key, found.shape(), List.of(shape)));

@@ -60,16 +60,26 @@ final class KerasNetwork {
   /** Activations that both compute alike. */
   private static final Map<String, Activation> ACTIVATIONS =
       Map.of(
-          LINEAR, Activation.IDENTITY,
-          "relu", Activation.RELU,
-          "relu6", Activation.RELU6,
-          SOFTMAX, Activation.SOFTMAX,
-          "sigmoid", Activation.SIGMOID,
-          "tanh", Activation.TANH,
-          "elu", Activation.ELU,
-          "softplus", Activation.SOFTPLUS,
-          "softsign", Activation.SOFTSIGN,
-          "swish", Activation.SWISH);
+          LINEAR,
+          Activation.IDENTITY,
+          "relu",
+          Activation.RELU,
+          "relu6",
+          Activation.RELU6,
+          SOFTMAX,
+          Activation.SOFTMAX,
+          "sigmoid",
+          Activation.SIGMOID,
+          "tanh",
+          Activation.TANH,
+          "elu",
+          Activation.ELU,
+          "softplus",
+          Activation.SOFTPLUS,
+          "softsign",
+          Activation.SOFTSIGN,
+          "swish",
+          Activation.SWISH);
 
   /** The order in which Keras laid out what is one row now. */
   private enum Row {
@@ -170,8 +180,7 @@ final class KerasNetwork {
       KerasLayer layer = KerasLayer.of(file, json, before);
       if (chain && before == null && !layer.kind().equals(INPUT)) {
         before = layer.name() + "_input";
-        layers.put(
-            before, new KerasLayer(file, INPUT, before, layer.config(), List.of()));
+        layers.put(before, new KerasLayer(file, INPUT, before, layer.config(), List.of()));
         layer = KerasLayer.of(file, json, before);
       }
       if (layers.put(layer.name(), layer) != null) {
@@ -276,8 +285,7 @@ final class KerasNetwork {
       case "Activation" -> activated(layer, activation(layer), one(layer));
       case "ReLU" -> activated(layer, rectifier(layer), one(layer));
       case "LeakyReLU" ->
-          activated(
-              layer, new ActivationLReLU(layer.number("alpha", 0.3, 0, 1)), one(layer));
+          activated(layer, new ActivationLReLU(layer.number("alpha", 0.3, 0, 1)), one(layer));
       case "ELU" ->
           activated(layer, new ActivationELU(layer.number("alpha", 1, 0, 1e6)), one(layer));
       case "Softmax" -> activated(layer, Activation.SOFTMAX.getActivationFunction(), one(layer));
@@ -297,8 +305,7 @@ final class KerasNetwork {
       throw layer.refused(
           "batch_input_shape is %s, expected [null, height, width, channels] or [null, inputs]"
               .formatted(
-                  JsonText.shown(
-                      String.valueOf(layer.config().getValue("batch_input_shape")))));
+                  JsonText.shown(String.valueOf(layer.config().getValue("batch_input_shape")))));
     }
     int[] sizes = new int[shape.size() - 1];
     for (int i = 0; i < sizes.length; i++) {
@@ -327,8 +334,10 @@ final class KerasNetwork {
 
   private boolean graphHasInput() {
     return outputs.values().stream()
-        .anyMatch(output -> layers.get(output.vertex()) != null
-            && layers.get(output.vertex()).kind().equals(INPUT));
+        .anyMatch(
+            output ->
+                layers.get(output.vertex()) != null
+                    && layers.get(output.vertex()).kind().equals(INPUT));
   }
 
   private Output one(KerasLayer layer) {
@@ -391,9 +400,7 @@ final class KerasNetwork {
     double slope = layer.number("negative_slope", 0, 0, 1);
     layer.number("threshold", 0, 0, 0);
     if (most == null) {
-      return slope == 0
-          ? Activation.RELU.getActivationFunction()
-          : new ActivationLReLU(slope);
+      return slope == 0 ? Activation.RELU.getActivationFunction() : new ActivationLReLU(slope);
     }
     if (slope == 0 && most instanceof Number number && number.doubleValue() == 6) {
       return Activation.RELU6.getActivationFunction();
@@ -423,11 +430,7 @@ final class KerasNetwork {
     } else {
       graph.addLayer(
           layer.name(),
-          new DenseLayer.Builder()
-              .nOut(units)
-              .hasBias(bias)
-              .activation(activation(layer))
-              .build(),
+          new DenseLayer.Builder().nOut(units).hasBias(bias).activation(activation(layer)).build(),
           input.vertex());
     }
     keep(layer.name(), kernel, offsets);
@@ -510,9 +513,10 @@ final class KerasNetwork {
 
   private Output pooling(KerasLayer layer, Output input, PoolingType type) {
     int[] size = layer.pair("pool_size", 2, 1, MOST_KERNEL);
-    int[] stride = layer.config().getValue("strides") == null
-        ? size
-        : layer.pair("strides", 1, 1, MOST_KERNEL);
+    int[] stride =
+        layer.config().getValue("strides") == null
+            ? size
+            : layer.pair("strides", 1, 1, MOST_KERNEL);
     boolean same = isSame(layer);
     graph.addLayer(
         layer.name(),
@@ -628,8 +632,7 @@ final class KerasNetwork {
     // With channels first, Keras turns the image around unless it is told channels_last.
     boolean turned = channelsFirst == layer.channelsFirst();
     Row row = turned ? Row.CHANNELS_LAST : Row.CHANNELS_FIRST;
-    return new Output(
-        input.vertex(), input.channels(), input.height(), input.width(), true, row);
+    return new Output(input.vertex(), input.channels(), input.height(), input.width(), true, row);
   }
 
   private Output sum(KerasLayer layer) {

@@ -73,7 +73,8 @@ class KerasFileTest {
     byte[] whole = Files.readAllBytes(KerasModelTest.file(name));
     String text = new String(whole, StandardCharsets.ISO_8859_1);
     assertTrue(text.contains(old), old);
-    String other = text.replace(old, changed + " ".repeat(Math.max(0, old.length() - changed.length())));
+    String other =
+        text.replace(old, changed + " ".repeat(Math.max(0, old.length() - changed.length())));
     assertEquals(text.length(), other.length(), "a text of the same length");
 
     assertRefused("changed.h5", other.getBytes(StandardCharsets.ISO_8859_1), message);
@@ -119,8 +120,7 @@ class KerasFileTest {
 
   private static String refusal(Path file, List<Integer> shape, int classes) {
     ModelConfig config = new ModelConfig(file.toString(), Map.of(), shape, classes, 1, 1);
-    return assertThrows(
-            IllegalArgumentException.class, () -> Engine.named("dl4j").model(config))
+    return assertThrows(IllegalArgumentException.class, () -> Engine.named("dl4j").model(config))
         .getMessage();
   }
 }

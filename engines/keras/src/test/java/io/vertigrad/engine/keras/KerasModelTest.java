@@ -90,7 +90,8 @@ class KerasModelTest {
       int[] some = {model.layout().blocks().get(0).shape().get(0), 5, 60};
       float[] gradient = gradient(model, batch);
       for (int element : some) {
-        double slope = (lossAt(model, batch, element, 1e-3f) - lossAt(model, batch, element, -1e-3f)) / 2e-3;
+        double slope =
+            (lossAt(model, batch, element, 1e-3f) - lossAt(model, batch, element, -1e-3f)) / 2e-3;
 
         assertEquals(slope, gradient[element], 2e-3, "element " + element);
       }
