@@ -2,11 +2,13 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.files.ImageFile;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.launcher.terminal.ModelText;
 import io.vertigrad.training.SavedModel;
+import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -74,16 +76,18 @@ final class PredictCommand implements Callable<Integer> {
                       new InputException(
                           "%s: was not trained on images (data set %s), expected a model of images"
                               .formatted(chosen.file(), chosen.job().data().name())));
-      ImageFile.Fit fit =
-          "crop".equals(chosen.job().data().options().get("fit"))
-              ? ImageFile.Fit.CROP
-              : ImageFile.Fit.STRETCH;
+      ImageFile.Fit fit = ImageFile.Fit.of(dataOf(chosen));
       float[][] tables = rules.stream().map(Normalisation::table).toArray(float[][]::new);
       for (Path file : files) {
         predict(saved, file, ImageFile.read(file, saved.inputShape(), fit), tables);
       }
     }
     return ExitStatus.OK;
+  }
+
+  private static Settings dataOf(ModelOptions.Chosen chosen) {
+    String origin = chosen.run().map(run -> run.job().toString()).orElse(chosen.file().toString());
+    return Settings.at(origin, "data", new JsonObject(chosen.job().data().options()));
   }
 
   private void predict(SavedModel saved, Path file, List<byte[]> images, float[][] tables) {

@@ -257,12 +257,20 @@ class ModelCommandsTest {
     assertRefused(CommandRun.of("predict", model, folder + "/none.png"), "there is no such file");
     assertRefused(
         CommandRun.of("predict", model, broken.toString()), "broken.png: is no image, expected");
+    Path digit = folder.resolve("digit.png");
+    ImageIO.write(
+        new BufferedImage(SIDE, SIDE, BufferedImage.TYPE_BYTE_GRAY), "png", digit.toFile());
+    Path whole = folder.resolve("whole.safetensors");
+    assertEquals(0, export("safetensors", whole).exit());
+    assertRefused(
+        CommandRun.of("predict", whole.toString(), digit.toString(), "--set", "data.fit=krop"),
+        "data.fit is \"krop\", expected one of stretch, crop");
     assertRefused(
         CommandRun.of("export", model, "--to", "keras"),
         "--to keras: is no format, expected one of dl4j, onnx, pt, safetensors");
     assertRefused(
         CommandRun.of("export", model, "--to", "pt"),
-        "format pt: the engine dl4j does not write it, expected one of dl4j, onnx");
+        "format pt: the engine dl4j does not write it, expected one of dl4j, onnx, safetensors");
     assertRefused(
         CommandRun.of("export", model, "--to", "dl4j", "--output", half.toString()),
         "is there already; name another file with --output FILE");

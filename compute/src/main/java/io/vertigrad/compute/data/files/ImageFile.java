@@ -1,6 +1,7 @@
 package io.vertigrad.compute.data.files;
 
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.settings.Settings;
 import java.awt.image.BufferedImage;
 import java.awt.image.IndexColorModel;
 import java.awt.image.Raster;
@@ -11,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
 import javax.imageio.ImageIO;
 import javax.imageio.ImageReader;
 import javax.imageio.stream.ImageInputStream;
@@ -40,7 +42,18 @@ public final class ImageFile {
     /** All of it is there, and its proportions change. */
     STRETCH,
     /** The middle of it is there, as much as has the model's proportions. */
-    CROP
+    CROP;
+
+    /**
+     * Reads the option {@code fit}, which is {@code stretch} or {@code crop}.
+     *
+     * @param options of a data set
+     * @return {@code STRETCH} where there is none
+     * @throws io.vertigrad.compute.settings.SettingsException when it is another word
+     */
+    public static Fit of(Settings options) {
+      return valueOf(options.choice("fit", "stretch", "stretch", "crop").toUpperCase(Locale.ROOT));
+    }
   }
 
   private ImageFile() {}

@@ -50,9 +50,7 @@ public final class ImagesProvider implements DatasetProvider {
       }
       int height = options.integer("height", USUAL_SIDE, 1, MOST_PIXELS_A_SIDE);
       int width = options.integer("width", USUAL_SIDE, 1, MOST_PIXELS_A_SIDE);
-      ImageFile.Fit fit =
-          ImageFile.Fit.valueOf(
-              options.choice("fit", "stretch", "stretch", "crop").toUpperCase(Locale.ROOT));
+      ImageFile.Fit fit = ImageFile.Fit.of(options);
       int train = options.integer("train", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
       int test = options.integer("test", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
       List<Normalisation> rules =

@@ -138,7 +138,7 @@ final class Dl4jModel implements Model {
       case "onnx" -> network.exportOnnx(file, inputShape, sample, classes);
       default ->
           throw new IllegalArgumentException(
-              "format %s: the engine dl4j does not write it, expected one of dl4j, onnx"
+              "format %s: the engine dl4j does not write it, expected one of dl4j, onnx, safetensors"
                   .formatted(format));
     }
   }

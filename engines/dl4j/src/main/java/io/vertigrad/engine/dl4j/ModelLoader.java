@@ -50,6 +50,13 @@ final class ModelLoader {
             "name", "is \"%s\", but there is no such file; expected a model".formatted(name));
       }
       options.refuseUnknown();
+      if (ForeignFile.isOne(name)) {
+        try {
+          ForeignFile.format(name);
+        } catch (IllegalArgumentException missing) {
+          throw options.refuse("name", "is \"%s\", %s".formatted(name, missing.getMessage()));
+        }
+      }
       return;
     }
     ModelFactory factory;
@@ -76,7 +83,10 @@ final class ModelLoader {
   }
 
   private static boolean isPath(String name) {
-    return name.contains("/") || name.endsWith(".zip") || name.endsWith(".json");
+    return name.contains("/")
+        || name.endsWith(".zip")
+        || name.endsWith(".json")
+        || ForeignFile.isOne(name);
   }
 
   private static TreeMap<String, ModelFactory> registered() {
@@ -90,6 +100,9 @@ final class ModelLoader {
     String name = config.name();
     if (known.containsKey(name)) {
       return built(known.get(name));
+    }
+    if (ForeignFile.isOne(name)) {
+      return ForeignFile.read(Path.of(name), config.seed());
     }
     if (isPath(name) || Files.exists(Path.of(name))) {
       return SavedNetwork.read(Path.of(name), config.seed());

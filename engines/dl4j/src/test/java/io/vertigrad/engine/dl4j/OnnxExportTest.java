@@ -222,7 +222,7 @@ class OnnxExportTest {
               IllegalArgumentException.class, () -> model.export("pt", folder.resolve("m.pt")));
 
       assertEquals(
-          "format pt: the engine dl4j does not write it, expected one of dl4j, onnx",
+          "format pt: the engine dl4j does not write it, expected one of dl4j, onnx, safetensors",
           refusal.getMessage());
     }
   }

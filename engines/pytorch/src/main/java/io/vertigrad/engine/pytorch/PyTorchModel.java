@@ -126,7 +126,8 @@ final class PyTorchModel implements Model {
   public void export(String format, Path file) throws IOException {
     if (!format.equals("pt")) {
       throw new IllegalArgumentException(
-          "format %s: the engine pytorch does not write it, expected pt".formatted(format));
+          "format %s: the engine pytorch does not write it, expected one of pt, safetensors"
+              .formatted(format));
     }
     save(file);
   }

@@ -1,0 +1,23 @@
+package io.vertigrad.engine.keras;
+
+import io.vertigrad.engine.dl4j.ModelFormat;
+import java.nio.file.Path;
+import java.util.Set;
+import org.deeplearning4j.nn.api.NeuralNetwork;
+
+/** Models that Keras 2 has saved to one HDF5 file; found by the DL4J engine. */
+public final class KerasFormat implements ModelFormat {
+
+  /** Made by the {@code ServiceLoader}. */
+  public KerasFormat() {}
+
+  @Override
+  public Set<String> endings() {
+    return Set.of(".h5", ".hdf5", ".keras");
+  }
+
+  @Override
+  public NeuralNetwork read(Path file, long seed) {
+    return new KerasNetwork(KerasFile.read(file)).build(seed);
+  }
+}
