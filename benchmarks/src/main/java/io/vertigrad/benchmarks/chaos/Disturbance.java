@@ -65,8 +65,7 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
    * @param everySeconds the mean time between two
    */
   static double seconds(List<Disturbance> plan, double everySeconds) {
-    return plan.size() * everySeconds
-        + plan.stream().mapToInt(Disturbance::stoppedSeconds).sum();
+    return plan.size() * everySeconds + plan.stream().mapToInt(Disturbance::stoppedSeconds).sum();
   }
 
   private Disturbance at(Random random, double everySeconds) {

@@ -214,12 +214,7 @@ class CheckpointFolderTest {
     @Override
     public PartitionHead head() {
       return new PartitionHead(
-          part.index(),
-          part.first(),
-          part.version(),
-          part.samples(),
-          part.window(),
-          part.ledger());
+          part.index(), part.first(), part.version(), part.samples(), part.window(), part.ledger());
     }
 
     @Override
