@@ -456,7 +456,11 @@ public sealed interface TrainingEvent {
       long timeMillis, int shard, int rank, long step, int partition, String reason)
       implements TrainingEvent {}
 
-  /** A shard's parameters and optimizer state are safely on disk. */
+  /**
+   * A shard's parameters and optimizer state are safely on disk.
+   *
+   * @param millis how long that took, without the pauses for training
+   */
   record CheckpointWritten(long timeMillis, int shard, long version, String file, long millis)
       implements TrainingEvent {}
 
