@@ -25,6 +25,7 @@ public final class TensorMemory {
   private final IntFunction<ByteBuffer> fresh;
   private final Deque<ByteBuffer> free = new ArrayDeque<>();
   private int longest;
+  private long mostFreeBytes = MOST_FREE_BYTES;
 
   /** Memory outside the heap. */
   public TensorMemory() {
@@ -144,8 +145,32 @@ public final class TensorMemory {
     }
   }
 
+  /**
+   * Adds memory outside the heap, whatever the limit, and keeps as much more of what is given back:
+   * for tensors that are kept for long beside those on their way. Where there is none left nothing
+   * is added.
+   *
+   * @param bytes of one tensor
+   */
+  public void reserve(int bytes) {
+    ByteBuffer memory;
+    try {
+      memory = ByteBuffer.allocateDirect(Math.max(bytes, longest()));
+    } catch (OutOfMemoryError others) {
+      return;
+    }
+    synchronized (this) {
+      mostFreeBytes += memory.capacity();
+      free.addLast(memory);
+    }
+  }
+
+  private synchronized int longest() {
+    return longest;
+  }
+
   synchronized void free(ByteBuffer payload) {
-    if ((long) free.size() * longest < MOST_FREE_BYTES) {
+    if ((long) free.size() * longest < mostFreeBytes) {
       free.push(payload.duplicate().clear());
     }
   }

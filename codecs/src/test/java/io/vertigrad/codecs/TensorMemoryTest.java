@@ -167,6 +167,27 @@ class TensorMemoryTest {
   }
 
   @Test
+  void shouldKeepAsMuchMoreAsWasReserved() {
+    float[] sixteenMebibytes = new float[1 << 22];
+    memory.reserve(sixteenMebibytes.length * Float.BYTES);
+    BorrowedTensor[] tensors = new BorrowedTensor[4];
+    for (int i = 0; i < tensors.length; i++) {
+      sixteenMebibytes[0] = i;
+      tensors[i] = tensor(sixteenMebibytes);
+    }
+    for (TensorView tensor : tensors) {
+      memory.giveBack(tensor);
+    }
+    sixteenMebibytes[0] = 100;
+    for (int i = 0; i < tensors.length; i++) {
+      tensor(sixteenMebibytes);
+    }
+
+    assertEquals(100, first(tensors[2]), "32 MiB and the 16 that were reserved are kept");
+    assertEquals(3, first(tensors[3]), "its memory was let go");
+  }
+
+  @Test
   void shouldWriteSharedMemoryAgainWhenOwnerAndReadersAreDone() {
     SharedTensor shared = memory.share(DataType.FLOAT32, FloatBuffer.wrap(new float[] {1, 2}));
     BorrowedTensor one = shared.lend();

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertx.core.json.JsonObject;
@@ -73,6 +74,7 @@ class KilledProcessTest {
         run.summary().getString("parametersHash"));
     assertBalanced(500, run);
     assertBalanced(500, undisturbed);
+    assertNoTracesOfHazelcast();
     JsonObject ordinary = undisturbed.summary().getJsonObject("updates");
     assertEquals(0, ordinary.getLong("rolledBack"), ordinary.encode());
   }
@@ -167,6 +169,16 @@ class KilledProcessTest {
     assertEquals(0, replicas.getDouble("consensusDistance"), replicas.encode());
     assertTrue(replacement.waitFor(20, TimeUnit.SECONDS), "the replacement did not end");
     assertEquals(0, replacement.exitValue(), replacementSaid());
+  }
+
+  /** A process that dies is expected: in the logs it is a line or two, and no stack trace. */
+  private void assertNoTracesOfHazelcast() throws IOException {
+    try (Stream<Path> files = Files.walk(folder.resolve("run"))) {
+      for (Path log : files.filter(file -> file.toString().endsWith(".log")).toList()) {
+        String text = Files.readString(log);
+        assertFalse(text.contains("\tat com.hazelcast."), () -> log + ": " + text);
+      }
+    }
   }
 
   /** Every update is in the model once, and none is missing. */

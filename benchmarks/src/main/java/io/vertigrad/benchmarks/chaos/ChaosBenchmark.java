@@ -27,23 +27,11 @@ public final class ChaosBenchmark implements Benchmark {
   private static final String ANY_KILL = "any kill";
   private static final String RESUMED = "start of resume";
 
-  private final String only;
   private final String data;
-  private final long seed;
-  private final int kills;
-  private final int stops;
-  private final double everySeconds;
-  private final ChaosFault fault;
 
-  /** Reads what {@code benchmarks/run} passes on as system properties. */
+  /** Disturbs jobs on the data of a folder; empty for generated digits. */
   public ChaosBenchmark(String data) {
     this.data = data;
-    this.only = System.getProperty("vertigrad.benchmarks.plan", "");
-    this.seed = Long.getLong("vertigrad.benchmarks.seed", 1);
-    this.kills = Integer.getInteger("vertigrad.benchmarks.kills", 0);
-    this.stops = Integer.getInteger("vertigrad.benchmarks.stops", -1);
-    this.fault = ChaosFault.named(System.getProperty("vertigrad.benchmarks.fault", "none"));
-    this.everySeconds = Double.parseDouble(System.getProperty("vertigrad.benchmarks.every", "0"));
   }
 
   @Override
@@ -53,32 +41,38 @@ public final class ChaosBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
+    ChaosOptions options = ChaosOptions.read(System::getProperty, quick);
+    String only = options.only();
+    ChaosFault fault = options.fault();
     List<ChaosPlan> plans =
         ChaosPlan.all().stream().anyMatch(plan -> plan.name().equals(only))
             ? ChaosPlan.all().stream().filter(plan -> plan.name().equals(only)).toList()
             : Cases.named(only, ChaosPlan.all(), ChaosPlan::name);
-    int killCount = kills > 0 ? kills : quick ? 4 : 12;
-    int stopCount = stops >= 0 ? stops : quick ? 0 : 1;
-    double every = everySeconds > 0 ? everySeconds : 6;
+    int kills = options.kills();
+    int stops = options.stops();
+    double every = options.everySeconds();
     report.remark(
-        "repeat with: benchmarks/run chaos%s --seed %d --kills %d --stops %d --every %s%s%s"
+        "repeat with: benchmarks/run chaos%s%s --seed %d --kills %d --stops %d --every %s%s%s%s"
             .formatted(
+                quick ? " --quick" : "",
                 only.isEmpty() ? "" : " --plan " + only,
-                seed,
-                killCount,
-                stopCount,
+                options.seed(),
+                kills,
+                stops,
                 every,
+                options.victim().isEmpty() ? "" : " --victim " + options.victim().replace(' ', '-'),
                 fault == ChaosFault.NONE ? "" : " --fault " + fault.word(),
                 data.isEmpty() ? "" : " --data " + data));
     Path folder = Files.createTempDirectory("vertigrad-chaos-");
     boolean clean = true;
     for (ChaosPlan plan : plans) {
       List<Disturbance> disturbances =
-          Disturbance.plan(plan.victims(), seed, killCount, stopCount, every);
+          Disturbance.plan(options.victims(plan), options.seed(), kills, stops, every);
       int rate = data.isEmpty() ? plan.stepsPerSecond() : plan.stepsPerSecond() / 5;
-      int steps = (int) (rate * Math.max(10, (killCount + stopCount) * every));
-      ChaosTrial trial = ChaosTrial.of(plan, disturbances, steps, fault.changes(), launch(folder));
-      report(report, plan.name(), trial, disturbances.size());
+      int steps = (int) (rate * Math.max(10, Disturbance.seconds(disturbances, every)));
+      ChaosTrial trial =
+          ChaosTrial.of(plan, disturbances, steps, fault.changes(), launch(folder, fault, !quick));
+      report(report, plan.name(), trial, disturbances.size(), fault, quick);
       clean &= fault != ChaosFault.NONE || trial.violations().isEmpty();
     }
     if (clean) {
@@ -88,11 +82,13 @@ public final class ChaosBenchmark implements Benchmark {
     }
   }
 
-  private ChaosTrial.Launch launch(Path folder) throws IOException {
+  /** In a hurry the undisturbed run has one JVM: the same parameters, but no time to compare. */
+  private ChaosTrial.Launch launch(Path folder, ChaosFault fault, boolean apart)
+      throws IOException {
     Path root = Path.of(".");
     List<String> command = List.of("./vertigrad");
     if (fault == ChaosFault.NONE) {
-      return new ChaosTrial.Launch(command, command, root, data, folder, PORT, true);
+      return new ChaosTrial.Launch(command, command, root, data, folder, PORT, apart);
     }
     String classPath = System.getProperty("java.class.path");
     Path classes = Files.createDirectories(folder.resolve("fault"));
@@ -103,7 +99,7 @@ public final class ChaosBenchmark implements Benchmark {
         data,
         folder,
         PORT,
-        true);
+        apart);
   }
 
   /** The start script's own class path cannot begin with something else. */
@@ -115,7 +111,13 @@ public final class ChaosBenchmark implements Benchmark {
     return command;
   }
 
-  private void report(BenchmarkReport report, String plan, ChaosTrial trial, int planned) {
+  private void report(
+      BenchmarkReport report,
+      String plan,
+      ChaosTrial trial,
+      int planned,
+      ChaosFault fault,
+      boolean quick) {
     RunEnd disturbed = trial.disturbed();
     Map<String, List<Double>> gaps = new TreeMap<>();
     for (Strike strike : disturbed.strikes()) {
@@ -131,7 +133,9 @@ public final class ChaosBenchmark implements Benchmark {
     }
     report.add(row(plan + ": undisturbed", "s", List.of(trial.undisturbed().seconds())));
     report.add(row(plan + ": disturbed", "s", List.of(disturbed.seconds())));
-    report.add(row(plan + ": goodput", "of undisturbed", List.of(trial.goodput())));
+    if (!quick) {
+      report.add(row(plan + ": goodput", "of undisturbed", List.of(trial.goodput())));
+    }
     gaps.forEach((kind, all) -> report.add(row(plan + ": no step after " + kind, "s", all)));
     report.remark(
         "%s: %d of %d disturbances, %s, updates %s, hash %s: %s"

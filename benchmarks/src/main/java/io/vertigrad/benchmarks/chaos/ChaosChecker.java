@@ -32,12 +32,37 @@ final class ChaosChecker {
         undisturbed.summary().getJsonObject("updates"),
         disturbed.summary().getJsonObject("updates"),
         found);
+    healthy(disturbed, found);
     if (isRepeatable && !undisturbed.hash().equals(disturbed.hash())) {
       found.add(
           "parametersHash: found %s, expected %s as in the undisturbed run"
               .formatted(disturbed.hash(), undisturbed.hash()));
     }
     return found;
+  }
+
+  /**
+   * Where processes were stopped and none was killed, whoever was taken for dead for its silence
+   * has to be one that was stopped.
+   */
+  private static void healthy(RunEnd disturbed, List<String> found) {
+    List<Disturbance> done = disturbed.strikes().stream().map(RunEnd.Strike::disturbance).toList();
+    if (done.stream().anyMatch(Disturbance::isKill)) {
+      return;
+    }
+    disturbed.events().stream()
+        .filter(event -> event.getString("type").equals("memberLeft"))
+        .filter(event -> event.getString("reason", "").startsWith("silent for"))
+        .filter(event -> disturbed.strikes().stream().noneMatch(one -> one.silenced(event)))
+        .forEach(
+            event ->
+                found.add(
+                    "found %s %d evicted (%s), expected only who was stopped: %s"
+                        .formatted(
+                            event.getString("role"),
+                            event.getInteger("rank"),
+                            event.getString("reason"),
+                            done)));
   }
 
   private static void check(String which, RunEnd run, List<String> found) {

@@ -43,6 +43,9 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
     Random random = new Random(seed);
     List<String> killed = inTurns(victims, kills, random);
     List<String> single = victims.stream().filter(one -> !one.equals(EVERYTHING)).toList();
+    if (stops > 0 && single.isEmpty()) {
+      throw new IllegalArgumentException("stops: everything cannot be stopped, only killed");
+    }
     List<String> stopped = inTurns(single, stops, random);
     List<Disturbance> plan = new ArrayList<>();
     for (String victim : killed) {
@@ -53,6 +56,16 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
       plan.add(random.nextInt(plan.size() + 1), new Disturbance(0, false, stopped.get(i), seconds));
     }
     return plan.stream().map(one -> one.at(random, everySeconds)).toList();
+  }
+
+  /**
+   * How long a run has to last at least, so that all of it comes before its end: training goes on
+   * while most processes are stopped.
+   *
+   * @param everySeconds the mean time between two
+   */
+  static double seconds(List<Disturbance> plan, double everySeconds) {
+    return plan.size() * everySeconds + plan.stream().mapToInt(Disturbance::stoppedSeconds).sum();
   }
 
   private Disturbance at(Random random, double everySeconds) {

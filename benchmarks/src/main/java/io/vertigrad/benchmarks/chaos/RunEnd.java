@@ -30,7 +30,20 @@ record RunEnd(
    * @param millis when, in milliseconds since 1970
    * @param resumedMillis when {@code resume} was started because of it; 0 if it was not
    */
-  record Strike(Disturbance disturbance, long millis, long resumedMillis) {}
+  record Strike(Disturbance disturbance, long millis, long resumedMillis) {
+
+    /** True when a member that has left was stopped just before, or still is. */
+    boolean silenced(JsonObject memberLeft) {
+      long since = memberLeft.getLong("timeMillis") - millis;
+      String who = memberLeft.getString("role") + " " + memberLeft.getInteger("rank");
+      return who.equals(disturbance.victim())
+          && since >= 0
+          && since <= 1_000L * (disturbance.stoppedSeconds() + NOTICED_SECONDS);
+    }
+  }
+
+  /** The coordinator looks a few times a second, when it has a processor. */
+  private static final int NOTICED_SECONDS = 10;
 
   RunEnd {
     events = List.copyOf(events);

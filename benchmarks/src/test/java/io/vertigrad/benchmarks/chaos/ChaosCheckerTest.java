@@ -66,6 +66,34 @@ class ChaosCheckerTest {
   }
 
   @Test
+  void shouldFindAnEvictedMemberThatNobodyHadStopped() {
+    Strike stop = new Strike(new Disturbance(1, false, "worker 0", 13), 1_000, 0);
+    List<JsonObject> events =
+        List.of(
+            left(12_000, 0, "silent for 10010 ms, last heard step 7"), left(30_000, 1, "finished"));
+    RunEnd fine = new RunEnd(0, 1, summary(), events, List.of(stop), List.of(), "");
+    assertEquals(List.of(), ChaosChecker.violations(true, run(summary()), fine));
+
+    List<JsonObject> healthy = List.of(left(12_000, 1, "silent for 10010 ms"));
+    RunEnd evicted = new RunEnd(0, 1, summary(), healthy, List.of(stop), List.of(), "");
+    List<JsonObject> later = List.of(left(60_000, 0, "silent for 10010 ms"));
+    RunEnd afterwards = new RunEnd(0, 1, summary(), later, List.of(stop), List.of(), "");
+
+    List<String> found = ChaosChecker.violations(true, run(summary()), evicted);
+    assertTrue(found.get(0).startsWith("found worker 1 evicted"), found::toString);
+    assertEquals(1, ChaosChecker.violations(true, run(summary()), afterwards).size());
+  }
+
+  private static JsonObject left(long millis, int rank, String reason) {
+    return new JsonObject()
+        .put("type", "memberLeft")
+        .put("timeMillis", millis)
+        .put("role", "worker")
+        .put("rank", rank)
+        .put("reason", reason);
+  }
+
+  @Test
   void shouldMeasureFromAStrikeToAVersionThatNobodyHadReached() {
     List<JsonObject> events =
         List.of(

@@ -43,6 +43,16 @@ class DisturbanceTest {
   }
 
   @Test
+  void shouldLeaveTimeForEveryStop() {
+    assertEquals(12, Disturbance.seconds(Disturbance.plan(VICTIMS, 5, 2, 0, 6), 6));
+    assertEquals(2 * 6 + 13 + 30 + 60 + 18, Disturbance.seconds(plan(5, 2, 3), 6));
+  }
+
+  private static List<Disturbance> plan(long seed, int kills, int stops) {
+    return Disturbance.plan(VICTIMS, seed, kills, stops, 6);
+  }
+
+  @Test
   void shouldStrikeInRecoveryNowAndThen() {
     List<Disturbance> plan = Disturbance.plan(VICTIMS, 1, 500, 0, 6);
 

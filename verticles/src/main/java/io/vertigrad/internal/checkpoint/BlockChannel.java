@@ -16,11 +16,22 @@ final class BlockChannel {
 
   private final Path file;
   private final FileChannel channel;
+  private final WritePace pace;
   private ByteBuffer buffer = ByteBuffer.allocate(0);
 
   BlockChannel(Path file, FileChannel channel) {
+    this(file, channel, null);
+  }
+
+  /**
+   * A file that is written with pauses.
+   *
+   * @param pace when to pause; null for never
+   */
+  BlockChannel(Path file, FileChannel channel, WritePace pace) {
     this.file = file;
     this.channel = channel;
+    this.pace = pace;
   }
 
   long size() throws IOException {
@@ -40,6 +51,9 @@ final class BlockChannel {
     int length = values.remaining();
     for (int first = 0; first < length; first += perBuffer) {
       int count = Math.min(perBuffer, length - first);
+      if (pace != null) {
+        pace.writing(count * Float.BYTES);
+      }
       provide(count * Float.BYTES);
       buffer.asFloatBuffer().put(values.slice(values.position() + first, count));
       crc.update(buffer.duplicate());

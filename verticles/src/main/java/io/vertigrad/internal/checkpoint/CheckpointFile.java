@@ -27,20 +27,22 @@ final class CheckpointFile {
 
   private CheckpointFile() {}
 
-  /** Writes a new file and forces it to the disk. */
-  static void write(Path file, ShardSnapshot snapshot) throws IOException {
+  /**
+   * Writes a new file and forces it to the disk. Each partition's copy gives its memory back as
+   * soon as it is written, so that the next checkpoint finds it.
+   */
+  static void write(Path file, ShardCopy copy, WritePace pace) throws IOException {
     try (FileChannel channel =
         FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
-      BlockChannel blocks = new BlockChannel(file, channel);
+      BlockChannel blocks = new BlockChannel(file, channel, pace);
       blocks.writeAll(littleEndian(8).putLong(MAGIC).flip());
       List<Manifest.Entry> entries = new ArrayList<>();
-      for (PartitionSnapshot part : snapshot.partitions()) {
-        Block parameters = blocks.write(part.parameters());
-        entries.add(Manifest.Entry.of(part, parameters, blocks.write(part.state())));
+      for (PartitionCopy part : copy.partitions()) {
+        entries.add(part.write(blocks));
+        part.release();
       }
       Manifest manifest =
-          new Manifest(
-              snapshot.job(), snapshot.shard(), snapshot.incarnation(), snapshot.layout(), entries);
+          new Manifest(copy.job(), copy.shard(), copy.incarnation(), copy.layout(), entries);
       blocks.writeAll(trailer(manifest.toJson().toBuffer().getBytes()));
       channel.force(true);
     }

@@ -162,12 +162,24 @@ public final class CheckpointFolder {
   private record Found(Path file, int sequence, int incarnation, long version) {}
 
   /**
-   * Writes a snapshot beside the others and then deletes the oldest beyond the number to keep.
+   * Writes a copy beside the others and then deletes the oldest beyond the number to keep.
    *
+   * @param copy is made here as far as nobody has made it yet; its memory is given back
+   * @param pace how fast
    * @return the file
    * @throws IOException if it could not be written; the others are untouched
    */
-  public Path write(ShardSnapshot snapshot) throws IOException {
+  public Path write(ShardCopy copy, WritePace pace) throws IOException {
+    try {
+      pace.begin();
+      pace.copied(copy.make());
+      return written(copy, pace);
+    } finally {
+      copy.release();
+    }
+  }
+
+  private Path written(ShardCopy snapshot, WritePace pace) throws IOException {
     Files.createDirectories(folder);
     List<Found> before = newestFirst(snapshot.shard());
     int sequence = before.isEmpty() ? 0 : before.get(0).sequence() + 1;
@@ -175,7 +187,7 @@ public final class CheckpointFolder {
         "shard-%d-%06d-incarnation-%d-version-%d.checkpoint"
             .formatted(snapshot.shard(), sequence, snapshot.incarnation(), snapshot.version());
     Path file = folder.resolve(name);
-    publish(snapshot, file);
+    publish(snapshot, pace, file);
     for (Found old : before.subList(Math.min(keep - 1, before.size()), before.size())) {
       Files.deleteIfExists(old.file());
     }
@@ -211,11 +223,11 @@ public final class CheckpointFolder {
     return valid;
   }
 
-  private void publish(ShardSnapshot snapshot, Path file) throws IOException {
+  private void publish(ShardCopy snapshot, WritePace pace, Path file) throws IOException {
     deleteUnfinished(snapshot.shard());
     Path unfinished = folder.resolve(file.getFileName() + UNFINISHED);
     try {
-      CheckpointFile.write(unfinished, snapshot);
+      CheckpointFile.write(unfinished, snapshot, pace);
       Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException e) {
       Files.deleteIfExists(unfinished);

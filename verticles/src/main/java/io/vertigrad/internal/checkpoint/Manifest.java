@@ -27,7 +27,7 @@ record Manifest(long job, int shard, int incarnation, long layout, List<Entry> e
       List<DuplicateWindow.Entry> window,
       LedgerSnapshot ledger) {
 
-    static Entry of(PartitionSnapshot part, Block parameters, Block state) {
+    static Entry of(PartitionHead part, Block parameters, Block state) {
       return new Entry(
           part.index(),
           part.first(),

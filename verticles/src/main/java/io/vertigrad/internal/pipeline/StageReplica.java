@@ -7,6 +7,8 @@ import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.pipeline.StageModel;
+import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.worker.ReplicaCheckpoints;
@@ -125,8 +127,8 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   }
 
   /** Copies everything that is needed to go on from here. */
-  PartitionSnapshot snapshot(float[] memory) {
-    return ReplicaState.copy(vector, optimizers(), memory);
+  PartitionCopy.Source copy(float[] memory, CopyMemory into) {
+    return ReplicaState.of(vector, optimizers(), memory, into);
   }
 
   /** Goes back to a state that was kept; returns what the strategy remembered. */

@@ -90,7 +90,7 @@ final class StageVersions {
   Future<Path> write() {
     float[] remembered = memory.get();
     return saves.write(
-        replica.vector().updates(), replica.run(), () -> replica.snapshot(remembered));
+        replica.vector().updates(), replica.run(), into -> replica.copy(remembered, into));
   }
 
   /** An early end was reached, by a version that was shown and tested like any other. */

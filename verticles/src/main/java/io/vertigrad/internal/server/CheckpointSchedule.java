@@ -4,7 +4,10 @@ import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
+import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.ShardCopy;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
@@ -23,8 +26,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * When a shard's checkpoints are written, one at a time, on a worker thread, which copies partition
- * by partition; one that is to change before it was copied is copied on the shard's thread. A
- * failed one is announced and tried again an interval later.
+ * by partition; one that is to change before it was copied is copied on the shard's thread. It is
+ * written with pauses, unless another one or somebody waits for it. A failed one is announced and
+ * tried again an interval later.
  *
  * <p>Where workers move in rounds all shards write the same versions: multiples of {@code
  * checkpoint.every}, or the one that the coordinator has named. Elsewhere each shard goes by its
@@ -44,15 +48,18 @@ final class CheckpointSchedule {
   private final String run;
   private final int shard;
   private final boolean inRounds;
+  private final CopyMemory memory = new CopyMemory();
   private final Set<Long> torn = ConcurrentHashMap.newKeySet();
   private volatile List<Long> written = List.of();
   private volatile boolean known;
   private volatile long lastMillis;
   private Future<Void> writing = Future.succeededFuture();
+  private WritePace pace = new WritePace();
   private int queued;
   private long triedVersion;
   private long triedNanos;
   private long saveAt;
+  private boolean reserved;
 
   /**
    * The schedule of one shard.
@@ -135,7 +142,7 @@ final class CheckpointSchedule {
     return kept;
   }
 
-  /** How long the last checkpoint took to write, in milliseconds; 0 before the first. */
+  /** How long the last checkpoint took to write without pauses, in milliseconds; 0 before any. */
   long lastMillis() {
     return lastMillis;
   }
@@ -144,14 +151,37 @@ final class CheckpointSchedule {
   void start(Shard shard) {
     triedVersion = shard.version();
     triedNanos = System.nanoTime();
+    if (config.isOn() && !(inRounds && config.isTimed())) {
+      reserve(shard);
+    }
     if (config.every() > 0 && !shard.restored()) {
       write(shard);
     }
   }
 
-  /** Where workers move in rounds: all shards write this version. */
-  void saveAt(long version) {
+  /**
+   * Where workers move in rounds: all shards write this version, which lies ahead. The memory for
+   * the first copy is made until then.
+   */
+  void saveAt(Shard shard, long version) {
     saveAt = version;
+    if (version > 0) {
+      reserve(shard);
+    }
+  }
+
+  private void reserve(Shard shard) {
+    if (!reserved) {
+      reserved = true;
+      vertx
+          .executeBlocking(
+              () -> {
+                shard.reserveCopy(memory, new WritePace());
+                return null;
+              },
+              false)
+          .onFailure(failure -> LOG.warn("no memory for checkpoints yet: {}", failure.toString()));
+    }
   }
 
   /** Begins a checkpoint when the interval is over and none is being written. */
@@ -188,6 +218,11 @@ final class CheckpointSchedule {
     }
   }
 
+  /** What is being written is written without pauses. */
+  void hurry() {
+    pace.hurry();
+  }
+
   /** Begins a checkpoint, whatever the interval, when none is being written. */
   void now(Shard shard) {
     if (writing.isComplete()) {
@@ -197,7 +232,13 @@ final class CheckpointSchedule {
 
   /** Writes one behind the one that is being written, if any; completes with the file. */
   Future<Path> save(Shard shard) {
-    return writing.compose(written -> write(shard));
+    pace.hurry();
+    return writing.compose(
+        written -> {
+          Future<Path> file = write(shard);
+          pace.hurry();
+          return file;
+        });
   }
 
   /**
@@ -205,41 +246,50 @@ final class CheckpointSchedule {
    * version. Completes when it is on the disk, or failed.
    */
   Future<Void> finish(Shard shard) {
+    pace.hurry();
     return writing.compose(
         written -> {
           boolean due = config.every() > 0 || config.isTimed() && shard.isFinished();
           if (due && shard.version() > triedVersion) {
             write(shard);
           }
+          pace.hurry();
           return writing;
         });
   }
 
   private Future<Path> write(Shard shard) {
-    ShardCopy copy = shard.beginCopy();
+    ShardCopy copy = shard.beginCopy(memory);
     triedVersion = copy.version();
     triedNanos = System.nanoTime();
     queued++;
+    pace.hurry();
+    WritePace mine = new WritePace();
+    pace = mine;
     Future<Path> file =
         writing
-            .compose(before -> vertx.executeBlocking(() -> writeNow(copy)))
+            .compose(before -> vertx.executeBlocking(() -> writeNow(copy, mine), false))
             .onFailure(failure -> failed(copy, failure))
             .onComplete(ended -> queued--);
     writing = file.<Void>mapEmpty().otherwiseEmpty();
     return file;
   }
 
-  private Path writeNow(ShardCopy copy) throws IOException {
+  private Path writeNow(ShardCopy copy, WritePace mine) throws IOException {
     long start = System.nanoTime();
-    ShardSnapshot snapshot = copy.take();
-    folder.claim(run);
-    Path file = folder.write(snapshot);
-    torn.remove(snapshot.version());
+    Path file;
+    try {
+      folder.claim(run);
+      file = folder.write(copy, mine);
+    } finally {
+      copy.release();
+    }
+    torn.remove(copy.version());
     written = folder.versions(shard);
-    lastMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+    lastMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) - mine.pausedMillis();
     events.publish(
         new CheckpointWritten(
-            System.currentTimeMillis(), shard, snapshot.version(), file.toString(), lastMillis));
+            System.currentTimeMillis(), shard, copy.version(), file.toString(), lastMillis));
     return file;
   }
 

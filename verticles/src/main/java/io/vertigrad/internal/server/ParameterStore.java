@@ -1,7 +1,10 @@
 package io.vertigrad.internal.server;
 
 import io.vertigrad.codecs.TensorMemory;
+import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.job.Partition;
+import java.io.InterruptedIOException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -22,13 +25,14 @@ public final class ParameterStore {
 
   private final StoreConfig config;
   private final List<StoredPartition> partitions = new ArrayList<>();
+  private final TensorMemory answers;
 
   /** Copies the shard's part of the initial parameters. */
   public ParameterStore(StoreConfig config, ParameterSource initial) {
     this.config = config;
     List<Partition> owned = config.plan().ofShard(config.shard());
     long bytes = owned.stream().mapToLong(Partition::length).sum() * config.type().bytes();
-    TensorMemory answers =
+    answers =
         TensorMemory.outsideHeapUpTo(Math.min(MOST_BYTES_OUTSIDE_HEAP, LIVE_VERSIONS * bytes));
     for (Partition partition : owned) {
       partitions.add(new StoredPartition(partition, config, initial, answers));
@@ -43,6 +47,30 @@ public final class ParameterStore {
   /** Hash of the layout. */
   public long layout() {
     return config.plan().layout();
+  }
+
+  /**
+   * Sees to the memory that a checkpoint's copy takes, so that the first one need not wait for it:
+   * of the optimizer's state, and of one more version of the parameters. Any thread.
+   *
+   * @param memory what copies are made in
+   * @param pace how fast
+   * @throws InterruptedIOException when the thread is interrupted
+   */
+  void reserveCopy(CopyMemory memory, WritePace pace) throws InterruptedIOException {
+    List<Integer> copied = new ArrayList<>();
+    pace.begin();
+    for (StoredPartition partition : partitions) {
+      if (partition.lendsParameters()) {
+        int bytes = partition.length() * Float.BYTES;
+        pace.writing(bytes);
+        answers.reserve(bytes);
+      } else {
+        copied.add(partition.length());
+      }
+      copied.add(partition.stateLength());
+    }
+    memory.reserve(copied, pace);
   }
 
   /** Elements it owns. */

@@ -44,10 +44,16 @@ record PartitionStep(Optional<Optimizer> optimizer) {
   /** A copy of the optimizer's state. */
   float[] state() {
     float[] state = new float[stateLength()];
-    if (state.length > 0) {
-      optimizer.orElseThrow().readState(FloatBuffer.wrap(state));
-    }
+    readState(FloatBuffer.wrap(state));
     return state;
+  }
+
+  /** Copies the optimizer's state to a buffer with room for {@link #stateLength()} elements. */
+  FloatBuffer readState(FloatBuffer destination) {
+    if (stateLength() > 0) {
+      optimizer.orElseThrow().readState(destination);
+    }
+    return destination;
   }
 
   void restore(float[] state) {

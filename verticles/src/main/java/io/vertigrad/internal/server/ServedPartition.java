@@ -3,6 +3,7 @@ package io.vertigrad.internal.server;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
@@ -104,8 +105,8 @@ final class ServedPartition {
     return store.snapshot(window.entries()).with(filter.ledger().snapshot());
   }
 
-  PartitionCopy beginCopy() {
-    return store.beginCopy(window.entries(), filter.ledger().snapshot());
+  PartitionCopy beginCopy(CopyMemory memory) {
+    return store.beginCopy(memory, window.entries(), filter.ledger().snapshot());
   }
 
   void restore(PartitionSnapshot snapshot) {

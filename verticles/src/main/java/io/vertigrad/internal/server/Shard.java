@@ -8,8 +8,11 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.checkpoint.ShardCopy;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.membership.RankUpdates;
@@ -21,6 +24,7 @@ import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StragglerReport;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import java.io.InterruptedIOException;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -291,14 +295,23 @@ public final class Shard {
         partitions.values().stream().map(ServedPartition::snapshot).toList());
   }
 
-  /** Begins a copy as {@link #snapshot()}, which costs this thread nothing yet. */
-  ShardCopy beginCopy() {
+  /** Sees to the memory that a copy takes, as {@link ParameterStore#reserveCopy}; any thread. */
+  void reserveCopy(CopyMemory memory, WritePace pace) throws InterruptedIOException {
+    store.reserveCopy(memory, pace);
+  }
+
+  /**
+   * Begins a copy as {@link #snapshot()}, which costs this thread nothing yet.
+   *
+   * @param memory what it is made in
+   */
+  ShardCopy beginCopy(CopyMemory memory) {
     return new ShardCopy(
         config.job(),
         store.shard(),
         config.incarnation(),
         store.layout(),
-        partitions.values().stream().map(ServedPartition::beginCopy).toList());
+        partitions.values().stream().map(part -> part.beginCopy(memory)).toList());
   }
 
   /**

@@ -142,7 +142,7 @@ final class ShardService {
   void saveAt(long version) {
     beside(
         () -> {
-          checkpoints.saveAt(version);
+          checkpoints.saveAt(shard, version);
           return Future.succeededFuture();
         });
   }
@@ -242,6 +242,7 @@ final class ShardService {
     return beside(
         () -> {
           shard.close(why);
+          checkpoints.hurry();
           return frames == null ? Future.succeededFuture() : frames.close(why);
         });
   }

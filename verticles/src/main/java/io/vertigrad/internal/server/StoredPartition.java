@@ -1,12 +1,15 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.codecs.BorrowedTensor;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.SharedTensor;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
+import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
+import io.vertigrad.internal.checkpoint.PartitionHead;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.timeline.SpanRecorder;
@@ -181,30 +184,73 @@ final class StoredPartition implements PartitionStore {
   }
 
   /** A copy for a checkpoint, made by another thread, or by this one before the next update. */
-  PartitionCopy beginCopy(List<DuplicateWindow.Entry> window, LedgerSnapshot ledger) {
+  PartitionCopy beginCopy(
+      CopyMemory memory, List<DuplicateWindow.Entry> window, LedgerSnapshot ledger) {
     takeCopy();
-    long of = version;
-    long behind = samples;
-    copy =
-        new PartitionCopy(
-            of,
-            () ->
-                new PartitionSnapshot(
-                        partition.index(),
-                        partition.first(),
-                        of,
-                        behind,
-                        parameters.clone(),
-                        step.state(),
-                        window)
-                    .with(ledger));
+    PartitionHead head =
+        new PartitionHead(partition.index(), partition.first(), version, samples, window, ledger);
+    copy = new PartitionCopy(version, new CopySource(head, memory));
     return copy;
+  }
+
+  /** True where the tensor that workers are lent has the parameters' bits. */
+  boolean lendsParameters() {
+    return type == DataType.FLOAT32;
+  }
+
+  /** Parameters that workers were lent do not change any more: only the rest is copied. */
+  private final class CopySource implements PartitionCopy.Source {
+
+    private final PartitionHead head;
+    private final CopyMemory memory;
+    private final BorrowedTensor lent;
+    private FloatBuffer own;
+    private FloatBuffer state;
+
+    /** On the owner's thread. */
+    CopySource(PartitionHead head, CopyMemory memory) {
+      this.head = head;
+      this.memory = memory;
+      this.lent = lendsParameters() && current != null ? current.lend() : null;
+    }
+
+    @Override
+    public void copy() {
+      if (lent == null) {
+        own = memory.take(parameters.length).put(parameters).flip();
+      }
+      state = step.readState(memory.take(step.stateLength())).flip();
+    }
+
+    @Override
+    public PartitionHead head() {
+      return head;
+    }
+
+    @Override
+    public FloatBuffer parameters() {
+      return lent == null ? own : lent.bytes().asFloatBuffer();
+    }
+
+    @Override
+    public FloatBuffer state() {
+      return state;
+    }
+
+    @Override
+    public void release() {
+      if (lent != null) {
+        SharedTensor.giveBack(lent);
+      }
+      memory.giveBack(own);
+      memory.giveBack(state);
+    }
   }
 
   /** What is about to change was not copied yet, perhaps. */
   private void takeCopy() {
     if (copy != null) {
-      copy.take();
+      copy.make();
       copy = null;
     }
   }

@@ -4,9 +4,12 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
+import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.checkpoint.ShardCopy;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -51,6 +54,8 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   private volatile CheckpointFolder folder;
   private final Consumer<TrainingEvent> events;
   private final ThreadPoolExecutor writer;
+  private final CopyMemory memory = new CopyMemory();
+  private volatile WritePace pace = new WritePace();
 
   /**
    * A worker's checkpoints.
@@ -119,20 +124,32 @@ public final class ReplicaCheckpoints implements AutoCloseable {
    */
   public Future<Path> write(int rank, int incarnation, long run, PartitionCopy state) {
     Promise<Path> written = Promise.promise();
-    writer.execute(() -> write(rank, incarnation, plan ^ run, state, written));
+    ShardCopy copy =
+        new ShardCopy(job.addresses().jobHash(), rank, incarnation, plan ^ run, List.of(state));
+    pace.hurry();
+    WritePace mine = new WritePace();
+    pace = mine;
+    writer.execute(() -> write(copy, mine, written));
     return written.future();
   }
 
-  private void write(
-      int rank, int incarnation, long layout, PartitionCopy state, Promise<Path> written) {
-    long version = state.version();
+  /** Somebody waits for what is being written. */
+  void hurry() {
+    pace.hurry();
+  }
+
+  /** What copies are made in. */
+  CopyMemory memory() {
+    return memory;
+  }
+
+  private void write(ShardCopy copy, WritePace mine, Promise<Path> written) {
+    int rank = copy.shard();
+    long version = copy.version();
     long begun = System.nanoTime();
     try {
-      ShardSnapshot snapshot =
-          new ShardSnapshot(
-              job.addresses().jobHash(), rank, incarnation, layout, List.of(state.take()));
-      Path file = folder().write(snapshot);
-      long millis = (System.nanoTime() - begun) / 1_000_000;
+      Path file = folder().write(copy, mine);
+      long millis = (System.nanoTime() - begun) / 1_000_000 - mine.pausedMillis();
       lastMillis = millis;
       orders.took(millis);
       events.accept(
@@ -143,6 +160,8 @@ public final class ReplicaCheckpoints implements AutoCloseable {
       LOG.warn("{} has no checkpoint of step {}: {}", name(rank), version, e.toString());
       events.accept(new CheckpointFailed(System.currentTimeMillis(), rank, version, e.toString()));
       written.fail(e);
+    } finally {
+      copy.release();
     }
   }
 
@@ -177,6 +196,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   /** Waits a little for what is being written. */
   @Override
   public void close() {
+    pace.hurry();
     writer.shutdown();
     try {
       writer.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS);
@@ -217,6 +237,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   }
 
   private void settle() {
+    pace.hurry();
     Promise<Void> settled = Promise.promise();
     writer.execute(settled::complete);
     settled.future().toCompletionStage().toCompletableFuture().join();

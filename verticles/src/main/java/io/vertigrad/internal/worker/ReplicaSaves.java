@@ -1,12 +1,13 @@
 package io.vertigrad.internal.worker;
 
+import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.nio.file.Path;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -44,6 +45,7 @@ public final class ReplicaSaves {
     Promise<Path> promise = asked.poll();
     if (promise != null) {
       write.get().onComplete(promise);
+      checkpoints.hurry();
     }
   }
 
@@ -54,16 +56,17 @@ public final class ReplicaSaves {
    * @param state makes a copy of what is there now; it is asked on another thread, or on this one
    *     before anything changes
    */
-  public Future<Path> write(long version, long run, Supplier<PartitionSnapshot> state) {
+  public Future<Path> write(
+      long version, long run, Function<CopyMemory, PartitionCopy.Source> state) {
     changing();
-    copy = new PartitionCopy(version, state);
+    copy = new PartitionCopy(version, state.apply(checkpoints.memory()));
     return checkpoints.write(rank, incarnation, run, copy);
   }
 
   /** The replica is about to change. */
   public void changing() {
     if (copy != null) {
-      copy.take();
+      copy.make();
       copy = null;
     }
   }

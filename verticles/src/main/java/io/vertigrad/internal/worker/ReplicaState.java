@@ -1,6 +1,10 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.LedgerSnapshot;
+import io.vertigrad.internal.checkpoint.PartitionCopy;
+import io.vertigrad.internal.checkpoint.PartitionHead;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.strategy.Replica;
@@ -22,32 +26,77 @@ public final class ReplicaState {
   private ReplicaState() {}
 
   /**
-   * Copies everything that is needed to go on from here.
+   * Everything that is needed to go on from here, as it is when it is copied.
    *
-   * @param memory what the strategy remembers; copied
+   * @param optimizers that are in use
+   * @param memory what the strategy remembers; never changes
+   * @param into what the copy is made in
    */
-  public static PartitionSnapshot copy(
-      Replica vector, Collection<Optimizer> optimizers, float[] memory) {
-    int states = length(optimizers);
-    float[] state = new float[states + memory.length + SAMPLES];
-    int at = 0;
-    for (Optimizer optimizer : optimizers) {
-      optimizer.readState(FloatBuffer.wrap(state, at, optimizer.stateLength()));
-      at += optimizer.stateLength();
+  public static PartitionCopy.Source of(
+      Replica vector, Collection<Optimizer> optimizers, float[] memory, CopyMemory into) {
+    return new ReplicaCopy(vector, optimizers, memory, into);
+  }
+
+  private static final class ReplicaCopy implements PartitionCopy.Source {
+
+    private final Replica vector;
+    private final Collection<Optimizer> optimizers;
+    private final float[] memory;
+    private final CopyMemory into;
+    private PartitionHead head;
+    private FloatBuffer parameters;
+    private FloatBuffer state;
+
+    ReplicaCopy(Replica vector, Collection<Optimizer> optimizers, float[] memory, CopyMemory into) {
+      this.vector = vector;
+      this.optimizers = optimizers;
+      this.memory = memory;
+      this.into = into;
     }
-    System.arraycopy(memory, 0, state, at, memory.length);
-    long bits = Double.doubleToRawLongBits(vector.samples());
-    for (int i = 0; i < SAMPLES; i++) {
-      state[at + memory.length + i] = bits >>> i * SHORT & 0xffff;
+
+    @Override
+    public void copy() {
+      head =
+          new PartitionHead(
+              0,
+              0,
+              vector.updates(),
+              Math.round(vector.samples()),
+              List.of(),
+              LedgerSnapshot.EMPTY);
+      parameters = into.take(vector.length()).put(vector.parameters()).flip();
+      state = into.take(length(optimizers) + memory.length + SAMPLES);
+      for (Optimizer optimizer : optimizers) {
+        optimizer.readState(state);
+      }
+      state.put(memory);
+      long bits = Double.doubleToRawLongBits(vector.samples());
+      for (int i = 0; i < SAMPLES; i++) {
+        state.put(bits >>> i * SHORT & 0xffff);
+      }
+      state.flip();
     }
-    return new PartitionSnapshot(
-        0,
-        0,
-        vector.updates(),
-        Math.round(vector.samples()),
-        vector.parameters().clone(),
-        state,
-        List.of());
+
+    @Override
+    public PartitionHead head() {
+      return head;
+    }
+
+    @Override
+    public FloatBuffer parameters() {
+      return parameters;
+    }
+
+    @Override
+    public FloatBuffer state() {
+      return state;
+    }
+
+    @Override
+    public void release() {
+      into.giveBack(parameters);
+      into.giveBack(state);
+    }
   }
 
   /**

@@ -5,6 +5,8 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.strategy.PeerStrategy;
 import io.vertigrad.strategy.Replica;
@@ -75,8 +77,8 @@ final class VectorModel implements ReplicaModel {
   }
 
   /** Copies everything that is needed to go on from here. */
-  PartitionSnapshot snapshot(float[] memory) {
-    return ReplicaState.copy(vector, optimizers.subList(0, inUse), memory);
+  PartitionCopy.Source copy(float[] memory, CopyMemory into) {
+    return ReplicaState.of(vector, optimizers.subList(0, inUse), memory, into);
   }
 
   /** Goes back, or on, to a state that was kept. */

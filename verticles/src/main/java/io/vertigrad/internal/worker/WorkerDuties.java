@@ -272,7 +272,7 @@ final class WorkerDuties implements ReplicaDuties {
   private Future<Path> write() {
     float[] remembered = memory.get();
     return saves.write(
-        model.point().version(), model.point().run(), () -> model.snapshot(remembered));
+        model.point().version(), model.point().run(), into -> model.copy(remembered, into));
   }
 
   private String missing(PeerGroup all) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import java.io.IOException;
+import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -28,7 +29,7 @@ class CheckpointFolderTest {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
     ShardSnapshot written = snapshot(7);
 
-    checkpoints.write(written);
+    checkpoints.write(copy(written), new WritePace());
 
     assertSame(written, newest(checkpoints, List.of()));
   }
@@ -38,8 +39,8 @@ class CheckpointFolderTest {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
     assertFalse(checkpoints.belongsTo("first"));
     assertFalse(checkpoints.claim("first"));
-    checkpoints.write(snapshot(7));
-    checkpoints.write(snapshot(8));
+    checkpoints.write(copy(snapshot(7)), new WritePace());
+    checkpoints.write(copy(snapshot(8)), new WritePace());
 
     assertTrue(new CheckpointFolder(folder, KEEP).claim("first"));
     assertEquals(List.of(8L, 7L), checkpoints.versions(0));
@@ -54,7 +55,7 @@ class CheckpointFolderTest {
   @Test
   void shouldBeRefusedWhenItHoldsCheckpointsOfNoNamedRun() throws IOException {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
-    checkpoints.write(snapshot(7));
+    checkpoints.write(copy(snapshot(7)), new WritePace());
 
     IOException unknown = assertThrows(IOException.class, () -> checkpoints.claim("run"));
 
@@ -65,8 +66,8 @@ class CheckpointFolderTest {
   void shouldFallBackToTheOneBeforeWhenTheNewestIsCutAnywhere() throws IOException {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
     ShardSnapshot before = snapshot(7);
-    checkpoints.write(before);
-    Path newest = checkpoints.write(snapshot(8));
+    checkpoints.write(copy(before), new WritePace());
+    Path newest = checkpoints.write(copy(snapshot(8)), new WritePace());
     byte[] whole = Files.readAllBytes(newest);
 
     for (int length = 0; length < whole.length; length += length < whole.length - 40 ? 9 : 1) {
@@ -82,8 +83,8 @@ class CheckpointFolderTest {
   void shouldFallBackWhenAByteOfTheNewestIsChanged() throws IOException {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
     ShardSnapshot before = snapshot(7);
-    checkpoints.write(before);
-    Path newest = checkpoints.write(snapshot(8));
+    checkpoints.write(copy(before), new WritePace());
+    Path newest = checkpoints.write(copy(snapshot(8)), new WritePace());
     byte[] whole = Files.readAllBytes(newest);
 
     for (int i = 0; i < whole.length; i += 5) {
@@ -98,9 +99,9 @@ class CheckpointFolderTest {
   void shouldKeepTheLastFewOfEachShard() throws IOException {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
     for (int version = 1; version <= 5; version++) {
-      checkpoints.write(snapshot(version));
+      checkpoints.write(copy(snapshot(version)), new WritePace());
     }
-    checkpoints.write(new ShardSnapshot(1, 1, 0, 2, List.of()));
+    checkpoints.write(copy(new ShardSnapshot(1, 1, 0, 2, List.of())), new WritePace());
 
     assertEquals(
         List.of(
@@ -114,8 +115,8 @@ class CheckpointFolderTest {
   @Test
   void shouldPreferTheLaterFileWhenARestartedServerIsAtAnOlderVersion() throws IOException {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
-    checkpoints.write(snapshot(9));
-    checkpoints.write(snapshot(4));
+    checkpoints.write(copy(snapshot(9)), new WritePace());
+    checkpoints.write(copy(snapshot(4)), new WritePace());
 
     assertEquals(4, checkpoints.newestValid(0, torn -> {}).orElseThrow().version());
   }
@@ -124,7 +125,9 @@ class CheckpointFolderTest {
   void shouldLeaveTheOthersAloneWhenOneCannotBeWritten() throws IOException {
     Path blocked = Files.createFile(folder.resolve("not-a-folder"));
 
-    assertThrows(IOException.class, () -> new CheckpointFolder(blocked, KEEP).write(snapshot(1)));
+    assertThrows(
+        IOException.class,
+        () -> new CheckpointFolder(blocked, KEEP).write(copy(snapshot(1)), new WritePace()));
   }
 
   @Test
@@ -135,7 +138,7 @@ class CheckpointFolderTest {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
 
     assertTrue(checkpoints.newestValid(0, torn -> {}).isEmpty());
-    checkpoints.write(snapshot(1));
+    checkpoints.write(copy(snapshot(1)), new WritePace());
 
     assertEquals(List.of("shard-0-000000-incarnation-2-version-1.checkpoint"), names());
   }
@@ -174,6 +177,61 @@ class CheckpointFolderTest {
             new PartitionSnapshot(0, 0, version, 640, parameters, new float[] {1, 2}, window),
             new PartitionSnapshot(
                 1, 5, version + 1, 641, new float[] {version}, new float[0], List.of())));
+  }
+
+  private static ShardCopy copy(ShardSnapshot shard) {
+    CopyMemory memory = new CopyMemory();
+    return new ShardCopy(
+        shard.job(),
+        shard.shard(),
+        shard.incarnation(),
+        shard.layout(),
+        shard.partitions().stream().map(part -> copy(part, memory)).toList());
+  }
+
+  private static PartitionCopy copy(PartitionSnapshot part, CopyMemory memory) {
+    return new PartitionCopy(part.version(), new SnapshotSource(part, memory));
+  }
+
+  private static final class SnapshotSource implements PartitionCopy.Source {
+
+    private final PartitionSnapshot part;
+    private final CopyMemory memory;
+    private FloatBuffer parameters;
+    private FloatBuffer state;
+
+    SnapshotSource(PartitionSnapshot part, CopyMemory memory) {
+      this.part = part;
+      this.memory = memory;
+    }
+
+    @Override
+    public void copy() {
+      parameters = memory.take(part.parameters().length).put(part.parameters()).flip();
+      state = memory.take(part.state().length).put(part.state()).flip();
+    }
+
+    @Override
+    public PartitionHead head() {
+      return new PartitionHead(
+          part.index(), part.first(), part.version(), part.samples(), part.window(), part.ledger());
+    }
+
+    @Override
+    public FloatBuffer parameters() {
+      return parameters;
+    }
+
+    @Override
+    public FloatBuffer state() {
+      return state;
+    }
+
+    @Override
+    public void release() {
+      memory.giveBack(parameters);
+      memory.giveBack(state);
+    }
   }
 
   private static void assertSame(ShardSnapshot expected, ShardSnapshot found) {

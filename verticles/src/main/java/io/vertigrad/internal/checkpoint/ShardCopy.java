@@ -1,7 +1,5 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.checkpoint;
 
-import io.vertigrad.internal.checkpoint.PartitionCopy;
-import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import java.util.List;
 
 /**
@@ -13,17 +11,29 @@ import java.util.List;
  * @param layout hash of the parameter layout
  * @param partitions all its partitions, by index
  */
-record ShardCopy(
+public record ShardCopy(
     long job, int shard, int incarnation, long layout, List<PartitionCopy> partitions) {
 
+  public ShardCopy {
+    partitions = List.copyOf(partitions);
+  }
+
   /** Version that every partition has reached; 0 without partitions. */
-  long version() {
+  public long version() {
     return partitions.stream().mapToLong(PartitionCopy::version).min().orElse(0);
   }
 
-  /** Makes what was not copied yet; to be called off the shard's thread. */
-  ShardSnapshot take() {
-    return new ShardSnapshot(
-        job, shard, incarnation, layout, partitions.stream().map(PartitionCopy::take).toList());
+  /**
+   * Makes what was not copied yet, and at once, so that the shard's own thread need not.
+   *
+   * @return bytes of all arrays
+   */
+  long make() {
+    return partitions.stream().mapToLong(PartitionCopy::makeAndMeasure).sum();
+  }
+
+  /** Gives all memory back; what was not copied yet is not copied any more. Once is enough. */
+  public void release() {
+    partitions.forEach(PartitionCopy::release);
   }
 }

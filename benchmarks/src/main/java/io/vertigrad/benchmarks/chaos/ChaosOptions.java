@@ -1,0 +1,94 @@
+package io.vertigrad.benchmarks.chaos;
+
+import java.util.List;
+import java.util.function.UnaryOperator;
+
+/**
+ * What {@code benchmarks/run chaos} was asked for.
+ *
+ * @param only plans whose name holds this text; empty for all
+ * @param seed of what is done to a run
+ * @param kills how many processes are killed, from 0
+ * @param stops how many are stopped, from 0
+ * @param everySeconds the mean time between two
+ * @param victim whom it hits, each time; empty for everybody by turns
+ * @param fault what is planted in the disturbed runs
+ */
+record ChaosOptions(
+    String only,
+    long seed,
+    int kills,
+    int stops,
+    double everySeconds,
+    String victim,
+    ChaosFault fault) {
+
+  private static final String PREFIX = "vertigrad.benchmarks.";
+
+  /**
+   * Reads what {@code benchmarks/run} passes on; 0 is a number like any other.
+   *
+   * @param property gives a system property by its name; null for none
+   * @param quick whether few kills are enough where no number is named
+   * @throws IllegalArgumentException naming the option, what was found and what was expected
+   */
+  static ChaosOptions read(UnaryOperator<String> property, boolean quick) {
+    return new ChaosOptions(
+        text(property, "plan", ""),
+        number(property, "seed", 1),
+        number(property, "kills", quick ? 4 : 12),
+        number(property, "stops", quick ? 0 : 1),
+        every(property),
+        text(property, "victim", "").replace('-', ' '),
+        ChaosFault.named(text(property, "fault", "none")));
+  }
+
+  /**
+   * Whom the disturbances of a plan may hit.
+   *
+   * @throws IllegalArgumentException naming all there are, when the plan has nobody of that name
+   */
+  List<String> victims(ChaosPlan plan) {
+    if (victim.isEmpty()) {
+      return plan.victims();
+    }
+    if (!plan.victims().contains(victim)) {
+      throw new IllegalArgumentException(
+          "--victim %s: expected one of %s in plan %s"
+              .formatted(victim, plan.victims(), plan.name()));
+    }
+    return List.of(victim);
+  }
+
+  private static String text(UnaryOperator<String> property, String name, String otherwise) {
+    String found = property.apply(PREFIX + name);
+    return found == null ? otherwise : found;
+  }
+
+  private static int number(UnaryOperator<String> property, String name, int otherwise) {
+    String found = text(property, name, Integer.toString(otherwise));
+    try {
+      int number = Integer.parseInt(found);
+      if (number >= 0) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      // Said below.
+    }
+    throw new IllegalArgumentException(
+        "--%s %s: expected a whole number from 0".formatted(name, found));
+  }
+
+  private static double every(UnaryOperator<String> property) {
+    String found = text(property, "every", "6");
+    try {
+      double seconds = Double.parseDouble(found);
+      if (seconds > 0 && Double.isFinite(seconds)) {
+        return seconds;
+      }
+    } catch (NumberFormatException e) {
+      // Said below.
+    }
+    throw new IllegalArgumentException("--every %s: expected seconds, above 0".formatted(found));
+  }
+}

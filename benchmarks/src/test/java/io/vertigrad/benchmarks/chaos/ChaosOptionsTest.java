@@ -1,0 +1,56 @@
+package io.vertigrad.benchmarks.chaos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class ChaosOptionsTest {
+
+  @Test
+  void shouldTakeNoKillsForNoKills() {
+    ChaosOptions options = read(Map.of("kills", "0", "stops", "3"), false);
+
+    assertEquals(0, options.kills());
+    assertEquals(3, options.stops());
+  }
+
+  @Test
+  void shouldHaveNumbersOfItsOwnWhereNoneIsNamed() {
+    assertEquals(new ChaosOptions("", 1, 12, 1, 6, "", ChaosFault.NONE), read(Map.of(), false));
+    assertEquals(new ChaosOptions("", 1, 4, 0, 6, "", ChaosFault.NONE), read(Map.of(), true));
+  }
+
+  @Test
+  void shouldHitOneVictimOnlyWhereItIsNamed() {
+    ChaosPlan sync = ChaosPlan.all().get(0);
+
+    assertEquals(List.of("server 0"), read(Map.of("victim", "server-0"), false).victims(sync));
+    assertEquals(sync.victims(), read(Map.of(), false).victims(sync));
+    Exception nobody =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> read(Map.of("victim", "server-7"), false).victims(sync));
+    assertTrue(nobody.getMessage().startsWith("--victim server 7: expected one of [worker 0"));
+  }
+
+  @Test
+  void shouldSayWhichOptionIsWrong() {
+    assertEquals("--kills -1: expected a whole number from 0", refused("kills", "-1"));
+    assertEquals("--stops many: expected a whole number from 0", refused("stops", "many"));
+    assertEquals("--every 0: expected seconds, above 0", refused("every", "0"));
+  }
+
+  private static String refused(String name, String value) {
+    return assertThrows(IllegalArgumentException.class, () -> read(Map.of(name, value), false))
+        .getMessage();
+  }
+
+  private static ChaosOptions read(Map<String, String> given, boolean quick) {
+    return ChaosOptions.read(
+        name -> given.get(name.substring("vertigrad.benchmarks.".length())), quick);
+  }
+}

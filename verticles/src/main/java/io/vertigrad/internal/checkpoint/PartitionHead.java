@@ -1,0 +1,27 @@
+package io.vertigrad.internal.checkpoint;
+
+import io.vertigrad.internal.exchange.DuplicateWindow;
+import java.util.List;
+
+/**
+ * What a checkpoint says of one partition besides its arrays.
+ *
+ * @param index index of the partition
+ * @param first index of its first element in the exchange vector
+ * @param version updates applied
+ * @param samples training samples applied
+ * @param window the last update of each worker that is in the parameters or was turned away
+ * @param ledger what became of every update up to {@code version}
+ */
+public record PartitionHead(
+    int index,
+    int first,
+    long version,
+    long samples,
+    List<DuplicateWindow.Entry> window,
+    LedgerSnapshot ledger) {
+
+  public PartitionHead {
+    window = List.copyOf(window);
+  }
+}

@@ -1,0 +1,149 @@
+package io.vertigrad.internal.server;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.vertigrad.internal.checkpoint.CheckpointFolder;
+import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.ShardCopy;
+import io.vertigrad.internal.checkpoint.WritePace;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A checkpoint holds the shard as it was when the copy began, whoever copies which partition. */
+class ShardCheckpointTest {
+
+  private static final int ELEMENTS = 400;
+  private static final int PARTITIONS = 10;
+  private static final int STEPS = 60;
+  private static final int EVERY = 3;
+
+  private final CopyMemory memory = new CopyMemory();
+
+  @TempDir Path folder;
+
+  @Test
+  void shouldWriteTheSameBytesWhileTheShardGoesOn() throws Exception {
+    TestShard resting = shard();
+    TestShard training = shard();
+    Random order = new Random(7);
+
+    for (int step = 0; step < STEPS; step++) {
+      for (int part = 0; part < PARTITIONS; part++) {
+        update(resting, step, part);
+      }
+      if (step % EVERY != 0) {
+        round(training, step, 0);
+        continue;
+      }
+      round(training, step, 0);
+      byte[] expected = write(resting.internal().beginCopy(new CopyMemory()), "resting");
+      ShardCopy copy = training.internal().beginCopy(memory);
+      // Of the next round some of the partitions are stepped before the file is begun, the others
+      // while it is written.
+      int before = order.nextInt(PARTITIONS + 1);
+      for (int part = 0; part < before; part++) {
+        update(training, step + 1, part);
+      }
+      CompletableFuture<byte[]> file =
+          CompletableFuture.supplyAsync(
+              () -> {
+                try {
+                  return write(copy, "training");
+                } catch (IOException e) {
+                  throw new IllegalStateException(e);
+                }
+              });
+      round(training, step + 1, before);
+      assertArrayEquals(expected, file.get(30, TimeUnit.SECONDS), "step " + step);
+      step++;
+      for (int part = 0; part < PARTITIONS; part++) {
+        update(resting, step, part);
+      }
+    }
+  }
+
+  @Test
+  void shouldWriteWhatWasThereBeforeTheShardWentBack() throws IOException {
+    TestShard resting = shard();
+    TestShard training = shard();
+    TestShard earlier = shard();
+    round(resting, 0, 0);
+    round(training, 0, 0);
+
+    ShardCopy copy = training.internal().beginCopy(memory);
+    training.restoreFrom(earlier);
+    training.close("evicted");
+
+    assertArrayEquals(
+        write(resting.internal().beginCopy(new CopyMemory()), "resting"), write(copy, "training"));
+    assertEquals(0, training.version());
+  }
+
+  @Test
+  void shouldTakeTheNextCheckpointAfterOneThatCouldNotBeWritten() throws IOException {
+    Path file = Files.createFile(folder.resolve("not-a-folder"));
+    TestShard resting = shard();
+    TestShard training = shard();
+    round(resting, 0, 0);
+    round(training, 0, 0);
+    ShardCopy lost = training.internal().beginCopy(memory);
+
+    assertThrows(
+        IOException.class, () -> new CheckpointFolder(file, 1).write(lost, new WritePace()));
+    round(resting, 1, 0);
+    round(training, 1, 0);
+
+    assertArrayEquals(
+        write(resting.internal().beginCopy(new CopyMemory()), "resting"),
+        write(training.internal().beginCopy(memory), "training"));
+  }
+
+  private byte[] write(ShardCopy copy, String name) throws IOException {
+    Path file = new CheckpointFolder(folder.resolve(name), 1).write(copy, new WritePace());
+    return Files.readAllBytes(file);
+  }
+
+  private static TestJob job() {
+    return new TestJob(
+            new JsonObject().put("name", "sync"),
+            ELEMENTS,
+            0,
+            STEPS + 2,
+            1,
+            ELEMENTS / PARTITIONS,
+            1)
+        .withMomentum(0.9f);
+  }
+
+  private static TestShard shard() {
+    TestShard shard = job().shard();
+    shard.membershipChanged(TestJob.workers(1));
+    return shard;
+  }
+
+  private static void round(TestShard shard, int step, int first) {
+    for (int part = first; part < PARTITIONS; part++) {
+      update(shard, step, part);
+    }
+  }
+
+  private static void update(TestShard shard, int step, int part) {
+    float[] gradient = new float[ELEMENTS / PARTITIONS];
+    Random random = new Random(31L * step + part);
+    for (int i = 0; i < gradient.length; i++) {
+      gradient[i] = random.nextFloat() - 0.5f;
+    }
+    shard.handle(job().gradient(0, step, part, step, gradient));
+  }
+}
