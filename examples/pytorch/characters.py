@@ -1,10 +1,10 @@
-"""Writes all that it takes to train a small transformer on text, character by character.
+"""Writes all that it takes to train a small transformer on text, byte by byte.
 
     python3 examples/pytorch/characters.py FOLDER            files for ./vertigrad train FOLDER/job.json
     python3 examples/pytorch/characters.py FOLDER --train    and PyTorch's own loop over the same samples
 
-The text is this repository's documentation. A sample is 32 characters, its class the next one. FOLDER gets
-train.csv, test.csv, transformer.pt and job.json. Needs PyTorch, nothing else.
+The text is this repository's docs folder. A sample is a window of 32 bytes; the model tells at each position
+the next one. FOLDER gets transformer.pt and job.json. Needs PyTorch, nothing else.
 """
 
 import json
@@ -18,11 +18,12 @@ from torch import nn
 from torch.nn import functional
 
 CONTEXT = 32
-CLASSES = 96
-STRIDE = 9
-BATCH = 128
+TOKENS = 256
+TEST_SHARE = 0.1
+BATCH = 64
 STEPS = 200
 RATE = 0.003
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 
 
 class Attention(nn.Module):
@@ -36,7 +37,9 @@ class Attention(nn.Module):
         samples, length, width = x.shape
         parts = self.inward(x).view(samples, length, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)
-        weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(width // self.heads), -1)
+        scores = query @ key.transpose(-2, -1) / math.sqrt(width // self.heads)
+        later = torch.ones(length, length, device=x.device).triu(1).to(torch.bool)
+        weights = torch.softmax(scores.masked_fill(later, -math.inf), -1)
         return self.outward((weights @ value).transpose(1, 2).reshape(samples, length, width))
 
 
@@ -54,50 +57,45 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Takes characters as float32 numbers, which is what samples are, and puts out one row of logits."""
+    """Takes ids as int64, [samples, CONTEXT], and puts out logits at each position, [samples, CONTEXT, TOKENS]."""
 
     def __init__(self, width: int = 64, heads: int = 4, blocks: int = 2):
         super().__init__()
-        self.characters = nn.Embedding(CLASSES, width)
+        self.tokens = nn.Embedding(TOKENS, width)
         self.positions = nn.Parameter(0.02 * torch.randn(CONTEXT, width))
         self.blocks = nn.Sequential(*(Block(width, heads) for _ in range(blocks)))
         self.last = nn.LayerNorm(width)
-        self.logits = nn.Linear(width, CLASSES)
+        self.logits = nn.Linear(width, TOKENS)
 
     def forward(self, x):
-        x = self.blocks(self.characters(x.long()) + self.positions)
-        return self.logits(self.last(x[:, -1]))
+        return self.logits(self.last(self.blocks(self.tokens(x) + self.positions)))
 
 
 def samples():
-    """Windows of the documentation, of which every tenth stretch is for testing."""
-    root = pathlib.Path(__file__).resolve().parents[2]
-    pages = [root / "README.md", *sorted((root / "docs").glob("*.md")), root / "conf" / "README.md"]
-    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    numbers = [min(max(ord(c) - 31, 0), CLASSES - 1) for c in text]
-    split = {"train": [], "test": []}
-    for i, at in enumerate(range(0, len(numbers) - CONTEXT - 1, STRIDE)):
-        split["test" if i // 100 % 10 == 9 else "train"].append(numbers[at:at + CONTEXT + 1])
-    return split
+    """Windows as the data set `text` cuts them: the pages in order of their names, the last tenth for testing."""
+    text = b"".join(page.read_bytes() for page in sorted(DOCS.glob("*.md")))
+    border = int(len(text) * (1 - TEST_SHARE))
+    split = {"train": text[:border], "test": text[border:]}
+    return {
+        name: torch.tensor([list(part[at:at + CONTEXT + 1]) for at in range(0, len(part) - CONTEXT, CONTEXT)])
+        for name, part in split.items()
+    }
 
 
-def write(folder, split):
+def write(folder):
     folder.mkdir(parents=True, exist_ok=True)
-    for name, rows in split.items():
-        with open(folder / (name + ".csv"), "w") as file:
-            file.writelines(",".join(map(str, row)) + "\n" for row in rows)
     torch.manual_seed(0)
     torch.jit.script(Transformer()).save(str(folder / "transformer.pt"))
     job = {
         "job": "characters",
         "engine": "pytorch",
         "steps": STEPS,
-        "data": {"name": "csv", "directory": str(folder), "label": CONTEXT + 1, "classes": CLASSES},
+        "data": {"name": "text", "directory": str(DOCS), "length": CONTEXT, "predict": "each"},
         "model": {"name": str(folder / "transformer.pt")},
         "optimizer": {"name": "adam", "learningRate": RATE},
         "strategy": {"name": "sync", "reduction": "mean"},
         "workers": {"count": 1, "batch": BATCH},
-        "evaluator": {"every": 50, "samples": 1000},
+        "evaluator": {"every": 50, "samples": 200},
     }
     (folder / "job.json").write_text(json.dumps(job, indent=2) + "\n")
 
@@ -107,7 +105,7 @@ def train(folder, split):
     torch.set_num_threads(1)
     model = torch.jit.load(str(folder / "transformer.pt")).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
-    rows = torch.tensor(split["train"])
+    rows = split["train"]
     order = []
     generator = random.Random(0)
     for step in range(STEPS):
@@ -116,20 +114,25 @@ def train(folder, split):
             generator.shuffle(order)
         batch = rows[[order.pop() for _ in range(BATCH)]]
         optimizer.zero_grad()
-        functional.cross_entropy(model(batch[:, :-1].float()), batch[:, -1]).backward()
+        loss(model, batch).backward()
         optimizer.step()
         if (step + 1) % 50 == 0:
-            test(model.eval(), split, step + 1)
+            test(model.eval(), split["test"], step + 1)
             model.train()
 
 
-def test(model, split, step):
-    rows = torch.tensor(split["test"])
+def loss(model, rows):
+    return functional.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+
+
+def test(model, rows, step):
     with torch.no_grad():
-        logits = model(rows[:, :-1].float())
-    loss = functional.cross_entropy(logits, rows[:, -1])
-    right = (logits.argmax(1) == rows[:, -1]).float().mean()
-    print("step %4d  accuracy %.2f %%  loss %.4f  (%d test samples)" % (step, 100 * right, loss, len(rows)))
+        found = loss(model, rows).item()
+        right = (model(rows[:, :-1]).argmax(2) == rows[:, 1:]).float().mean()
+    print(
+        "step %4d  accuracy %.2f %%  perplexity %.4g  loss %.4f  (%d test samples)"
+        % (step, 100 * right, math.exp(found), found, len(rows))
+    )
 
 
 def main():
@@ -137,7 +140,7 @@ def main():
         sys.exit(__doc__)
     folder = pathlib.Path(sys.argv[1]).resolve()
     split = samples()
-    write(folder, split)
+    write(folder)
     print("%s: %d training and %d test samples" % (folder, len(split["train"]), len(split["test"])))
     if "--train" in sys.argv:
         train(folder, split)

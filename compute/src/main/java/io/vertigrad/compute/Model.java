@@ -68,12 +68,23 @@ public interface Model extends AutoCloseable {
   void readGradient(int first, FloatBuffer destination);
 
   /**
-   * How many samples of the last gradient's batch its forward pass classified correctly.
+   * How many answers of the last gradient's batch were right in its forward pass: one for each
+   * sample, or as many as {@link #answers} says.
    *
-   * @return -1 where the model cannot tell without another pass
+   * @return -1 where the model cannot tell without another pass, or tells values
    */
   default int correct() {
     return -1;
+  }
+
+  /**
+   * How many answers of a sample are either right or wrong, where {@link #correct} counts them.
+   *
+   * @return 1 for a class; the number of labels, or of positions with a class each, where a sample
+   *     has several
+   */
+  default int answers() {
+    return 1;
   }
 
   /**
@@ -100,8 +111,9 @@ public interface Model extends AutoCloseable {
    * it; here it is asked for a score for each class of each sample.
    *
    * @param batch of this model's input shape; its labels do not count
-   * @param classes number of classes
-   * @return sample after sample one probability for each class, in single precision
+   * @param classes number of outputs
+   * @return sample after sample one probability for each class or label, or the values, in single
+   *     precision
    */
   default float[] probabilities(Batch batch, int classes) {
     float[] probabilities = new float[batch.count() * classes];

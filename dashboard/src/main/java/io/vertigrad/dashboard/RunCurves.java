@@ -54,6 +54,19 @@ public final class RunCurves {
       tests.toJson().forEach(test -> column.add(((JsonObject) test).getValue(name)));
       tested.put(name, column);
     }
+    // A run whose metric is the accuracy has no other columns.
+    JsonArray metrics = new JsonArray();
+    JsonArray figures = new JsonArray();
+    tests
+        .toJson()
+        .forEach(
+            test -> {
+              metrics.add(((JsonObject) test).getString("metric"));
+              figures.add(((JsonObject) test).getValue("metricValue"));
+            });
+    if (metrics.stream().anyMatch(String.class::isInstance)) {
+      tested.put("metric", metrics).put("metricValue", figures);
+    }
     return new JsonObject()
         .put("startedMillis", startedMillis)
         .put("training", training)

@@ -10,6 +10,7 @@ import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertigrad.compute.Metric;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
 import java.util.HashSet;
@@ -88,12 +89,27 @@ final class RunMeters implements AutoCloseable {
     gauge("vertigrad.job.loss", "loss", 1);
     gauge("vertigrad.job.test.loss", "testLoss", 1);
     gauge("vertigrad.job.test.accuracy.ratio", "accuracy", PERCENT);
+    metric(Metric.RMSE, "vertigrad.job.test.rmse", 1);
+    metric(Metric.PERPLEXITY, "vertigrad.job.test.perplexity", 1);
+    metric(Metric.LABEL_ACCURACY, "vertigrad.job.test.label.accuracy.ratio", PERCENT);
     gauge("vertigrad.job.tested.version", "testedVersion", 1);
     gauge("vertigrad.job.consensus.distance", "consensusDistance", 1);
   }
 
   private void gauge(String meter, String key, double divisor) {
     Gauge.builder(meter, view, all -> number(all, key, Double.NaN) / divisor).register(registry);
+  }
+
+  /** NaN in a job whose tests have another metric. */
+  private void metric(Metric metric, String meter, double divisor) {
+    Gauge.builder(
+            meter,
+            view,
+            all ->
+                metric.key().equals(all.state().getString("metric", ""))
+                    ? number(all, "metricValue", Double.NaN) / divisor
+                    : Double.NaN)
+        .register(registry);
   }
 
   private static double number(JobView view, String key, double otherwise) {

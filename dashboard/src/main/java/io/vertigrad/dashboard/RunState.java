@@ -1,5 +1,6 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFailed;
@@ -49,6 +50,9 @@ final class RunState {
       most("samples", server.samples());
     } else if (event instanceof Evaluated tested) {
       values.put("testLoss", number(tested.loss())).put("accuracy", number(tested.accuracy()));
+      if (tested.kind() != Metric.ACCURACY) {
+        values.put("metric", tested.metric()).put("metricValue", number(tested.metricValue()));
+      }
       if (tested.topK() > 0) {
         values.put("topK", tested.topK()).put("topAccuracy", number(tested.topAccuracy()));
       }
@@ -117,6 +121,11 @@ final class RunState {
     for (String key : SUMMARIZED) {
       if (summary.containsKey(key)) {
         values.put(key, summary.getValue(key));
+      }
+    }
+    for (Metric metric : Metric.values()) {
+      if (summary.containsKey(metric.key())) {
+        values.put("metric", metric.key()).put("metricValue", summary.getValue(metric.key()));
       }
     }
     if (summary.containsKey("loss")) {

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.files.ImageFile;
 import io.vertigrad.compute.settings.Settings;
@@ -103,10 +104,18 @@ final class PredictCommand implements Callable<Integer> {
         String name = images.size() == 1 ? file.toString() : file + "[" + (first + i) + "]";
         int classes = saved.classes();
         float[] own = Arrays.copyOfRange(found, i * classes, (i + 1) * classes);
-        System.out.println(
-            json
-                ? ModelText.predictionJson(name, own, top).encode()
-                : ModelText.prediction(name, own, top));
+        Targets.Kind kind = saved.targets().kind();
+        if (kind == Targets.Kind.CLASS) {
+          System.out.println(
+              json
+                  ? ModelText.predictionJson(name, own, top).encode()
+                  : ModelText.prediction(name, own, top));
+        } else {
+          System.out.println(
+              json
+                  ? ModelText.answersJson(name, own, kind).encode()
+                  : ModelText.answers(name, own, kind));
+        }
       }
     }
   }

@@ -1,5 +1,6 @@
 package io.vertigrad.events;
 
+import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
@@ -180,6 +181,8 @@ public sealed interface TrainingEvent {
    *     count
    * @param topAccuracy share of the samples whose class is among them, in percent; 0 without
    * @param parametersHash empty when the stages of a pipeline tested, of which none has them all
+   * @param metric key of what people are told beside the loss; empty where it is the accuracy
+   * @param metricValue its figure; 0 where it is the accuracy. Both are left out of the JSON then
    */
   record Evaluated(
       long timeMillis,
@@ -190,8 +193,47 @@ public sealed interface TrainingEvent {
       int topK,
       double topAccuracy,
       boolean wholeTestSet,
-      String parametersHash)
+      String parametersHash,
+      String metric,
+      double metricValue)
       implements TrainingEvent {
+
+    /**
+     * Creates a test of a model that tells one class of each sample.
+     *
+     * @param timeMillis wall-clock time in milliseconds since 1970
+     * @param version of the parameters that were tested
+     * @param samples that were tested
+     * @param loss mean loss over them
+     * @param accuracy in percent
+     * @param topK how many of the most probable classes count; 0 for no such count
+     * @param topAccuracy share of the samples whose class is among them, in percent
+     * @param wholeTestSet true when no test sample was left out
+     * @param parametersHash of the parameters
+     */
+    public Evaluated(
+        long timeMillis,
+        long version,
+        int samples,
+        double loss,
+        double accuracy,
+        int topK,
+        double topAccuracy,
+        boolean wholeTestSet,
+        String parametersHash) {
+      this(
+          timeMillis,
+          version,
+          samples,
+          loss,
+          accuracy,
+          topK,
+          topAccuracy,
+          wholeTestSet,
+          parametersHash,
+          Metric.ACCURACY.key(),
+          0);
+    }
 
     /**
      * Creates a test without a count of the most probable classes.
@@ -235,7 +277,9 @@ public sealed interface TrainingEvent {
           topK,
           score.topAccuracy(),
           whole,
-          hash);
+          hash,
+          score.metric().key(),
+          score.metric() == Metric.ACCURACY ? 0 : score.metricValue());
     }
 
     /**
@@ -246,7 +290,36 @@ public sealed interface TrainingEvent {
      */
     public Evaluated of(String hash) {
       return new Evaluated(
-          timeMillis, version, samples, loss, accuracy, topK, topAccuracy, wholeTestSet, hash);
+          timeMillis,
+          version,
+          samples,
+          loss,
+          accuracy,
+          topK,
+          topAccuracy,
+          wholeTestSet,
+          hash,
+          metric,
+          metricValue);
+    }
+
+    /**
+     * Tells what people are told of it beside the loss.
+     *
+     * @return the accuracy, unless the model's loss or data have another
+     */
+    public Metric kind() {
+      return Metric.of(metric);
+    }
+
+    /**
+     * Tells the test as people read it, without its loss.
+     *
+     * @param top what follows the accuracy, or nothing
+     * @return such as {@code accuracy 95.10 %}
+     */
+    public String text(String top) {
+      return kind().text(loss, accuracy, top);
     }
   }
 

@@ -1,5 +1,7 @@
 package io.vertigrad.events;
 
+import io.vertigrad.compute.Metric;
+import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertx.core.json.JsonObject;
 import java.lang.reflect.RecordComponent;
 import java.util.Arrays;
@@ -26,9 +28,18 @@ final class TrainingEventJson {
   static JsonObject write(TrainingEvent event) {
     JsonObject json = new JsonObject().put("type", type(event.getClass()));
     for (RecordComponent component : event.getClass().getRecordComponents()) {
-      json.put(component.getName(), written(value(event, component)));
+      if (!isLeftOut(event, component)) {
+        json.put(component.getName(), written(value(event, component)));
+      }
     }
     return json;
+  }
+
+  /** A test says which metric it has where the accuracy does not say it all. */
+  private static boolean isLeftOut(TrainingEvent event, RecordComponent component) {
+    return event instanceof Evaluated tested
+        && tested.kind() == Metric.ACCURACY
+        && component.getName().startsWith("metric");
   }
 
   static TrainingEvent read(JsonObject json) {

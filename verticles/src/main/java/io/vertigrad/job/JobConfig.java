@@ -2,7 +2,9 @@ package io.vertigrad.job;
 
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
@@ -80,6 +82,7 @@ public record JobConfig(
   private static final String TRAINING_SAMPLES = "trainingSamples";
   private static final String STEPS = "steps";
   private static final String PARAMETERS = "parameters";
+  private static final String LOSS = "loss";
   private static final long MOST_SAMPLES = 1_000_000_000_000L;
 
   /**
@@ -123,6 +126,7 @@ public record JobConfig(
             root.flag("timeline", false),
             root);
     root.refuseUnknown();
+    checkLoss(job, root);
     pipeline.ifPresent(stages -> checkPipeline(job, root));
     if (job.exchange().overlap()) {
       checkOverlap(job, root);
@@ -278,11 +282,11 @@ public record JobConfig(
    *     of its classes
    */
   public ModelConfig modelOn(Dataset data) {
-    return modelOn(data.shape(), data.classes());
+    return modelOn(data.shape(), data.targets(), data.tokens());
   }
 
   /**
-   * Returns the model that this job trains on samples of a shape.
+   * Returns the model that this job trains on samples of a shape, of which each has one class.
    *
    * @param shape one sample's dimensions, channels first
    * @param classes number of classes
@@ -291,15 +295,59 @@ public record JobConfig(
    *     of its classes
    */
   public ModelConfig modelOn(List<Integer> shape, int classes) {
-    if (evaluator.topK() >= classes) {
+    return modelOn(shape, Targets.classes(classes), 0);
+  }
+
+  /**
+   * Returns the model that this job trains on samples of a shape.
+   *
+   * @param shape one sample's dimensions, channels first
+   * @param targets what it is to tell of each
+   * @param tokens how many different ids of tokens the samples hold; 0 for numbers
+   * @return what an engine builds the model from
+   * @throws io.vertigrad.compute.settings.SettingsException when {@code evaluator.topK} counts all
+   *     of its classes, or {@code model.loss} takes other targets
+   */
+  public ModelConfig modelOn(List<Integer> shape, Targets targets, int tokens) {
+    if (loss().targets() != targets.kind()) {
+      throw settings.refuse(
+          "model.loss",
+          "is %s, which takes %s as targets, but the data set '%s' has %s; expected %s, or other data"
+              .formatted(
+                  loss().key(),
+                  loss().targets().text(),
+                  data.name(),
+                  targets.kind().text(),
+                  Loss.of(targets.kind()).key()));
+    }
+    if (evaluator.topK() >= targets.outputs()) {
       throw settings.refuse(
           "evaluator.topK",
           "is %d, expected less than the %d classes of the data: every sample would count"
-              .formatted(evaluator.topK(), classes));
+              .formatted(evaluator.topK(), targets.outputs()));
     }
     Map<String, Object> options = new TreeMap<>(model.settings().toJson().getMap());
-    options.keySet().removeAll(List.of("name", PARAMETERS));
-    return new ModelConfig(modelName(), options, shape, classes, seed, workers.threads());
+    options.keySet().removeAll(List.of("name", PARAMETERS, LOSS));
+    return new ModelConfig(
+        modelName(),
+        options,
+        shape,
+        targets.outputs(),
+        seed,
+        workers.threads(),
+        loss(),
+        targets.positions(),
+        tokens);
+  }
+
+  /**
+   * Returns what its model is trained and tested by.
+   *
+   * @return the loss
+   */
+  public Loss loss() {
+    String key = model.settings().toJson().getString(LOSS);
+    return key == null ? Loss.CROSS_ENTROPY : Loss.of(key);
   }
 
   /**
@@ -406,6 +454,23 @@ public record JobConfig(
     }
   }
 
+  /** What only makes sense where tests have a class for each answer. */
+  private static void checkLoss(JobConfig job, Settings root) {
+    Loss loss = job.loss();
+    if (job.stop().accuracy().isPresent() && loss == Loss.MEAN_SQUARED_ERROR) {
+      throw root.refuse(
+          "stop.accuracy",
+          "is given, but model.loss is %s, whose tests have no accuracy; expected stop.loss, the square of an RMSE, or stop.minutes"
+              .formatted(loss.key()));
+    }
+    if (job.evaluator().topK() > 0 && loss != Loss.CROSS_ENTROPY) {
+      throw root.refuse(
+          "evaluator.topK",
+          "is %d, but model.loss is %s, which knows no most probable classes; expected 0"
+              .formatted(job.evaluator().topK(), loss.key()));
+    }
+  }
+
   private static void checkPipeline(JobConfig job, Settings root) {
     if (job.optimizer().clipNorm() > 0) {
       throw root.refuse(
@@ -431,6 +496,7 @@ public record JobConfig(
   private static NamedConfig model(Settings section) {
     NamedConfig model = NamedConfig.read(section, "convnet");
     section.path(PARAMETERS);
+    section.choice(LOSS, Loss.CROSS_ENTROPY.key(), Loss.keys());
     return model;
   }
 

@@ -3,10 +3,12 @@ package io.vertigrad.training;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
@@ -55,17 +57,28 @@ public final class SavedModel implements AutoCloseable {
   private final Model model;
 
   /** What goes in and comes out. */
-  private record Input(List<Integer> shape, int classes, Optional<List<Normalisation>> bytes) {
+  private record Input(
+      List<Integer> shape, Targets targets, int tokens, Optional<List<Normalisation>> bytes) {
 
     static Input of(Dataset data) {
-      return new Input(data.shape(), data.classes(), data.normalisation());
+      return new Input(data.shape(), data.targets(), data.tokens(), data.normalisation());
+    }
+
+    int classes() {
+      return targets.outputs();
     }
 
     JsonObject toJson() {
       JsonObject json =
           new JsonObject()
               .put("shape", new JsonArray(new ArrayList<>(shape)))
-              .put("classes", classes);
+              .put("classes", classes());
+      if (!targets.equals(Targets.classes(classes()))) {
+        json.put("targets", targets.kind().name()).put("positions", targets.positions());
+      }
+      if (tokens > 0) {
+        json.put("tokens", tokens);
+      }
       bytes.ifPresent(
           rules -> {
             JsonArray array = new JsonArray();
@@ -95,8 +108,16 @@ public final class SavedModel implements AutoCloseable {
       if (!fits) {
         throw new IllegalArgumentException(json.encode());
       }
+      Targets targets =
+          new Targets(
+              Targets.Kind.valueOf(json.getString("targets", Targets.Kind.CLASS.name())),
+              json.getInteger("classes"),
+              json.getInteger("positions", 1));
       return new Input(
-          shape, json.getInteger("classes"), Optional.of(rules).filter(r -> !r.isEmpty()));
+          shape,
+          targets,
+          json.getInteger("tokens", 0),
+          Optional.of(rules).filter(r -> !r.isEmpty()));
     }
   }
 
@@ -121,21 +142,13 @@ public final class SavedModel implements AutoCloseable {
   public static SavedModel open(JobConfig job, Path file) {
     if (!isSafetensors(file)) {
       Input input = Input.of(test(job));
-      ModelConfig asked = job.modelOn(input.shape(), input.classes());
-      ModelConfig saved =
-          new ModelConfig(
-              file.toString(),
-              Map.of(),
-              asked.inputShape(),
-              asked.classes(),
-              asked.seed(),
-              asked.threads());
+      ModelConfig saved = modelOn(job, input).named(file.toString(), Map.of());
       return new SavedModel(job, file, input, Engine.named(job.engine()).model(saved));
     }
     try (SafetensorsFile tensors = SafetensorsFile.open(file)) {
       String text = tensors.metadata().get(INPUT);
       Input input = text == null ? Input.of(test(job)) : described(file, text);
-      Model model = Engine.named(job.engine()).model(job.modelOn(input.shape(), input.classes()));
+      Model model = Engine.named(job.engine()).model(modelOn(job, input));
       try {
         tensors.require(model.layout());
         tensors.read(model.layout(), model::writeParameters);
@@ -222,12 +235,30 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Tells how many classes there are.
+   * Tells how many classes, labels or values there are.
    *
    * @return the length of what comes out for one sample
    */
   public int classes() {
     return input.classes();
+  }
+
+  /**
+   * Tells what it is asked of each sample.
+   *
+   * @return classes, labels or values
+   */
+  public Targets targets() {
+    return input.targets();
+  }
+
+  /**
+   * Tells what people are told of its tests beside the loss.
+   *
+   * @return the metric
+   */
+  public Metric metric() {
+    return Metric.of(job.loss(), input.tokens() > 0);
   }
 
   /**
@@ -248,16 +279,18 @@ public final class SavedModel implements AutoCloseable {
    */
   public Score evaluate(int topK) {
     Dataset test = test(job);
-    if (!test.shape().equals(input.shape()) || test.classes() != input.classes()) {
+    if (!test.shape().equals(input.shape()) || !test.targets().equals(input.targets())) {
       throw new DataException(
-          "%s: takes samples of shape %s in %d classes, but the data set '%s' has %s in %d"
+          "%s: takes samples of shape %s in %d %s, but the data set '%s' has %s in %d %s"
               .formatted(
                   file,
                   input.shape(),
                   input.classes(),
+                  input.targets().kind().text(),
                   job.data().name(),
                   test.shape(),
-                  test.classes()));
+                  test.classes(),
+                  test.targets().kind().text()));
     }
     Score score = Score.NONE;
     for (Batch batch : SequentialBatches.all(test, FinalModel.BATCH)) {
@@ -280,11 +313,12 @@ public final class SavedModel implements AutoCloseable {
    *
    * @param features sample after sample, normalised as in training
    * @param count number of samples, at least 1
-   * @return sample after sample one probability for each class
+   * @return sample after sample one probability for each class or label, or the values
    */
   public float[] probabilities(float[] features, int count) {
     return model.probabilities(
-        new Batch(features, new int[count], input.shape(), 0), input.classes());
+        new Batch(count, features, new int[count], new float[0], input.shape(), 0),
+        input.classes());
   }
 
   /**
@@ -325,7 +359,7 @@ public final class SavedModel implements AutoCloseable {
     if (isFile(job.model().name())) {
       return model.layout();
     }
-    ModelConfig config = job.modelOn(input.shape(), input.classes());
+    ModelConfig config = modelOn(job, input);
     try (Model built = Engine.named(job.engine()).model(config)) {
       return calledAs(built.layout(), model.layout());
     }
@@ -354,6 +388,10 @@ public final class SavedModel implements AutoCloseable {
     texts.put(DATA, data.encode());
     texts.put(INPUT, input.toJson().encode());
     return texts;
+  }
+
+  private static ModelConfig modelOn(JobConfig job, Input input) {
+    return job.modelOn(input.shape(), input.targets(), input.tokens());
   }
 
   private static Dataset test(JobConfig job) {

@@ -12,7 +12,8 @@ import java.time.Duration;
  * @param duration wall-clock time from the job's start to its end, with the tests in between and
  *     without pauses; zero when it never started
  * @param accuracy of the parameters at the end on the whole test set, in percent; of a stopped job
- *     on as many samples as could be tested in ten seconds; NaN when they could not be read
+ *     on as many samples as could be tested in ten seconds; NaN when they could not be read, or the
+ *     model tells values; of a model that tells several labels or tokens, of all of them
  * @param loss mean loss of the same test; NaN likewise
  * @param bestAccuracy highest accuracy of any test of the job, in percent, tests on a part of the
  *     test set included; NaN when there was none

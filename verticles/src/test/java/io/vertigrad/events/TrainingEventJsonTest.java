@@ -85,6 +85,24 @@ final class TrainingEventJsonTest {
   }
 
   @Test
+  void shouldSayTheMetricOnlyWhereItIsNotTheAccuracy() {
+    TrainingEvent classes = new TrainingEvent.Evaluated(1, 10, 500, 0.5, 87, true, "ab");
+    TrainingEvent values =
+        new TrainingEvent.Evaluated(1, 10, 500, 0.25, Double.NaN, 0, 0, true, "ab", "rmse", 0.5);
+
+    assertEquals(
+        "{\"type\":\"evaluated\",\"timeMillis\":1,\"version\":10,\"samples\":500,\"loss\":0.5,"
+            + "\"accuracy\":87.0,\"topK\":0,\"topAccuracy\":0.0,\"wholeTestSet\":true,"
+            + "\"parametersHash\":\"ab\"}",
+        classes.toJson().encode());
+    assertEquals("rmse", values.toJson().getString("metric"));
+    assertEquals(0.5, values.toJson().getDouble("metricValue"));
+    JsonObject sent = new JsonObject(values.toJson().encode());
+    assertEquals(values, TrainingEvent.fromJson(sent));
+    assertEquals(classes, TrainingEvent.fromJson(classes.toJson()));
+  }
+
+  @Test
   void shouldReadNothingWhenTheTypeIsNotKnown() {
     assertNull(TrainingEvent.fromJson(new JsonObject().put("type", "weather").put("rain", true)));
     assertNull(TrainingEvent.fromJson(new JsonObject()));

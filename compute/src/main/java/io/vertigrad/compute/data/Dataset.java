@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data;
 
+import io.vertigrad.compute.Targets;
 import java.util.List;
 import java.util.Optional;
 
@@ -21,11 +22,31 @@ public interface Dataset {
   List<Integer> shape();
 
   /**
-   * Number of classes.
+   * Number of classes; of labels or values where {@link #targets} are such.
    *
-   * @return a number of classes
+   * @return a number of outputs of a model
    */
   int classes();
+
+  /**
+   * What a model is to tell of each sample: one class, unless a data set says otherwise. One with
+   * labels or values overrides {@link #readTargets}, one with a class at each position {@link
+   * #readLabels}.
+   *
+   * @return of as many outputs as there are {@link #classes}
+   */
+  default Targets targets() {
+    return Targets.classes(classes());
+  }
+
+  /**
+   * How many different ids of tokens the features are, each a whole number from 0.
+   *
+   * @return 0 where features are numbers
+   */
+  default int tokens() {
+    return 0;
+  }
 
   /**
    * Writes sample {@code index}, normalised, at {@code features[offset...]}.
@@ -56,10 +77,40 @@ public interface Dataset {
   }
 
   /**
-   * Class of sample {@code index}, from 0.
+   * Class of sample {@code index}, from 0. A data set whose {@link #targets} are no classes, or a
+   * class at each position, need not override it.
    *
    * @param index from 0
    * @return the class
+   * @throws UnsupportedOperationException where a sample has no class, or several
    */
-  int label(int index);
+  default int label(int index) {
+    throw new UnsupportedOperationException(
+        "sample %d of %s has no single class".formatted(index, getClass().getName()));
+  }
+
+  /**
+   * Writes the classes of sample {@code index}, one for each position, at {@code
+   * labels[offset...]}.
+   *
+   * @param index from 0
+   * @param labels has room for a class at each position from the offset on
+   * @param offset where the first class goes
+   */
+  default void readLabels(int index, int[] labels, int offset) {
+    labels[offset] = label(index);
+  }
+
+  /**
+   * Writes the labels or values of sample {@code index} at {@code targets[offset...]}.
+   *
+   * @param index from 0
+   * @param targets has room for all of them from the offset on
+   * @param offset where the first goes
+   * @throws UnsupportedOperationException where targets are classes
+   */
+  default void readTargets(int index, float[] targets, int offset) {
+    throw new UnsupportedOperationException(
+        "sample %d of %s has a class, and no other targets".formatted(index, getClass().getName()));
+  }
 }

@@ -1,5 +1,6 @@
 package io.vertigrad.compute.pipeline;
 
+import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
 import java.nio.FloatBuffer;
@@ -75,6 +76,27 @@ public interface StageModel extends AutoCloseable {
   StageLoss loss(float[] input, int[] labels);
 
   /**
+   * The same for any targets.
+   *
+   * @param part {@code part.count() * spec().inputLength()} features, and what is to be told
+   * @return the samples' losses, and the gradient of their sum with respect to the input; empty in
+   *     the first stage
+   */
+  default StageLoss loss(Batch part) {
+    return loss(part.features(), part.labels());
+  }
+
+  /**
+   * How many answers of a sample are either right or wrong, where {@link StageLoss#correct} counts
+   * them.
+   *
+   * @return 1 for a class
+   */
+  default int answers() {
+    return 1;
+  }
+
+  /**
    * A forward pass in inference mode, without dropout and with running statistics; not for the last
    * stage.
    *
@@ -104,6 +126,17 @@ public interface StageModel extends AutoCloseable {
    * @return the samples, the sum of their losses, and how many were right
    */
   Score score(float[] input, int[] labels, int topK);
+
+  /**
+   * The same for any targets.
+   *
+   * @param part {@code part.count() * spec().inputLength()} features, and what is to be told
+   * @param topK 0 to count none
+   * @return the samples, the sum of their losses, and how many answers were right
+   */
+  default Score score(Batch part, int topK) {
+    return score(part.features(), part.labels(), topK);
+  }
 
   /**
    * Adds the last backward pass's share of a batch's gradient: trainable elements of the sum over

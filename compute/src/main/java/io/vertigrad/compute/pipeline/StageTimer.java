@@ -1,5 +1,6 @@
 package io.vertigrad.compute.pipeline;
 
+import io.vertigrad.compute.Batch;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
@@ -38,7 +39,9 @@ final class StageTimer {
 
   private void pass(float[] input, float[] gradient) {
     if (stage.hasLoss()) {
-      stage.loss(input, new int[samples]);
+      // Labels and values, of which the stage takes what its loss needs.
+      float[] targets = new float[samples * stage.spec().outputLength()];
+      stage.loss(new Batch(samples, input, new int[samples], targets, stage.spec().input(), 0));
     } else {
       stage.backward(input, gradient, samples);
     }

@@ -23,8 +23,9 @@ import java.util.function.Consumer;
 
 /**
  * One line for each epoch, as the coordinators of published programs log it: epoch, seconds of
- * training so far, mean training loss of all workers over the epoch, test accuracy in percent, and
- * with {@code evaluator.topK} the top-k accuracy. Separated by spaces.
+ * training so far, mean training loss of all workers over the epoch, test accuracy in percent, or
+ * the RMSE, perplexity or label accuracy in its place, and with {@code evaluator.topK} the top-k
+ * accuracy. Separated by spaces.
  *
  * <p>The seconds are those of the slowest worker of each epoch, from each batch to the next
  * parameters; tests and pauses are not in them. An accuracy is that of the version at which the
@@ -133,11 +134,17 @@ public final class EpochLog implements AutoCloseable {
     StringBuilder line = new StringBuilder();
     line.append(format("%d %.3f %.4f", written, seconds, loss(epoch)));
     Evaluated test = tests.get(epoch.version());
-    line.append(' ').append(test == null ? "nan" : format("%.2f", test.accuracy()));
+    line.append(' ').append(test == null ? "nan" : figure(test));
     if (job.evaluator().topK() > 0) {
       line.append(' ').append(test == null ? "nan" : format("%.2f", test.topAccuracy()));
     }
     append(line.append(System.lineSeparator()).toString());
+  }
+
+  /** Percents have no sign here. */
+  private static String figure(Evaluated test) {
+    double value = test.kind().value(test.loss(), test.accuracy());
+    return test.kind().figure(value).replace(" %", "");
   }
 
   private static double loss(Open epoch) {

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.compute.Metric;
 import io.vertigrad.dashboard.RunCurves;
 import io.vertigrad.events.EventFile;
 import io.vertigrad.events.TrainingEvent.Evaluated;
@@ -20,6 +21,7 @@ public final class FinishedRun {
   private final JsonObject summary;
   private final RunCurves curves;
   private final TreeMap<Double, Double> accuracies = new TreeMap<>();
+  private Metric metric = Metric.ACCURACY;
 
   private FinishedRun(Path folder, JsonObject summary, RunCurves curves) {
     this.folder = folder;
@@ -51,7 +53,10 @@ public final class FinishedRun {
           directory.events(),
           event -> {
             if (event instanceof Evaluated tested) {
-              run.accuracies.put(tested.version() * samplesPerVersion, tested.accuracy());
+              run.metric = tested.kind();
+              run.accuracies.put(
+                  tested.version() * samplesPerVersion,
+                  run.metric.value(tested.loss(), tested.accuracy()));
             }
           });
       return run;
@@ -93,7 +98,15 @@ public final class FinishedRun {
     return accuracies.isEmpty() ? 0 : accuracies.lastKey();
   }
 
-  /** Its accuracy in percent after so many training samples, between the evaluations around. */
+  /** What its tests tell beside the loss. */
+  public Metric metric() {
+    return metric;
+  }
+
+  /**
+   * Its accuracy in percent, or the figure of its metric, after so many training samples, between
+   * the evaluations around.
+   */
   public OptionalDouble accuracyAt(double samples) {
     Map.Entry<Double, Double> before = accuracies.floorEntry(samples);
     Map.Entry<Double, Double> after = accuracies.ceilingEntry(samples);

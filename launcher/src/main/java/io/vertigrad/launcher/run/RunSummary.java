@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobStarted;
@@ -76,8 +77,7 @@ public final class RunSummary {
   }
 
   private static void put(JsonObject summary, Evaluated tested) {
-    summary
-        .put("accuracy", tested.accuracy())
+    put(summary, tested.kind(), tested.loss(), tested.accuracy())
         .put("loss", tested.loss())
         .put("testSamples", tested.samples())
         .put("wholeTestSet", tested.wholeTestSet())
@@ -85,6 +85,31 @@ public final class RunSummary {
     if (tested.topK() > 0) {
       summary.put("topK", tested.topK()).put("topAccuracy", tested.topAccuracy());
     }
+  }
+
+  /**
+   * Puts the accuracy there, or what a test has in its place or beside it.
+   *
+   * @return the summary
+   */
+  public static JsonObject put(JsonObject summary, Metric metric, double loss, double accuracy) {
+    if (metric == Metric.ACCURACY || metric == Metric.PERPLEXITY) {
+      summary.put("accuracy", accuracy);
+    }
+    if (metric != Metric.ACCURACY) {
+      putKnown(summary, metric.key(), metric.value(loss, accuracy));
+    }
+    return summary;
+  }
+
+  /** Which of them a summary has. */
+  public static Metric metricOf(JsonObject summary) {
+    for (Metric metric : Metric.values()) {
+      if (metric != Metric.ACCURACY && summary.containsKey(metric.key())) {
+        return metric;
+      }
+    }
+    return Metric.ACCURACY;
   }
 
   private static JsonObject stopped(JobEnding ending) {

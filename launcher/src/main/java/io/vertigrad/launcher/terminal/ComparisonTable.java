@@ -1,10 +1,14 @@
 package io.vertigrad.launcher.terminal;
 
+import io.vertigrad.compute.Metric;
 import io.vertigrad.launcher.run.FinishedRun;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /**
  * Runs side by side, in words: a column each, and their accuracies at shared counts of samples.
@@ -57,7 +61,16 @@ public final class ComparisonTable {
       summaries.add(row("state", ComparisonTable::state));
     }
     number("samples/s", "%,.0f", "samplesPerSecond", 1);
-    number("accuracy, %", "%.2f", "accuracy", 1);
+    boolean others = runs.stream().anyMatch(run -> run.metric() != Metric.ACCURACY);
+    if (!others || runs.stream().anyMatch(run -> run.summary().containsKey("accuracy"))) {
+      number("accuracy, %", "%.2f", "accuracy", 1);
+    }
+    for (Metric metric : Metric.values()) {
+      if (runs.stream().anyMatch(run -> run.summary().containsKey(metric.key()))) {
+        String format = metric == Metric.LABEL_ACCURACY ? "%.2f" : "%.4g";
+        number(label(metric), format, metric.key(), 1);
+      }
+    }
     number("loss", "%.4f", "loss", 1);
     number("staleness, mean", "%.2f", "meanStaleness", 1);
     number("sent, MiB", "%,.1f", "bytesSent", MIB);
@@ -80,7 +93,12 @@ public final class ComparisonTable {
       accuracies.add(List.of("no count of samples at which all were tested"));
       return;
     }
-    accuracies.add(row("accuracy, % after", run -> ""));
+    Set<Metric> metrics =
+        runs.stream()
+            .map(FinishedRun::metric)
+            .collect(Collectors.toCollection(() -> EnumSet.noneOf(Metric.class)));
+    String labels = metrics.stream().map(ComparisonTable::label).collect(Collectors.joining("; "));
+    accuracies.add(row(labels + " after", run -> ""));
     for (int i = 0; i < COUNTS; i++) {
       double samples = first + (last - first) * i / (COUNTS - 1);
       accuracies.add(
@@ -88,9 +106,15 @@ public final class ComparisonTable {
     }
   }
 
+  private static String label(Metric metric) {
+    return metric == Metric.ACCURACY || metric == Metric.LABEL_ACCURACY
+        ? metric.label() + ", %"
+        : metric.label();
+  }
+
   private static String accuracy(FinishedRun run, double samples) {
     return run.accuracyAt(samples).stream()
-        .mapToObj(accuracy -> EventText.format("%.2f", accuracy))
+        .mapToObj(accuracy -> run.metric().figure(accuracy).replace(" %", ""))
         .findFirst()
         .orElse(NOTHING);
   }

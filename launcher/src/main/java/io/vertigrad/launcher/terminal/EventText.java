@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.terminal;
 
+import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.BackupChanged;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
@@ -149,13 +150,20 @@ final class EventText {
   /** A test's outcome. */
   static String evaluated(Evaluated tested) {
     return format(
-        "version %,6d  accuracy %6.2f %%%s  loss %.4f  (%,d test samples%s)",
+        "version %,6d  %s  loss %.4f  (%,d test samples%s)",
         tested.version(),
-        tested.accuracy(),
-        tested.topK() == 0 ? "" : format("  top %d %.2f %%", tested.topK(), tested.topAccuracy()),
+        figures(tested),
         tested.loss(),
         tested.samples(),
         tested.wholeTestSet() ? ", all of them" : "");
+  }
+
+  private static String figures(Evaluated tested) {
+    String top =
+        tested.topK() == 0 ? "" : format("  top %d %.2f %%", tested.topK(), tested.topAccuracy());
+    return tested.kind() == Metric.ACCURACY
+        ? format("accuracy %6.2f %%%s", tested.accuracy(), top)
+        : tested.text(top).replace(", ", "  ");
   }
 
   private static String plural(int count) {

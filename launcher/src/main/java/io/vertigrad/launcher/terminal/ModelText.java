@@ -1,6 +1,8 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.compute.Score;
+import io.vertigrad.compute.Targets;
+import io.vertigrad.launcher.run.RunSummary;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
@@ -18,15 +20,18 @@ public final class ModelText {
   public static String test(Score score, int topK, String hash, String data) {
     String top = topK > 0 ? EventText.format(" (top %d %.2f %%)", topK, score.topAccuracy()) : "";
     return EventText.format(
-        "accuracy %.2f %%%s on the whole test set of %s (%,d samples), loss %.4f; parameters %s",
-        score.accuracy(), top, data, score.samples(), score.loss(), hash);
+        "%s on the whole test set of %s (%,d samples), loss %.4f; parameters %s",
+        score.metric().text(score.loss(), score.accuracy(), top),
+        data,
+        score.samples(),
+        score.loss(),
+        hash);
   }
 
   /** The same, with the keys of {@code summary.json}. */
   public static JsonObject testJson(Score score, int topK, String hash) {
     JsonObject json =
-        new JsonObject()
-            .put("accuracy", score.accuracy())
+        RunSummary.put(new JsonObject(), score.metric(), score.loss(), score.accuracy())
             .put("loss", score.loss())
             .put("testSamples", score.samples())
             .put("wholeTestSet", true)
@@ -54,6 +59,30 @@ public final class ModelText {
         .put("class", best.get(0))
         .put("probability", probabilities[best.get(0)])
         .put("top", classes);
+  }
+
+  /** One line about an image that has several labels, or values: all of them, in their order. */
+  public static String answers(String name, float[] outputs, Targets.Kind kind) {
+    return name
+        + ": "
+        + IntStream.range(0, outputs.length)
+            .mapToObj(
+                k ->
+                    kind == Targets.Kind.LABELS
+                        ? EventText.format("label %d %.2f %%", k, 100.0 * outputs[k])
+                        : EventText.format("value %d %.6g", k, outputs[k]))
+            .collect(Collectors.joining(", "));
+  }
+
+  /** The same as JSON. */
+  public static JsonObject answersJson(String name, float[] outputs, Targets.Kind kind) {
+    JsonArray all = new JsonArray();
+    for (float output : outputs) {
+      all.add(output);
+    }
+    return new JsonObject()
+        .put("image", name)
+        .put(kind == Targets.Kind.LABELS ? "probabilities" : "values", all);
   }
 
   /** One line about a file. */

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.terminal;
 
+import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
@@ -109,6 +110,10 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
   }
 
   private static Figure accuracy(Evaluated tested) {
+    if (tested.kind() != Metric.ACCURACY) {
+      String figure = tested.kind().figure(tested.metricValue());
+      return new Figure(tested.kind().label() + " " + figure, tested.kind().shortLabel() + figure);
+    }
     String percent = EventText.format("%.1f %%", tested.accuracy());
     return new Figure("accuracy " + percent, "acc " + percent);
   }

@@ -1,8 +1,10 @@
 package io.vertigrad.launcher.terminal;
 
+import io.vertigrad.compute.Metric;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength.Unit;
 import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunSummary;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -82,21 +84,28 @@ public final class ResultText {
         interrupted
             ? EventText.format("interrupted at version %,d: ", summary.getLong("version"))
             : "";
-    if (!summary.containsKey("accuracy")) {
+    if (!summary.containsKey("testSamples")) {
       return where + "no model could be tested";
     }
     return where
         + EventText.format(
-            "accuracy %.2f %%%s on %s (%,d samples), loss %.4f",
-            summary.getDouble("accuracy"),
-            summary.containsKey("topK")
-                ? EventText.format(
-                    " (top %d %.2f %%)",
-                    summary.getInteger("topK"), summary.getDouble("topAccuracy"))
-                : "",
+            "%s on %s (%,d samples), loss %.4f",
+            figures(summary),
             summary.getBoolean("wholeTestSet") ? "the whole test set" : "a part of the test set",
             summary.getInteger("testSamples"),
             summary.getDouble("loss"));
+  }
+
+  private static String figures(JsonObject summary) {
+    String top =
+        summary.containsKey("topK")
+            ? EventText.format(
+                " (top %d %.2f %%)", summary.getInteger("topK"), summary.getDouble("topAccuracy"))
+            : "";
+    Metric metric = RunSummary.metricOf(summary);
+    double accuracy =
+        summary.getDouble(metric == Metric.LABEL_ACCURACY ? metric.key() : "accuracy", Double.NaN);
+    return metric.text(summary.getDouble("loss"), accuracy, top);
   }
 
   private static List<String> files(RunDirectory directory, JsonObject summary) {

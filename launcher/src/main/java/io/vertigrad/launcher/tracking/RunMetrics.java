@@ -11,6 +11,7 @@ import io.vertigrad.job.JobConfig;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
@@ -106,9 +107,20 @@ final class RunMetrics {
     Points points =
         points(tested.version(), tested.timeMillis())
             .with("test/loss", tested.loss())
-            .with("test/accuracy", tested.accuracy());
+            .with("test/accuracy", isLabels(tested) ? Double.NaN : tested.accuracy());
+    if (tested.kind() != io.vertigrad.compute.Metric.ACCURACY) {
+      points.with("test/" + curve(tested.kind()), tested.metricValue());
+    }
     return (tested.topK() > 0 ? points.with("test/top_accuracy", tested.topAccuracy()) : points)
         .list();
+  }
+
+  private static boolean isLabels(Evaluated tested) {
+    return tested.kind() == io.vertigrad.compute.Metric.LABEL_ACCURACY;
+  }
+
+  private static String curve(io.vertigrad.compute.Metric kind) {
+    return kind.label().replace(' ', '_').toLowerCase(Locale.ROOT);
   }
 
   /** Of the next update; empty where it follows from epochs, and the samples were not counted. */

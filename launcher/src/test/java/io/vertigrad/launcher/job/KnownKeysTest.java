@@ -162,7 +162,7 @@ class KnownKeysTest {
   }
 
   private static void addModels(Set<String> known) {
-    known.addAll(List.of("model.name", "model.parameters"));
+    known.addAll(List.of("model.name", "model.parameters", "model.loss"));
     for (String name : List.of("mlp", "resnet20")) {
       ModelConfig config = new ModelConfig(name, Map.of(ABSURD, 1), List.of(1, 28, 28), 10, 0, 1);
       String refusal =

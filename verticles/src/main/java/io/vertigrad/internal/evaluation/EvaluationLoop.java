@@ -195,18 +195,20 @@ final class EvaluationLoop {
         whole.accuracy(),
         whole.topK(),
         whole.topAccuracy(),
-        whole.parametersHash());
+        whole.parametersHash(),
+        whole.metric());
   }
 
   private void tell(Evaluated result) {
     events.accept(result);
     LOG.info(
-        "version {}: accuracy {} %{}, loss {} ({} test samples{})",
+        "version {}: {}, loss {} ({} test samples{})",
         result.version(),
-        String.format(Locale.ROOT, "%.2f", result.accuracy()),
-        result.topK() == 0
-            ? ""
-            : String.format(Locale.ROOT, ", top %d %.2f %%", result.topK(), result.topAccuracy()),
+        result.text(
+            result.topK() == 0
+                ? ""
+                : String.format(
+                    Locale.ROOT, ", top %d %.2f %%", result.topK(), result.topAccuracy())),
         String.format(Locale.ROOT, "%.4f", result.loss()),
         result.samples(),
         result.wholeTestSet() ? ", all of them" : "");

@@ -406,8 +406,11 @@ public final class ControlCodec {
   }
 
   static JsonObject write(EvaluationResult result) {
-    return new JsonObject()
-        .put("version", result.version())
+    JsonObject json = new JsonObject();
+    if (!result.metric().isEmpty()) {
+      json.put("metric", result.metric());
+    }
+    return json.put("version", result.version())
         .put("highestVersion", result.highestVersion())
         .put("samples", result.samples())
         .put("loss", result.loss())
@@ -427,7 +430,8 @@ public final class ControlCodec {
         fields.number("accuracy", 0),
         fields.count("topK", 0),
         fields.number("topAccuracy", 0),
-        fields.text("parametersHash"));
+        fields.text("parametersHash"),
+        fields.optionalText("metric").orElse(""));
   }
 
   // Parts of several messages.

@@ -98,9 +98,9 @@ final class PipelineEvaluation {
     LOG.info(
         String.format(
             Locale.ROOT,
-            "version %d: accuracy %.2f %%, loss %.4f (%d test samples%s)",
+            "version %d: %s, loss %.4f (%d test samples%s)",
             version,
-            score.accuracy(),
+            score.metric().text(score.loss(), score.accuracy(), ""),
             score.loss(),
             score.samples(),
             all ? ", all of them" : ""));

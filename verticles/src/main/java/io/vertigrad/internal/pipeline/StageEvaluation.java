@@ -68,7 +68,7 @@ final class StageEvaluation {
       Batch own = readsData() ? data.next() : null;
       float[] input = input(step, index + i, count, own);
       if (model.hasLoss()) {
-        score = score.plus(model.score(input, own.labels(), topK));
+        score = score.plus(model.score(own.with(input, model.spec().input()), topK));
       } else {
         FloatBuffer output = model.infer(input, count);
         if (i >= AHEAD) {

@@ -63,7 +63,7 @@ final class StageGradients implements GradientSource {
         samples,
         replica.model().hasLoss() ? samples : 0,
         work.loss(),
-        work.correct(),
+        GradientSource.share(work.correct(), replica.model().answers()),
         ready - started + waited,
         work.computedNanos(),
         moved);

@@ -110,9 +110,9 @@ final class StageStep {
   }
 
   private FloatBuffer loss(int microBatch, float[] input) {
-    int[] labels = Arrays.copyOfRange(batch.labels(), first(microBatch), first(microBatch + 1));
+    Batch part = batch.part(first(microBatch), first(microBatch + 1), input, model.spec().input());
     long begun = nanoClock.getAsLong();
-    StageLoss loss = model.loss(input, labels);
+    StageLoss loss = model.loss(part);
     lossSum += loss.sum();
     correct += Math.max(0, loss.correct());
     uncounted |= loss.correct() < 0;

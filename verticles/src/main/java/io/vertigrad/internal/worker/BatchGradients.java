@@ -71,7 +71,7 @@ final class BatchGradients implements GradientSource {
         batch.count(),
         batch.count(),
         loss,
-        model.correct(),
+        GradientSource.share(model.correct(), model.answers()),
         ready - start,
         computed - ready,
         0);

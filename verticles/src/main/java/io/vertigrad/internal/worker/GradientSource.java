@@ -13,7 +13,8 @@ public interface GradientSource {
    * @param samples behind it
    * @param counted how many of them are this worker's to count; another stage counts the others
    * @param loss their mean; means nothing without counted samples
-   * @param correct how many of them were classified correctly; -1 where that is unknown
+   * @param correct how many of them were classified correctly, of one with several answers the
+   *     share that was right; -1 where that is unknown
    * @param waitedNanos time without data to compute on
    * @param computedNanos time in the model
    * @param movedNanos time spent on tensors of other stages
@@ -23,7 +24,7 @@ public interface GradientSource {
       int samples,
       int counted,
       double loss,
-      int correct,
+      double correct,
       long waitedNanos,
       long computedNanos,
       long movedNanos) {}
@@ -45,5 +46,16 @@ public interface GradientSource {
    */
   default Computed compute(long version, long step, ParameterExchange.Overlap overlap) {
     return compute(version, step);
+  }
+
+  /**
+   * Samples that were answered correctly, of answers that were.
+   *
+   * @param correct right answers; -1 where that is unknown
+   * @param answers of a sample
+   * @return right answers divided by those of a sample; -1 where that is unknown
+   */
+  static double share(int correct, int answers) {
+    return correct < 0 || answers <= 1 ? correct : (double) correct / answers;
   }
 }

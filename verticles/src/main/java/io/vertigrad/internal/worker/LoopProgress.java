@@ -15,8 +15,8 @@ import java.util.Map;
  * @param samples training samples behind the gradients that were applied, as answers said; one that
  *     was applied but whose answer was lost is missing here
  * @param lossSum sum over those samples of their batch's mean loss
- * @param correct how many of those samples were classified correctly; -1 where the model cannot
- *     tell
+ * @param correct how many of those samples were classified correctly, of one with several answers
+ *     the share that was right; -1 where the model cannot tell
  * @param secondsComputing time in gradients
  * @param secondsExchanging time from gradient to next parameters
  * @param secondsWaitingForData time until the next batch was there
@@ -37,7 +37,7 @@ public record LoopProgress(
     int epoch,
     long samples,
     double lossSum,
-    long correct,
+    double correct,
     double secondsComputing,
     double secondsExchanging,
     double secondsWaitingForData,
@@ -76,7 +76,7 @@ public record LoopProgress(
     boolean same =
         earlier.rank == rank && earlier.incarnation == incarnation && earlier.samples < samples;
     long count = same ? samples - earlier.samples : samples;
-    long right = same ? correct - earlier.correct : correct;
+    double right = same ? correct - earlier.correct : correct;
     return correct < 0 || count == 0 ? Double.NaN : 100.0 * right / count;
   }
 

@@ -25,7 +25,7 @@ final class WorkerCounters {
   private int epoch;
   private long samples;
   private double lossSum;
-  private long correct;
+  private double correct;
   private boolean uncounted;
   private long computingNanos;
   private long exchangingNanos;
@@ -78,7 +78,7 @@ final class WorkerCounters {
     became.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
   }
 
-  private void learned(int applied, double loss, int right) {
+  private void learned(int applied, double loss, double right) {
     samples += applied;
     lossSum += loss * applied;
     correct += Math.max(0, right);

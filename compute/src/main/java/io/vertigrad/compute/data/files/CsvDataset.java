@@ -1,20 +1,34 @@
 package io.vertigrad.compute.data.files;
 
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Dataset;
 import java.util.List;
 
-/** Samples of a CSV file, already scaled; {@code rows} has one array of values per sample. */
-record CsvDataset(List<float[]> rows, int[] labels, List<Integer> shape, int classes)
+/**
+ * Samples of a CSV file, already scaled.
+ *
+ * @param rows one array of values per sample
+ * @param labels the samples' classes; empty where targets are no classes
+ * @param answers one array of labels or values per sample; empty where targets are classes
+ */
+record CsvDataset(
+    List<float[]> rows, int[] labels, List<float[]> answers, List<Integer> shape, Targets targets)
     implements Dataset {
 
   CsvDataset {
     rows = List.copyOf(rows);
+    answers = List.copyOf(answers);
     shape = List.copyOf(shape);
   }
 
   @Override
   public int size() {
-    return labels.length;
+    return rows.size();
+  }
+
+  @Override
+  public int classes() {
+    return targets.outputs();
   }
 
   @Override
@@ -26,5 +40,11 @@ record CsvDataset(List<float[]> rows, int[] labels, List<Integer> shape, int cla
   @Override
   public int label(int index) {
     return labels[index];
+  }
+
+  @Override
+  public void readTargets(int index, float[] into, int offset) {
+    float[] answer = answers.get(index);
+    System.arraycopy(answer, 0, into, offset, answer.length);
   }
 }

@@ -1,12 +1,14 @@
 package io.vertigrad.compute.data.files;
 
+import io.vertigrad.compute.Targets;
 import java.util.List;
 
 /**
  * What the lines of a CSV file mean.
  *
- * @param labelColumn column of the class, from 0
- * @param classes number of classes; labels are 0 to {@code classes - 1}
+ * @param targetColumns columns of what is to be told, from 0, in the order of a model's outputs:
+ *     one where it is a class
+ * @param targets what stands in them; a class is 0 to {@code targets.outputs() - 1}
  * @param scale factor on every value
  * @param shape one sample's dimensions; empty for flat
  * @param header whether the first line holds names
@@ -15,8 +17,8 @@ import java.util.List;
  *     itself inside
  */
 record CsvFormat(
-    int labelColumn,
-    int classes,
+    List<Integer> targetColumns,
+    Targets targets,
     float scale,
     List<Integer> shape,
     boolean header,
@@ -24,6 +26,16 @@ record CsvFormat(
     char quote) {
 
   CsvFormat {
+    targetColumns = List.copyOf(targetColumns);
     shape = List.copyOf(shape);
+  }
+
+  /** The option that named the columns. */
+  String option() {
+    return switch (targets.kind()) {
+      case CLASS -> "label";
+      case LABELS -> "labels";
+      case VALUES -> "targets";
+    };
   }
 }

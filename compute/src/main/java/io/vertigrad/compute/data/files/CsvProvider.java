@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data.files;
 
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
@@ -13,11 +14,12 @@ import java.util.List;
 /**
  * Opens {@code csv}: {@code train.csv} and {@code test.csv}, raw or {@code .gz}, one sample a line.
  *
- * <p>Options: {@code label} (column of the class, counted from 1; 1), {@code classes} (10), {@code
- * scale} (factor on every value; 1), {@code shape} (such as {@code [1, 28, 28]}; flat), {@code
- * header} (whether line 1 holds names; false), {@code separator} (between two values; a comma),
- * {@code quote} (around values; the double quote), {@code augmentation} (none; others need a
- * shape).
+ * <p>Options: {@code label} (column of the class, counted from 1; 1) and {@code classes} (10), or
+ * instead of both {@code labels} (columns of labels that are 0 or 1) or {@code targets} (columns of
+ * real values); {@code scale} (factor on every value; 1), {@code shape} (such as {@code [1, 28,
+ * 28]}; flat), {@code header} (whether line 1 holds names; false), {@code separator} (between two
+ * values; a comma), {@code quote} (around values; the double quote), {@code augmentation} (none;
+ * others need a shape).
  */
 public final class CsvProvider implements DatasetProvider {
 
@@ -51,10 +53,19 @@ public final class CsvProvider implements DatasetProvider {
     if (separator == quote) {
       throw options.refuse("quote", "is the separator too, expected another character");
     }
+    Targets.Kind kind = kind(options);
+    List<Integer> columns =
+        kind == Targets.Kind.CLASS
+            ? List.of(options.integer("label", 1, 1, MOST_COLUMNS) - 1)
+            : columns(options, kind == Targets.Kind.LABELS ? "labels" : "targets");
+    Targets targets =
+        kind == Targets.Kind.CLASS
+            ? Targets.classes(options.integer("classes", 10, 2, MOST_CLASSES))
+            : new Targets(kind, columns.size(), 1);
     CsvFormat format =
         new CsvFormat(
-            options.integer("label", 1, 1, MOST_COLUMNS) - 1,
-            options.integer("classes", 10, 2, MOST_CLASSES),
+            columns,
+            targets,
             (float) options.number("scale", 1, -Float.MAX_VALUE, Float.MAX_VALUE),
             shape(options),
             options.flag("header", false),
@@ -64,6 +75,42 @@ public final class CsvProvider implements DatasetProvider {
     refuseNormalization(config, options);
     options.refuseUnknown();
     return format;
+  }
+
+  /** What the keys that are there say; those of a class must not be beside those of others. */
+  private static Targets.Kind kind(Settings options) {
+    boolean labels = options.has("labels");
+    boolean values = options.has("targets");
+    if (labels && values) {
+      throw options.refuse(
+          "labels", "is given beside targets, expected one of them: 0 and 1, or real values");
+    }
+    for (String key : List.of("label", "classes")) {
+      if (options.has(key) && (labels || values)) {
+        throw options.refuse(
+            key,
+            "is given beside %s, expected one of them: a class, or the columns of several targets"
+                .formatted(labels ? "labels" : "targets"));
+      }
+    }
+    return labels ? Targets.Kind.LABELS : values ? Targets.Kind.VALUES : Targets.Kind.CLASS;
+  }
+
+  private static List<Integer> columns(Settings options, String key) {
+    List<Integer> columns = new ArrayList<>();
+    for (double column : options.oneOrMoreNumbers(key)) {
+      if (column != Math.rint(column) || column < 1 || column > MOST_COLUMNS) {
+        throw options.refuse(
+            key,
+            "has %s, expected columns, whole numbers from 1 to %d".formatted(column, MOST_COLUMNS));
+      }
+      if (columns.contains((int) column - 1)) {
+        throw options.refuse(
+            key, "has column %d twice, expected each once".formatted((int) column));
+      }
+      columns.add((int) column - 1);
+    }
+    return columns;
   }
 
   private static Path file(DataConfig config, Split split) {

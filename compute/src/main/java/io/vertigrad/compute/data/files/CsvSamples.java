@@ -4,11 +4,13 @@ import de.siegmar.fastcsv.reader.AbstractBaseCsvCallbackHandler;
 import de.siegmar.fastcsv.reader.CsvParseException;
 import de.siegmar.fastcsv.reader.CsvReader;
 import de.siegmar.fastcsv.reader.FieldMismatchStrategy;
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -25,6 +27,8 @@ final class CsvSamples {
   private final CsvFormat format;
   private final List<float[]> rows = new ArrayList<>();
   private final List<Integer> labels = new ArrayList<>();
+  private final List<float[]> answers = new ArrayList<>();
+  private boolean[] isTarget;
   private int columns;
   private long line;
 
@@ -54,9 +58,12 @@ final class CsvSamples {
     if (rows.isEmpty()) {
       throw new DataException(path + ": holds no sample, expected one on each line");
     }
-    List<Integer> shape = format.shape().isEmpty() ? List.of(columns - 1) : format.shape();
+    List<Integer> shape =
+        format.shape().isEmpty()
+            ? List.of(columns - format.targetColumns().size())
+            : format.shape();
     int[] classes = labels.stream().mapToInt(Integer::intValue).toArray();
-    return new CsvDataset(rows, classes, shape, format.classes());
+    return new CsvDataset(rows, classes, answers, shape, format.targets());
   }
 
   private CsvReader<List<String>> reader(DataFile file) {
@@ -79,34 +86,67 @@ final class CsvSamples {
     if (cells.size() != columns) {
       throw wrong("%d columns, expected %d as before".formatted(cells.size(), columns));
     }
-    float[] row = new float[columns - 1];
+    float[] row = new float[columns - format.targetColumns().size()];
     for (int column = 0, value = 0; column < columns; column++) {
-      if (column != format.labelColumn()) {
+      if (!isTarget[column]) {
         row[value++] = number(cells.get(column), column) * format.scale();
       }
     }
-    labels.add(label(cells.get(format.labelColumn())));
+    if (format.targets().kind() == Targets.Kind.CLASS) {
+      labels.add(label(cells.get(format.targetColumns().get(0))));
+    } else {
+      answers.add(answer(cells));
+    }
     rows.add(row);
   }
 
+  private float[] answer(List<String> cells) {
+    float[] answer = new float[format.targetColumns().size()];
+    for (int i = 0; i < answer.length; i++) {
+      int column = format.targetColumns().get(i);
+      answer[i] = number(cells.get(column), column);
+      boolean binary = format.targets().kind() == Targets.Kind.LABELS;
+      if (binary && answer[i] != 0 && answer[i] != 1) {
+        throw wrong(
+            "column %d, a label, is %s, expected 0 or 1 (option labels; real values are option targets)"
+                .formatted(column + 1, quote(cells.get(column))));
+      }
+    }
+    return answer;
+  }
+
   private void checkColumns() {
-    int needed = format.shape().stream().reduce(1, Math::multiplyExact) + 1;
+    int targets = format.targetColumns().size();
+    boolean single = format.targets().kind() == Targets.Kind.CLASS;
+    int needed = format.shape().stream().reduce(1, Math::multiplyExact) + targets;
     if (columns == 1) {
       throw wrong(
-          "1 column, expected the label and at least one value separated by %s; if the file has"
-                  .formatted(name(format.separator()))
+          "1 column, expected %s and at least one value separated by %s; if the file has"
+                  .formatted(single ? "the label" : "targets", name(format.separator()))
               + " another separator, set option separator");
     }
-    if (format.labelColumn() >= columns) {
+    int last = Collections.max(format.targetColumns());
+    if (last >= columns) {
       throw wrong(
-          "%d columns, expected the label in column %d and at least one value"
-              .formatted(columns, format.labelColumn() + 1));
+          "%d columns, expected %s in column %d and at least one value"
+              .formatted(columns, single ? "the label" : "one of " + format.option(), last + 1));
+    }
+    if (targets == columns) {
+      throw wrong(
+          "%d columns, all of which option %s names, expected at least one value beside them"
+              .formatted(columns, format.option()));
     }
     if (!format.shape().isEmpty() && needed != columns) {
       throw wrong(
-          "%d columns, expected %d: the label and shape %s"
-              .formatted(columns, needed, format.shape()));
+          "%d columns, expected %d: %s and shape %s"
+              .formatted(
+                  columns,
+                  needed,
+                  single ? "the label" : "%d %s".formatted(targets, format.option()),
+                  format.shape()));
     }
+    isTarget = new boolean[columns];
+    format.targetColumns().forEach(column -> isTarget[column] = true);
   }
 
   private float number(String cell, int column) {
@@ -122,11 +162,13 @@ final class CsvSamples {
   }
 
   private int label(String cell) {
-    float value = number(cell, format.labelColumn());
-    if (value != Math.rint(value) || value < 0 || value >= format.classes()) {
+    int column = format.targetColumns().get(0);
+    int classes = format.targets().outputs();
+    float value = number(cell, column);
+    if (value != Math.rint(value) || value < 0 || value >= classes) {
       throw wrong(
           "column %d, the label, is %s, expected a whole number from 0 to %d (option classes)"
-              .formatted(format.labelColumn() + 1, quote(cell), format.classes() - 1));
+              .formatted(column + 1, quote(cell), classes - 1));
     }
     return (int) value;
   }

@@ -7,9 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.compute.settings.SettingsException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -239,6 +242,88 @@ class CsvProviderTest {
     assertThrows(
         SettingsException.class,
         () -> open(Split.TRAIN, Map.of("shape", List.of(100_000, 100_000))));
+  }
+
+  @Test
+  void shouldReadValuesFromTheColumnsThatTargetsName() {
+    train("1,0.5,-1,20\n2,-2.5,3,40\n");
+
+    Dataset train = open(Split.TRAIN, Map.of("targets", List.of(4, 2), "scale", 0.1));
+
+    assertEquals(Targets.values(2), train.targets());
+    assertEquals(2, train.classes());
+    assertEquals(List.of(2), train.shape());
+    assertArrayEquals(new float[] {0.2f, 0.3f}, sample(train, 1), 1e-6f);
+    float[] targets = new float[3];
+    train.readTargets(1, targets, 1);
+    assertArrayEquals(new float[] {0, 40, -2.5f}, targets, "in the order named, not scaled");
+    Batch batch = SequentialBatches.all(train, 2).iterator().next();
+    assertEquals(2, batch.count());
+    assertArrayEquals(new float[] {20, 0.5f, 40, -2.5f}, batch.targets());
+    assertArrayEquals(
+        new float[] {40, -2.5f}, batch.part(1, 2, new float[2], List.of(2)).targets());
+  }
+
+  @Test
+  void shouldReadLabelsOfZeroAndOne() {
+    train("1,0,5\n0,1,6\n");
+
+    Dataset train = open(Split.TRAIN, Map.of("labels", List.of(1, 2)));
+
+    assertEquals(Targets.labels(2), train.targets());
+    float[] labels = new float[2];
+    train.readTargets(1, labels, 0);
+    assertArrayEquals(new float[] {0, 1}, labels);
+  }
+
+  @Test
+  void shouldNameTheColumnWhenATargetIsMalformed() {
+    Path file = train("1,0,5\n0,0.5,6\n");
+
+    assertEquals(
+        file
+            + ":2: column 2, a label, is \"0.5\", expected 0 or 1 (option labels; real values are"
+            + " option targets)",
+        refusal(Map.of("labels", List.of(1, 2))));
+    train("1,nan,5\n");
+    assertTrue(
+        refusal(Map.of("targets", List.of(2)))
+            .endsWith(
+                "column 2 is \"nan\", expected a number"
+                    + "; if line 1 holds names, set option header to true"));
+    assertEquals(
+        file + ":1: 3 columns, expected one of targets in column 4 and at least one value",
+        refusal(Map.of("targets", List.of(4))));
+    assertEquals(
+        file
+            + ":1: 3 columns, all of which option targets names, expected at least one value beside them",
+        refusal(Map.of("targets", List.of(1, 2, 3))));
+    assertEquals(
+        file + ":1: 3 columns, expected 6: 2 targets and shape [2, 2]",
+        refusal(Map.of("targets", List.of(1, 2), "shape", List.of(2, 2))));
+  }
+
+  @Test
+  void shouldRefuseTargetsThatContradictEachOther() {
+    train("1,2,3\n");
+
+    assertEquals(
+        "data set 'csv': labels is given beside targets, expected one of them: 0 and 1, or real"
+            + " values",
+        setting(Map.of("labels", List.of(1), "targets", List.of(2))));
+    assertEquals(
+        "data set 'csv': classes is given beside targets, expected one of them: a class, or the"
+            + " columns of several targets",
+        setting(Map.of("classes", 2, "targets", List.of(2))));
+    assertEquals(
+        "data set 'csv': targets has column 2 twice, expected each once",
+        setting(Map.of("targets", List.of(2, 2))));
+    assertEquals(
+        "data set 'csv': targets has 0.0, expected columns, whole numbers from 1 to 1000000",
+        setting(Map.of("targets", List.of(0))));
+    assertEquals(
+        "data set 'csv': targets is [], expected a number or a list of numbers",
+        setting(Map.of("targets", List.of())));
   }
 
   private Path train(String text) {

@@ -1,7 +1,7 @@
 // The bar at the top: which run, how far, how well.
 
 import { byId, element, setText } from './dom.js';
-import { accuracy, count, duration, many, NONE, trainingLoss } from './format.js';
+import { accuracy, count, duration, many, metric, NONE, trainingLoss } from './format.js';
 
 const FIGURES = ['updates', 'epoch', 'elapsed', 'left', 'samples/s', 'loss', 'accuracy'];
 
@@ -60,7 +60,13 @@ export class Bar {
     set('left', duration(run.secondsLeft));
     set('samples/s', count(run.samplesPerSecond));
     set('loss', trainingLoss(state.loss ?? undefined));
+    const other = metric(state.metric, run.run.config.model?.loss);
+    const hasAccuracy = !other || Number.isFinite(state.accuracy) && other.name === 'perplexity';
+    this.values.get('accuracy').parentElement.hidden = !hasAccuracy;
     set('accuracy', accuracy(state.accuracy ?? undefined));
+    if (other) {
+      set(other.name, other.value(state.metricValue ?? undefined));
+    }
     if (state.topK > 0) {
       set(`top-${state.topK} accuracy`, accuracy(state.topAccuracy ?? undefined));
     }

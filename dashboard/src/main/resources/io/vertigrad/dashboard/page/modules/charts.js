@@ -28,6 +28,12 @@ export class Chart {
     new ResizeObserver(() => this.#resize()).observe(host);
   }
 
+  /** From now on shows something else, called so and written so. */
+  named(label, value) {
+    this.options = { ...this.options, label, value };
+    this.canvas.setAttribute('aria-label', label);
+  }
+
   /**
    * `lines` are {name, color, x, y, segment, width, value}: x, y and the number of the segment are
    * columns. `marks` are {x, kind}; all of it lies before `end`.

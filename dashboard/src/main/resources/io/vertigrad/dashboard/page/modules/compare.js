@@ -2,7 +2,7 @@
 
 import { Chart, rising, smoothed } from './charts.js';
 import { byId, element, setText } from './dom.js';
-import { accuracy, many, testLoss, trainingLoss } from './format.js';
+import { accuracy, many, metric, testLoss, trainingLoss } from './format.js';
 import { named, ofRank, onThemeChange } from './palette.js';
 
 const WIDTH = 1.75;
@@ -35,7 +35,12 @@ class Comparison {
     const shown = this.runs.filter((run) => run.shown);
     this.#draw(this.training, shown, ({ training }) => [training, smoothed(training.loss, factor, training.segment)]);
     this.#draw(this.loss, shown, ({ tests }) => [tests, tests.loss]);
-    this.#draw(this.accuracy, shown, ({ tests }) => [tests, tests.accuracy]);
+    // Runs of one metric share a scale; where they differ each is drawn with its own figures.
+    const kinds = new Set(shown.map(({ tests }) => tests.metric?.find(Boolean) ?? ''));
+    const other = metric(kinds.size === 1 ? [...kinds][0] : '');
+    setText(byId('accuracy-title'), kinds.size > 1 ? 'Metrics of the tests' : `${other ? other.title : 'Accuracy'} of the tests`);
+    this.accuracy.named(other ? `${other.title} of each run${other.unit}` : 'Accuracy of each run, percent', other ? other.value : accuracy);
+    this.#draw(this.accuracy, shown, ({ tests }) => [tests, tests.metricValue ?? tests.accuracy]);
   }
 
   #look(axis) {

@@ -2,7 +2,7 @@
 
 import { byId, setText } from './dom.js';
 import { Chart, rising, smoothed } from './charts.js';
-import { accuracy, count, testLoss, trainingLoss } from './format.js';
+import { accuracy, count, metric, testLoss, trainingLoss } from './format.js';
 import { named, ofRank, onThemeChange } from './palette.js';
 
 const MARKS = 60;
@@ -59,7 +59,13 @@ export class Curves {
     const end = this.axis === 'time' ? Math.max(1, run.spanSeconds) : Math.max(1, run.state.version ?? 1);
     const losses = workers.map((worker) => line(worker, 'loss'));
     this.loss.show([...losses, { ...this.#test('test', 'loss'), value: testLoss }], this.axis, marks, end);
-    this.accuracy.show([this.#test('test', 'accuracy')], this.axis, marks, end);
+    const other = metric(run.state.metric, run.run.config.model?.loss);
+    setText(byId('accuracy-title'), other ? other.title : 'Accuracy');
+    this.accuracy.named(
+      other ? `${other.title} of the tests${other.unit}` : 'Accuracy of the tests in percent',
+      other ? other.value : accuracy,
+    );
+    this.accuracy.show([this.#test('test', other ? 'metricValue' : 'accuracy')], this.axis, marks, end);
     this.rate.show(
       workers.map((worker) => line(worker, 'samplesPerSecond')),
       this.axis,

@@ -37,6 +37,17 @@ export const testLoss = (value) => fixed(value, 4);
 /** Accuracy of a test, given in percent. */
 export const accuracy = (value) => percent(value, 2);
 
+/** What tests of other losses tell beside the loss: a label, how a figure is written, one axis label. */
+const METRICS = {
+  labelAccuracy: { name: 'label accuracy', title: 'Label accuracy', unit: ', percent', value: (value) => accuracy(value) },
+  rmse: { name: 'RMSE', title: 'RMSE', unit: '', value: (value) => significant(value, 4) },
+  perplexity: { name: 'perplexity', title: 'Perplexity', unit: '', value: (value) => significant(value, 4) },
+};
+const BY_LOSS = { binaryCrossEntropy: 'labelAccuracy', meanSquaredError: 'rmse' };
+
+/** That of this key, or before the first test the one that the job's loss has; undefined for the accuracy. */
+export const metric = (key, loss) => METRICS[key || BY_LOSS[loss]];
+
 /** How many updates old, on average. */
 export const staleness = (value) => fixed(value, 1);
 

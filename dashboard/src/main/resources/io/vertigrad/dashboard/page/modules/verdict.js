@@ -1,7 +1,7 @@
 // One sentence about what the run does, and who holds it up.
 
 import { byId, setText } from './dom.js';
-import { accuracy, count, seconds, testLoss } from './format.js';
+import { accuracy, count, metric, seconds, testLoss } from './format.js';
 import { shareOf } from './split.js';
 
 const SLOWER = 1.3;
@@ -33,6 +33,11 @@ function verdict(run) {
 function result(run) {
   const { samples, seconds: told, accuracy: percent, testSamples, testLoss: loss } = run.state;
   const speed = `${count(samples)} samples in ${seconds(run.seconds)}: ${count(run.samplesPerSecond)} samples/s.`;
+  const other = metric(run.state.metric);
+  const value = run.state.metricValue;
+  if (other && told !== undefined && Number.isFinite(value)) {
+    return `${speed} ${other.title} ${other.value(value)} (${count(testSamples)} test samples), loss ${testLoss(loss)}.`;
+  }
   return told === undefined || !Number.isFinite(percent)
     ? speed
     : `${speed} Accuracy ${accuracy(percent)} (${count(testSamples)} test samples), loss ${testLoss(loss)}.`;

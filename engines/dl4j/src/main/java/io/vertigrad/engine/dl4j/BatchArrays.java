@@ -1,6 +1,7 @@
 package io.vertigrad.engine.dl4j;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Targets;
 import io.vertigrad.engine.dl4j.kernels.NativeFloats;
 import java.nio.FloatBuffer;
 import java.util.List;
@@ -10,7 +11,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Native input arrays for batches of one size: features and one-hot labels, made once, refilled.
+ * Native input arrays for batches of one size: features, and one-hot labels or the labels and
+ * values as they are; made once, refilled.
  */
 final class BatchArrays {
 
@@ -19,6 +21,7 @@ final class BatchArrays {
   private final FloatBuffer input;
   private final FloatBuffer target;
   private final int classes;
+  private final boolean oneHot;
 
   /** Where each row has, or may have, its 1. */
   private final int[] hot;
@@ -31,33 +34,70 @@ final class BatchArrays {
    * @param classes width of a one-hot label
    */
   BatchArrays(int count, List<Integer> sample, int classes) {
+    this(count, sample, Targets.classes(classes));
+  }
+
+  /**
+   * Arrays for batches of one size.
+   *
+   * @param count samples in a batch
+   * @param sample one sample's dimensions as the network takes them
+   * @param targets what is to be told of each sample, at one position
+   */
+  BatchArrays(int count, List<Integer> sample, Targets targets) {
     long[] shape = new long[1 + sample.size()];
     shape[0] = count;
     for (int i = 0; i < sample.size(); i++) {
       shape[i + 1] = sample.get(i);
     }
     this.features = Nd4j.create(DataType.FLOAT, shape, 'c');
-    this.labels = Nd4j.create(DataType.FLOAT, new long[] {count, classes}, 'c');
+    this.labels = Nd4j.create(DataType.FLOAT, new long[] {count, targets.outputs()}, 'c');
     this.input = NativeFloats.of(features);
     this.target = NativeFloats.of(labels);
-    this.classes = classes;
+    this.classes = targets.outputs();
+    this.oneHot = targets.kind() == Targets.Kind.CLASS;
     this.hot = IntStream.range(0, count).map(row -> row * classes).toArray();
   }
 
   /**
    * Copies a batch in.
    *
-   * @throws IllegalArgumentException when a label or the number of features does not fit
+   * @throws IllegalArgumentException when a label, or the number of features or targets does not
+   *     fit
    */
   void fill(Batch batch) {
+    fillFeatures(batch);
+    if (oneHot) {
+      mark(batch.labels());
+    } else {
+      put(batch);
+    }
+    NativeFloats.written(labels);
+  }
+
+  /**
+   * Copies the features of a batch in, whose targets nobody will ask for.
+   *
+   * @throws IllegalArgumentException when their number does not fit
+   */
+  void fillFeatures(Batch batch) {
     if (batch.features().length != input.capacity()) {
       throw new IllegalArgumentException(
           "batch of %d samples with %d values, expected %d"
               .formatted(batch.count(), batch.features().length, input.capacity()));
     }
     input.put(0, batch.features());
+    NativeFloats.written(features);
+  }
+
+  private void mark(int[] classesOfSamples) {
+    if (classesOfSamples.length != hot.length) {
+      throw new IllegalArgumentException(
+          "batch of %d samples with %d labels, expected one for each: the targets are classes"
+              .formatted(hot.length, classesOfSamples.length));
+    }
     for (int i = 0; i < hot.length; i++) {
-      int label = batch.labels()[i];
+      int label = classesOfSamples[i];
       if (label < 0 || label >= classes) {
         throw new IllegalArgumentException(
             "label %d of sample %d: expected 0 to %d".formatted(label, i, classes - 1));
@@ -66,8 +106,15 @@ final class BatchArrays {
       hot[i] = i * classes + label;
       target.put(hot[i], 1);
     }
-    NativeFloats.written(features);
-    NativeFloats.written(labels);
+  }
+
+  private void put(Batch batch) {
+    if (batch.targets().length != target.capacity()) {
+      throw new IllegalArgumentException(
+          "batch of %d samples with %d targets, expected %d"
+              .formatted(batch.count(), batch.targets().length, target.capacity()));
+    }
+    target.put(0, batch.targets());
   }
 
   INDArray features() {

@@ -2,7 +2,9 @@ package io.vertigrad.engine.dl4j;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.GradientListener;
+import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
 import io.vertigrad.engine.dl4j.kernels.NativeFloats;
@@ -33,7 +35,12 @@ final class Dl4jModel implements Model {
   private final Network network;
   private final List<Integer> inputShape;
   private final List<Integer> sample;
+  private final ModelConfig config;
   private final int classes;
+
+  /** DL4J adds up the losses of a sample's labels, of which ours is the mean. */
+  private final int summed;
+
   private final SegmentTable table;
   private final FlatVector parameters;
   private final FlatVector gradients;
@@ -55,20 +62,26 @@ final class Dl4jModel implements Model {
   /**
    * A model over a network that fits.
    *
-   * @param inputShape one sample's dimensions in the data set
-   * @param sample the same as the network takes them
-   * @param classes number of outputs
+   * @param config what it was built from
+   * @param sample one sample's dimensions as the network takes them
    */
-  Dl4jModel(Network network, List<Integer> inputShape, List<Integer> sample, int classes) {
+  Dl4jModel(Network network, ModelConfig config, List<Integer> sample) {
     this.network = network;
-    this.inputShape = List.copyOf(inputShape);
+    this.config = config;
+    this.inputShape = config.inputShape();
     this.sample = List.copyOf(sample);
-    this.classes = classes;
+    this.classes = config.classes();
+    this.summed = summed(config);
     this.table = SegmentTable.of(network);
     this.parameters = new FlatVector(network.parameters(), table);
     this.gradients = new FlatVector(network.gradients(), table);
     this.finalElements = new FinalElements(table.layout());
     network.whenLayerIsDone(finalElements::done);
+  }
+
+  /** How many losses DL4J adds up for a sample. */
+  static int summed(ModelConfig config) {
+    return config.loss() == Loss.BINARY_CROSS_ENTROPY ? config.classes() : 1;
   }
 
   @Override
@@ -90,7 +103,7 @@ final class Dl4jModel implements Model {
   public double gradient(Batch batch) {
     BatchArrays filled = filled(batch);
     lastCount = batch.count();
-    return network.gradient(filled.features(), filled.labels());
+    return network.gradient(filled.features(), filled.labels()) / summed;
   }
 
   @Override
@@ -104,7 +117,7 @@ final class Dl4jModel implements Model {
   /** The engine leaves the sum over the batch; dividing it is folded into the copy. */
   @Override
   public void readGradient(int first, FloatBuffer destination) {
-    gradients.read(first, destination, 1f / lastCount);
+    gradients.read(first, destination, 1f / (lastCount * summed));
   }
 
   @Override
@@ -113,14 +126,25 @@ final class Dl4jModel implements Model {
   }
 
   @Override
+  public int answers() {
+    return config.targets().answers();
+  }
+
+  @Override
   public Score score(Batch batch, int topK) {
-    return Probabilities.score(probabilities(batch, classes), batch.labels(), topK);
+    return Probabilities.score(
+        outputs(filled(batch), batch.count()), batch, config.loss(), config.metric(), topK);
   }
 
   @Override
   public float[] probabilities(Batch batch, int outputs) {
-    BatchArrays filled = filled(batch);
-    float[] probabilities = new float[batch.count() * outputs];
+    BatchArrays filled = arrays(batch);
+    filled.fillFeatures(batch);
+    return outputs(filled, batch.count());
+  }
+
+  private float[] outputs(BatchArrays filled, int count) {
+    float[] probabilities = new float[count * classes];
     try (MemoryWorkspace workspace =
         Nd4j.getWorkspaceManager().getAndActivateWorkspace(OUTPUT_MEMORY, OUTPUT)) {
       INDArray output = network.output(filled.features(), workspace);
@@ -155,6 +179,12 @@ final class Dl4jModel implements Model {
   }
 
   private BatchArrays filled(Batch batch) {
+    BatchArrays filled = arrays(batch);
+    filled.fill(batch);
+    return filled;
+  }
+
+  private BatchArrays arrays(Batch batch) {
     if (Thread.currentThread() != owner) {
       throw new IllegalStateException(
           "model used by thread %s, expected %s, which made it"
@@ -163,9 +193,7 @@ final class Dl4jModel implements Model {
     if (batch.count() == 0) {
       throw new IllegalArgumentException("batch of 0 samples: expected at least 1");
     }
-    BatchArrays filled =
-        arrays.computeIfAbsent(batch.count(), count -> new BatchArrays(count, sample, classes));
-    filled.fill(batch);
-    return filled;
+    return arrays.computeIfAbsent(
+        batch.count(), count -> new BatchArrays(count, sample, config.targets()));
   }
 }

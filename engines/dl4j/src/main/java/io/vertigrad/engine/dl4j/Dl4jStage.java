@@ -1,7 +1,9 @@
 package io.vertigrad.engine.dl4j;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Score;
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.pipeline.StageLoss;
 import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.compute.pipeline.StageSpec;
@@ -30,7 +32,8 @@ final class Dl4jStage implements StageModel {
 
   private final StageSpec spec;
   private final StageGraph stage;
-  private final int classes;
+  private final ModelConfig config;
+  private final int summed;
   private final FlatVector parameters;
   private final FlatVector gradients;
   private final Map<Integer, StageArrays> arrays = new HashMap<>();
@@ -41,12 +44,13 @@ final class Dl4jStage implements StageModel {
   /**
    * A stage.
    *
-   * @param classes of the loss; 0 for a stage without one
+   * @param config what the model is built from; null for a stage without a loss
    */
-  Dl4jStage(StageSpec spec, StageGraph stage, int classes) {
+  Dl4jStage(StageSpec spec, StageGraph stage, ModelConfig config) {
     this.spec = spec;
     this.stage = stage;
-    this.classes = classes;
+    this.config = config;
+    this.summed = config == null ? 1 : Dl4jModel.summed(config);
     SegmentTable table = SegmentTable.of(stage.network());
     if (!table.layout().equals(spec.layout())) {
       throw new IllegalStateException(
@@ -59,7 +63,7 @@ final class Dl4jStage implements StageModel {
 
   @Override
   public boolean hasLoss() {
-    return classes > 0;
+    return config != null;
   }
 
   @Override
@@ -93,10 +97,15 @@ final class Dl4jStage implements StageModel {
 
   @Override
   public Score score(float[] input, int[] labels, int topK) {
-    FloatBuffer output = output(labelled(input, labels), false);
-    float[] probabilities = new float[output.remaining()];
-    output.get(probabilities);
-    return Probabilities.score(probabilities, labels, topK);
+    return score(new Batch(input, labels, spec.input(), 0), topK);
+  }
+
+  @Override
+  public Score score(Batch part, int topK) {
+    FloatBuffer output = output(labelled(part), false);
+    float[] values = new float[output.remaining()];
+    output.get(values);
+    return Probabilities.score(values, part, config.loss(), config.metric(), topK);
   }
 
   @Override
@@ -108,16 +117,39 @@ final class Dl4jStage implements StageModel {
 
   @Override
   public StageLoss loss(float[] input, int[] labels) {
-    int samples = labels.length;
-    FloatBuffer gradient = backward(labelled(input, labels), samples);
-    return new StageLoss(stage.graph().score() * samples, stage.network().correct(), gradient);
+    return loss(new Batch(input, labels, spec.input(), 0));
+  }
+
+  @Override
+  public StageLoss loss(Batch part) {
+    int samples = part.count();
+    FloatBuffer gradient = backward(labelled(part), samples);
+    double sum = stage.graph().score() * samples / summed;
+    return new StageLoss(sum, stage.network().correct(), mean(gradient));
+  }
+
+  @Override
+  public int answers() {
+    return config == null ? 1 : config.targets().answers();
   }
 
   @Override
   public void addGradient(float[] sum, int batch) {
     int trainable = layout().trainable();
-    gradients.add(sum, 0, trainable, 1f / batch);
+    gradients.add(sum, 0, trainable, 1f / (batch * summed));
     gradients.add(sum, trainable, layout().statistics(), (float) lastCount / batch);
+  }
+
+  /** What the stage before goes on with: of the sum over a sample's labels that of their mean. */
+  private FloatBuffer mean(FloatBuffer gradient) {
+    if (summed == 1 || gradient.remaining() == 0) {
+      return gradient;
+    }
+    FloatBuffer scaled = FloatBuffer.allocate(gradient.remaining());
+    for (int i = 0; i < scaled.capacity(); i++) {
+      scaled.put(i, gradient.get(gradient.position() + i) / summed);
+    }
+    return scaled;
   }
 
   @Override
@@ -140,9 +172,9 @@ final class Dl4jStage implements StageModel {
     }
   }
 
-  private StageArrays labelled(float[] input, int[] labels) {
-    StageArrays filled = arrays(labels.length);
-    filled.fill(new Batch(input, labels, spec.input(), 0));
+  private StageArrays labelled(Batch part) {
+    StageArrays filled = arrays(part.count());
+    filled.fill(part);
     return filled;
   }
 
@@ -161,6 +193,7 @@ final class Dl4jStage implements StageModel {
     if (arrays.size() >= KEPT_SIZES && !arrays.containsKey(samples)) {
       arrays.clear();
     }
-    return arrays.computeIfAbsent(samples, count -> new StageArrays(count, spec, classes));
+    Targets targets = config == null ? null : config.targets();
+    return arrays.computeIfAbsent(samples, count -> new StageArrays(count, spec, targets));
   }
 }

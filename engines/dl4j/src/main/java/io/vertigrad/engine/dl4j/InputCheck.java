@@ -44,9 +44,13 @@ final class InputCheck {
     long[] outputs = network.output(sample, null).shape();
     if (outputs.length != 2 || outputs[1] != config.classes()) {
       throw new OutputMismatch(
-          "model %s: its output is %s for one sample, expected [1, %d] for the %d classes"
+          "model %s: its output is %s for one sample, expected [1, %d] for the %d %s"
               .formatted(
-                  config.name(), Arrays.toString(outputs), config.classes(), config.classes()));
+                  config.name(),
+                  Arrays.toString(outputs),
+                  config.classes(),
+                  config.classes(),
+                  config.loss().targets().text()));
     }
   }
 

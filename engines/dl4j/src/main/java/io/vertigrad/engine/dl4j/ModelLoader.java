@@ -28,12 +28,14 @@ final class ModelLoader {
   Model load() {
     Network network = adapted(network());
     List<Integer> sample = InputCheck.sampleShape(network, config);
-    return new Dl4jModel(network, config.inputShape(), sample, config.classes());
+    return new Dl4jModel(network, config, sample);
   }
 
-  /** The network as its factory or file gives it. */
+  /** The network as its factory or file gives it, with the loss that the job asks for. */
   NeuralNetwork network() {
-    return MissingClass.named("model " + config.name(), this::found);
+    NeuralNetwork network = MissingClass.named("model " + config.name(), this::found);
+    LossCheck.require(network, config);
+    return network;
   }
 
   /**

@@ -1,8 +1,11 @@
 package io.vertigrad.engine.dl4j;
 
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Loss;
+import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
 
-/** What a network answered, sample after sample one probability per class. */
+/** What a network answered, sample after sample one probability per class or label, or values. */
 final class Probabilities {
 
   private static final double SMALLEST = 1e-10;
@@ -32,6 +35,55 @@ final class Probabilities {
       loss -= Math.log(Math.max(values[first + labels[i]], SMALLEST));
     }
     return new Score(labels.length, loss, correct, correctTop);
+  }
+
+  /**
+   * Compares a network's outputs with what was to be told.
+   *
+   * @param values of each sample as many as the network has outputs: probabilities, or values
+   * @param topK see above; of classes only
+   */
+  static Score score(float[] values, Batch batch, Loss loss, Metric metric, int topK) {
+    return switch (loss) {
+      case CROSS_ENTROPY -> {
+        Score score = score(values, batch.labels(), topK);
+        yield metric == Metric.ACCURACY
+            ? score
+            : new Score(
+                score.samples(),
+                score.lossSum(),
+                score.correct(),
+                score.correctTop(),
+                score.samples(),
+                metric);
+      }
+      case BINARY_CROSS_ENTROPY -> ofLabels(values, batch);
+      case MEAN_SQUARED_ERROR -> ofValues(values, batch);
+    };
+  }
+
+  private static Score ofLabels(float[] values, Batch batch) {
+    double loss = 0;
+    int correct = 0;
+    for (int i = 0; i < values.length; i++) {
+      boolean one = batch.targets()[i] > 0.5f;
+      double p = one ? values[i] : 1.0 - values[i];
+      loss -= Math.log(Math.max(p, SMALLEST));
+      correct += values[i] > 0.5f == one ? 1 : 0;
+    }
+    int labels = values.length / batch.count();
+    return new Score(
+        batch.count(), loss / labels, correct, 0, values.length, Metric.LABEL_ACCURACY);
+  }
+
+  private static Score ofValues(float[] values, Batch batch) {
+    double sum = 0;
+    for (int i = 0; i < values.length; i++) {
+      double difference = (double) values[i] - batch.targets()[i];
+      sum += difference * difference;
+    }
+    int outputs = values.length / batch.count();
+    return new Score(batch.count(), sum / outputs, 0, 0, 0, Metric.RMSE);
   }
 
   /** How many classes of a sample come before this one. */

@@ -29,7 +29,7 @@ final class SplitNetwork implements SplitModel {
   private final Network whole;
   private final ParameterLayout layout;
   private final Map<String, List<Integer>> shapes;
-  private final int classes;
+  private final ModelConfig config;
   private final List<StageSpec> stages = new ArrayList<>();
 
   private SplitNetwork(NeuralNetwork network, ModelConfig config) {
@@ -39,9 +39,9 @@ final class SplitNetwork implements SplitModel {
             ? GraphNetwork.plain(graph)
             : LayeredNetwork.plain((MultiLayerNetwork) network);
     layout = SegmentTable.of(whole).layout();
-    classes = config.classes();
+    this.config = config;
     List<Integer> sample = InputCheck.sampleShape(whole, config);
-    INDArray one = new BatchArrays(1, sample, classes).features();
+    INDArray one = new BatchArrays(1, sample, config.classes()).features();
     shapes = outline.shapes(network, one);
   }
 
@@ -88,7 +88,7 @@ final class SplitNetwork implements SplitModel {
     List<String> layers =
         order.subList(order.indexOf(spec.first()), order.indexOf(spec.last()) + 1);
     StageGraph graph = StageGraph.of(outline, layers, index == 0, last, arraysOf(layers));
-    return new Dl4jStage(spec, graph, last ? classes : 0);
+    return new Dl4jStage(spec, graph, last ? config : null);
   }
 
   private StageSpec spec(int index, int first, int last) {

@@ -1,6 +1,7 @@
 package io.vertigrad.engine.dl4j;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.pipeline.StageSpec;
 import io.vertigrad.engine.dl4j.kernels.NativeFloats;
 import java.nio.FloatBuffer;
@@ -20,12 +21,13 @@ final class StageArrays {
   /**
    * Arrays for micro-batches of one size.
    *
-   * @param classes width of a one-hot label; 0 where the next stage's gradient takes their place
+   * @param targets what is to be told of each sample; null where the next stage's gradient takes
+   *     their place
    */
-  StageArrays(int samples, StageSpec spec, int classes) {
-    labelled = classes > 0 ? new BatchArrays(samples, spec.input(), classes) : null;
-    input = classes > 0 ? labelled.features() : create(samples, spec.input());
-    target = classes > 0 ? labelled.labels() : create(samples, spec.output());
+  StageArrays(int samples, StageSpec spec, Targets targets) {
+    labelled = targets != null ? new BatchArrays(samples, spec.input(), targets) : null;
+    input = targets != null ? labelled.features() : create(samples, spec.input());
+    target = targets != null ? labelled.labels() : create(samples, spec.output());
   }
 
   INDArray input() {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Score;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
@@ -234,7 +235,11 @@ class Dl4jModelTest {
                         .build())
                 .build());
     network.init();
-    Model model = new Dl4jModel(LayeredNetwork.training(network), List.of(2), List.of(2), 2);
+    Model model =
+        new Dl4jModel(
+            LayeredNetwork.training(network),
+            new ModelConfig("own", Map.of(), List.of(2), 2, 1, 1),
+            List.of(2));
     float[] features = {1, 10, 2, 10, 6, 40};
 
     float[] gradient =

@@ -13,6 +13,7 @@ import ai.onnxruntime.TensorInfo;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
@@ -137,7 +138,11 @@ class OnnxExportTest {
     List<Integer> row = List.of(2 * 11 * 13);
     Path file = folder.resolve("model.onnx");
 
-    try (Model model = new Dl4jModel(LayeredNetwork.training(network), row, row, 10)) {
+    try (Model model =
+        new Dl4jModel(
+            LayeredNetwork.training(network),
+            new ModelConfig("own", Map.of(), row, 10, 1, 1),
+            row)) {
       Batch batch = Samples.batch(5, row, 10, 3);
       model.export("onnx", file);
       float[] expected = model.probabilities(batch, 10);

@@ -61,6 +61,15 @@ final class BuiltInNetworks {
     }
   }
 
+  /** The named networks end with one row of outputs. */
+  static void requireOnePosition(ModelConfig config) {
+    if (config.positions() > 1) {
+      throw new IllegalArgumentException(
+          "model %s: the data have a class at each of %d positions, and this network tells one of a sample; expected a TorchScript module, or data with one target for each sample (data.predict next)"
+              .formatted(config.name(), config.positions()));
+    }
+  }
+
   /** What the networks can be told; each reads its own. */
   private record Options(boolean glorot, int hidden, int layers, boolean projects) {
 

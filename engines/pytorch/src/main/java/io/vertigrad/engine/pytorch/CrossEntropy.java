@@ -1,5 +1,7 @@
 package io.vertigrad.engine.pytorch;
 
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
 import java.nio.FloatBuffer;
 
@@ -10,10 +12,12 @@ import java.nio.FloatBuffer;
  * <p>Adding the same number to all logits of a sample changes nothing, so that log-probabilities
  * will do as well as logits.
  */
-final class CrossEntropy {
+final class CrossEntropy implements BatchLoss {
 
   private final float[] logits;
   private final int classes;
+  private final int positions;
+  private final Metric metric;
   private double lossSum;
   private int correct;
   private int correctTop;
@@ -24,9 +28,28 @@ final class CrossEntropy {
    * @param output {@code samples * classes} logits, sample after sample
    */
   CrossEntropy(FloatBuffer output, int classes) {
+    this(output, classes, 1, Metric.ACCURACY);
+  }
+
+  /**
+   * Takes what a module has put out.
+   *
+   * @param output {@code samples * positions * classes} logits, sample after sample
+   * @param positions of a sample, of whose losses its own is the mean
+   * @param metric what people are told beside the loss
+   */
+  CrossEntropy(FloatBuffer output, int classes, int positions, Metric metric) {
     this.logits = new float[output.remaining()];
     this.classes = classes;
+    this.positions = positions;
+    this.metric = metric;
     output.get(logits);
+  }
+
+  @Override
+  public Score score(Batch batch, int topK) {
+    compare(batch.labels(), topK);
+    return new Score(batch.count(), lossSum(), correct, correctTop, batch.labels().length, metric);
   }
 
   /**
@@ -39,6 +62,11 @@ final class CrossEntropy {
     return new Score(labels.length, lossSum, correct, correctTop);
   }
 
+  @Override
+  public void gradient(Batch batch, FloatBuffer gradient, float scale) {
+    gradient(batch.labels(), gradient, scale / positions);
+  }
+
   /**
    * Likewise, and leaves the gradient of the mean loss, or of their sum.
    *
@@ -46,10 +74,12 @@ final class CrossEntropy {
    * @param scale 1 for the gradient of the sum, {@code 1 / samples} for that of the mean
    */
   void gradient(int[] labels, FloatBuffer gradient, float scale) {
-    compare(labels, 0);
+    lossSum = 0;
+    correct = 0;
     float[] row = new float[classes];
     for (int i = 0; i < labels.length; i++) {
       int first = i * classes;
+      int own = first + labels[i];
       float largest = largest(first);
       double sum = 0;
       for (int k = 0; k < classes; k++) {
@@ -57,6 +87,8 @@ final class CrossEntropy {
         row[k] = (float) e;
         sum += e;
       }
+      lossSum += Math.log(sum) + largest - logits[own];
+      correct += isRight(own, before(first, own)) ? 1 : 0;
       float share = (float) (scale / sum);
       for (int k = 0; k < classes; k++) {
         row[k] *= share;
@@ -66,8 +98,8 @@ final class CrossEntropy {
     }
   }
 
-  /** One for each class, sample after sample. */
-  float[] probabilities() {
+  @Override
+  public float[] probabilities() {
     float[] found = new float[logits.length];
     for (int first = 0; first < logits.length; first += classes) {
       float largest = largest(first);
@@ -82,11 +114,13 @@ final class CrossEntropy {
     return found;
   }
 
-  double lossSum() {
-    return lossSum;
+  @Override
+  public double lossSum() {
+    return lossSum / positions;
   }
 
-  int correct() {
+  @Override
+  public int correct() {
     return correct;
   }
 
@@ -99,16 +133,28 @@ final class CrossEntropy {
       int own = first + labels[i];
       float largest = largest(first);
       double sum = 0;
-      int before = 0;
       for (int at = first; at < first + classes; at++) {
         sum += Math.exp(logits[at] - largest);
-        before += logits[at] > logits[own] || logits[at] == logits[own] && at < own ? 1 : 0;
       }
+      int before = before(first, own);
       lossSum += Math.log(sum) + largest - logits[own];
-      // With NaN among them nothing comes before anything.
-      correct += before == 0 && logits[own] == logits[own] ? 1 : 0;
+      correct += isRight(own, before) ? 1 : 0;
       correctTop += before < topK ? 1 : 0;
     }
+  }
+
+  /** How many classes of a row come before this one. */
+  private int before(int first, int own) {
+    int before = 0;
+    for (int at = first; at < first + classes; at++) {
+      before += logits[at] > logits[own] || logits[at] == logits[own] && at < own ? 1 : 0;
+    }
+    return before;
+  }
+
+  /** With NaN among them nothing comes before anything. */
+  private boolean isRight(int own, int before) {
+    return before == 0 && logits[own] == logits[own];
   }
 
   private float largest(int first) {

@@ -5,6 +5,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.pytorch.engine.PtNDArray;
 import ai.djl.pytorch.engine.PtNDManager;
 import io.vertigrad.compute.Block;
+import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.settings.Settings;
@@ -15,6 +16,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -73,6 +75,7 @@ final class ModelLoader {
   Model load() {
     LibTorch.computeOn(config.threads());
     if (BuiltInNetworks.has(config.name())) {
+      BuiltInNetworks.requireOnePosition(config);
       return loadNamed(BuiltInNetworks.of(config));
     }
     if (!isFile(config.name())) {
@@ -93,8 +96,8 @@ final class ModelLoader {
     ScriptModule module = module(archive, file);
     try {
       FlatTensors tensors = new FlatTensors(bound(module));
-      return new PyTorchModel(
-          config.name(), module, tensors, sampleShape(module), config.classes());
+      Form form = form(module);
+      return new PyTorchModel(config, module, tensors, form.sample(), form.type());
     } catch (RuntimeException e) {
       module.close();
       throw e;
@@ -111,10 +114,13 @@ final class ModelLoader {
     }
   }
 
+  /** How a module takes samples. */
+  private record Form(List<Integer> sample, DataType type) {}
+
   private Model loadNamed(Network network) {
     ScriptModule module = ScriptModule.of(network);
     FlatTensors tensors = FlatTensors.of(module, network);
-    return new PyTorchModel(config.name(), module, tensors, network.input(), config.classes());
+    return new PyTorchModel(config, module, tensors, network.input(), DataType.FLOAT32);
   }
 
   /** What is exchanged: parameters that are trained, those that are frozen, and statistics. */
@@ -162,27 +168,24 @@ final class ModelLoader {
     return new FlatTensors.Bound(new Block(tensor.name(), shape, kind), tensor.array());
   }
 
-  /** The form in which the module takes the data set's samples: as they are or as one row. */
-  private List<Integer> sampleShape(ScriptModule module) {
+  /**
+   * The form in which the module takes the data set's samples: as they are or as one row; ids of
+   * tokens as int64, or as float32 where it takes those only.
+   */
+  private Form form(ScriptModule module) {
     List<Integer> row = List.of(config.inputShape().stream().reduce(1, Math::multiplyExact));
+    List<DataType> types =
+        config.tokens() > 0 ? List.of(DataType.INT64, DataType.FLOAT32) : List.of(DataType.FLOAT32);
     List<String> found = new ArrayList<>();
     module.training(false);
-    for (List<Integer> form : List.of(config.inputShape(), row)) {
-      try (PtNDManager one = (PtNDManager) module.manager().newSubManager()) {
-        ByteBuffer zeros =
-            ByteBuffer.allocateDirect(row.get(0) * Float.BYTES).order(ByteOrder.nativeOrder());
-        PtNDArray input = one.create(zeros, PyTorchModel.inputShape(1, form), DataType.FLOAT32);
-        PtNDArray output = module.forward(input);
-        long[] shape = output.getShape().getShape();
-        if (shape.length == 2 && shape[1] == config.classes()) {
-          checkValues(output);
+    for (DataType type : types) {
+      for (List<Integer> sample : new LinkedHashSet<>(List.of(config.inputShape(), row))) {
+        Form form = new Form(sample, type);
+        String obstacle = obstacle(module, form);
+        if (obstacle.isEmpty()) {
           return form;
         }
-        found.add(
-            "its output is %s for one sample of %s, expected [1, %d] for the %d classes"
-                .formatted(Arrays.toString(shape), form, config.classes(), config.classes()));
-      } catch (EngineException e) {
-        found.add("does not take samples of shape %s: %s".formatted(form, ScriptModule.reason(e)));
+        found.add(obstacle);
       }
     }
     // An output of another size tells more than a module that fails.
@@ -193,18 +196,63 @@ final class ModelLoader {
             .orElse(found.get(0)));
   }
 
+  /** Why the module does not take samples in this form; empty if it does. */
+  private String obstacle(ScriptModule module, Form form) {
+    try (PtNDManager one = (PtNDManager) module.manager().newSubManager()) {
+      int length = form.sample().stream().reduce(1, Math::multiplyExact);
+      ByteBuffer values =
+          ByteBuffer.allocateDirect(length * form.type().getNumOfBytes())
+              .order(ByteOrder.nativeOrder());
+      // The last id, which a module for fewer tokens does not take.
+      for (int i = 0; i < length && config.tokens() > 0; i++) {
+        if (form.type() == DataType.INT64) {
+          values.putLong(i * Long.BYTES, config.tokens() - 1L);
+        } else {
+          values.putFloat(i * Float.BYTES, config.tokens() - 1f);
+        }
+      }
+      PtNDArray input = one.create(values, PyTorchModel.inputShape(1, form.sample()), form.type());
+      PtNDArray output = module.forward(input);
+      long[] shape = output.getShape().getShape();
+      long[] expected = PyTorchModel.outputShape(1, config);
+      if (Arrays.equals(shape, expected)) {
+        checkValues(output);
+        return "";
+      }
+      String several = config.positions() > 1 ? " at each of %d positions" : "";
+      return "its output is %s for one sample of %s, expected %s for the %d %s%s"
+          .formatted(
+              Arrays.toString(shape),
+              form.sample(),
+              Arrays.toString(expected),
+              config.classes(),
+              config.loss().targets().text(),
+              several.formatted(config.positions()));
+    } catch (EngineException e) {
+      String ids =
+          config.tokens() == 0
+              ? ""
+              : " of ids up to %d as %s"
+                  .formatted(
+                      config.tokens() - 1, form.type() == DataType.INT64 ? "int64" : "float32");
+      return "does not take samples of shape %s%s: %s"
+          .formatted(form.sample(), ids, ScriptModule.reason(e));
+    }
+  }
+
   private void checkValues(PtNDArray output) {
     if (output.getDataType() != DataType.FLOAT32) {
       throw refused("its output is of %s, expected float32".formatted(output.getDataType()));
     }
     FloatBuffer values = output.toByteBuffer(true).order(ByteOrder.nativeOrder()).asFloatBuffer();
     double sum = 0;
-    boolean probable = config.classes() > 1;
+    // Sigmoids cannot be told from values that happen to lie between 0 and 1.
+    boolean probable = config.loss() == Loss.CROSS_ENTROPY && config.classes() > 1;
     for (int i = 0; i < values.capacity(); i++) {
       sum += values.get(i);
       probable &= values.get(i) >= 0 && values.get(i) <= 1;
     }
-    if (probable && Math.abs(sum - 1) < ROUNDING) {
+    if (probable && Math.abs(sum - config.positions()) < ROUNDING * config.positions()) {
       throw refused(
           "its outputs are probabilities, expected logits: leave the softmax at its end out, the"
               + " loss has it");

@@ -6,7 +6,9 @@ import ai.djl.pytorch.engine.PtNDArray;
 import ai.djl.pytorch.engine.PtNDManager;
 import ai.djl.pytorch.jni.JniUtils;
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
 import java.io.BufferedOutputStream;
@@ -15,8 +17,10 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.nio.LongBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 
 /** A TorchScript module as the rest of the project sees it. */
@@ -29,7 +33,9 @@ final class PyTorchModel implements Model {
   private final FlatTensors tensors;
   private final List<Integer> sample;
   private final int sampleLength;
-  private final int classes;
+  private final ModelConfig config;
+  private final DataType type;
+  private final int outputs;
   private final Thread owner = Thread.currentThread();
 
   private ByteBuffer features = NOTHING;
@@ -39,17 +45,24 @@ final class PyTorchModel implements Model {
   /**
    * A model over a module that fits.
    *
+   * @param config what it was built from
    * @param sample one sample's dimensions as the module takes them
-   * @param classes number of outputs
+   * @param type of the numbers that the module takes: float32, or int64 for ids of tokens
    */
   PyTorchModel(
-      String name, ScriptModule module, FlatTensors tensors, List<Integer> sample, int classes) {
-    this.name = name;
+      ModelConfig config,
+      ScriptModule module,
+      FlatTensors tensors,
+      List<Integer> sample,
+      DataType type) {
+    this.name = config.name();
+    this.config = config;
+    this.type = type;
     this.module = module;
     this.tensors = tensors;
     this.sample = List.copyOf(sample);
     this.sampleLength = sample.stream().reduce(1, Math::multiplyExact);
-    this.classes = classes;
+    this.outputs = Math.multiplyExact(config.classes(), config.positions());
   }
 
   @Override
@@ -74,16 +87,16 @@ final class PyTorchModel implements Model {
 
   @Override
   public double gradient(Batch batch) {
-    check(batch);
+    check(batch, true);
     module.training(true);
     tensors.begin();
     boolean done = false;
     JniUtils.setGradMode(true);
     try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
       PtNDArray output = output(step, batch);
-      CrossEntropy loss = new CrossEntropy(values(output), classes);
+      BatchLoss loss = BatchLoss.of(config, values(output));
       ByteBuffer gradient = outputGradient(batch.count());
-      loss.gradient(batch.labels(), gradient.asFloatBuffer(), 1f / batch.count());
+      loss.gradient(batch, gradient.asFloatBuffer(), 1f / batch.count());
       correct = loss.correct();
       PtNDArray start = step.create(gradient, output.getShape(), DataType.FLOAT32);
       JniUtils.backward(output, start, false, false);
@@ -105,20 +118,25 @@ final class PyTorchModel implements Model {
   }
 
   @Override
-  public Score score(Batch batch, int topK) {
-    return answered(batch).score(batch.labels(), topK);
+  public int answers() {
+    return config.targets().answers();
   }
 
   @Override
-  public float[] probabilities(Batch batch, int outputs) {
-    return answered(batch).probabilities();
+  public Score score(Batch batch, int topK) {
+    return answered(batch, true).score(batch, topK);
   }
 
-  private CrossEntropy answered(Batch batch) {
-    check(batch);
+  @Override
+  public float[] probabilities(Batch batch, int classes) {
+    return answered(batch, false).probabilities();
+  }
+
+  private BatchLoss answered(Batch batch, boolean compared) {
+    check(batch, compared);
     module.training(false);
     try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
-      return new CrossEntropy(values(output(step, batch)), classes);
+      return BatchLoss.of(config, values(output(step, batch)));
     }
   }
 
@@ -145,25 +163,41 @@ final class PyTorchModel implements Model {
   }
 
   private PtNDArray output(PtNDManager step, Batch batch) {
-    int bytes = Math.multiplyExact(batch.features().length, Float.BYTES);
-    features = atLeast(features, bytes);
-    features.asFloatBuffer().put(batch.features());
-    PtNDArray input =
-        step.create(features.slice(0, bytes), inputShape(batch.count()), DataType.FLOAT32);
-    PtNDArray output = module.forward(input);
-    if (output.size() != (long) batch.count() * classes
+    PtNDArray output = module.forward(input(step, batch));
+    if (output.size() != (long) batch.count() * outputs
         || output.getDataType() != DataType.FLOAT32) {
       throw new IllegalStateException(
-          "model %s: its output for %d samples is %s of %s, expected [%d, %d] of float32"
+          "model %s: its output for %d samples is %s of %s, expected %s of float32"
               .formatted(
                   name,
                   batch.count(),
                   output.getShape(),
                   output.getDataType(),
-                  batch.count(),
-                  classes));
+                  Arrays.toString(outputShape(batch.count(), config))));
     }
     return output;
+  }
+
+  private PtNDArray input(PtNDManager step, Batch batch) {
+    float[] values = batch.features();
+    int bytes = Math.multiplyExact(values.length, type.getNumOfBytes());
+    features = atLeast(features, bytes);
+    if (type == DataType.INT64) {
+      LongBuffer ids = features.asLongBuffer();
+      for (int i = 0; i < values.length; i++) {
+        ids.put(i, (long) values[i]);
+      }
+    } else {
+      features.asFloatBuffer().put(values);
+    }
+    return step.create(features.slice(0, bytes), inputShape(batch.count()), type);
+  }
+
+  /** What a module has to put out: a position of its own only where there are several. */
+  static long[] outputShape(int count, ModelConfig config) {
+    return config.positions() == 1
+        ? new long[] {count, config.classes()}
+        : new long[] {count, config.positions(), config.classes()};
   }
 
   private Shape inputShape(int count) {
@@ -185,7 +219,7 @@ final class PyTorchModel implements Model {
 
   /** As long as it has to be: DJL sets limits of longer ones. */
   private ByteBuffer outputGradient(int count) {
-    int bytes = count * classes * Float.BYTES;
+    int bytes = Math.multiplyExact(count * outputs, Float.BYTES);
     outputGradient = atLeast(outputGradient, bytes);
     return outputGradient.slice(0, bytes).order(ByteOrder.nativeOrder());
   }
@@ -196,7 +230,7 @@ final class PyTorchModel implements Model {
         : ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
   }
 
-  private void check(Batch batch) {
+  private void check(Batch batch, boolean compared) {
     if (Thread.currentThread() != owner) {
       throw new IllegalStateException(
           "model used by thread %s, expected %s, which made it"
@@ -210,11 +244,37 @@ final class PyTorchModel implements Model {
           "batch of %d samples with %d values, expected %d"
               .formatted(batch.count(), batch.features().length, batch.count() * sampleLength));
     }
-    for (int i = 0; i < batch.count(); i++) {
-      int label = batch.labels()[i];
-      if (label < 0 || label >= classes) {
+    if (compared) {
+      checkTargets(batch, config);
+    }
+  }
+
+  /** Refuses a batch whose labels or targets are not those of the loss. */
+  static void checkTargets(Batch batch, ModelConfig config) {
+    if (config.loss() != Loss.CROSS_ENTROPY) {
+      if (batch.targets().length != batch.count() * config.classes()) {
         throw new IllegalArgumentException(
-            "label %d of sample %d: expected 0 to %d".formatted(label, i, classes - 1));
+            "batch of %d samples with %d targets, expected %d for the %d %s"
+                .formatted(
+                    batch.count(),
+                    batch.targets().length,
+                    batch.count() * config.classes(),
+                    config.classes(),
+                    config.loss().targets().text()));
+      }
+      return;
+    }
+    int[] labels = batch.labels();
+    if (labels.length != batch.count() * config.positions()) {
+      throw new IllegalArgumentException(
+          "batch of %d samples with %d labels, expected %d"
+              .formatted(batch.count(), labels.length, batch.count() * config.positions()));
+    }
+    for (int i = 0; i < labels.length; i++) {
+      if (labels[i] < 0 || labels[i] >= config.classes()) {
+        throw new IllegalArgumentException(
+            "label %d of sample %d: expected 0 to %d"
+                .formatted(labels[i], i / config.positions(), config.classes() - 1));
       }
     }
   }

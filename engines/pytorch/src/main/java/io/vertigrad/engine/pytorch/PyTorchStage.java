@@ -4,6 +4,8 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.pytorch.engine.PtNDArray;
 import ai.djl.pytorch.engine.PtNDManager;
 import ai.djl.pytorch.jni.JniUtils;
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.pipeline.StageLoss;
 import io.vertigrad.compute.pipeline.StageModel;
@@ -18,7 +20,7 @@ final class PyTorchStage implements StageModel {
   private static final FloatBuffer NOTHING = FloatBuffer.allocate(0);
 
   private final StageSpec spec;
-  private final int classes;
+  private final ModelConfig config;
   private final ScriptModule module;
   private final FlatTensors tensors;
   private final Thread owner = Thread.currentThread();
@@ -30,11 +32,11 @@ final class PyTorchStage implements StageModel {
   /**
    * A stage.
    *
-   * @param classes of the loss; 0 for a stage without one
+   * @param config what the model is built from; null for a stage without a loss
    */
-  PyTorchStage(StageSpec spec, Network part, int classes) {
+  PyTorchStage(StageSpec spec, Network part, ModelConfig config) {
     this.spec = spec;
-    this.classes = classes;
+    this.config = config;
     this.module = ScriptModule.of(part);
     this.tensors = FlatTensors.of(module, part);
   }
@@ -46,7 +48,7 @@ final class PyTorchStage implements StageModel {
 
   @Override
   public boolean hasLoss() {
-    return classes > 0;
+    return config != null;
   }
 
   @Override
@@ -84,10 +86,16 @@ final class PyTorchStage implements StageModel {
 
   @Override
   public Score score(float[] input, int[] labels, int topK) {
+    return score(new Batch(input, labels, spec.input(), 0), topK);
+  }
+
+  @Override
+  public Score score(Batch part, int topK) {
+    PyTorchModel.checkTargets(part, config);
     module.training(false);
     try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
-      PtNDArray output = module.forward(input(step, input, labels.length));
-      return new CrossEntropy(PyTorchModel.values(output), classes).score(labels, topK);
+      PtNDArray output = module.forward(input(step, part.features(), part.count()));
+      return BatchLoss.of(config, PyTorchModel.values(output)).score(part, topK);
     }
   }
 
@@ -106,13 +114,24 @@ final class PyTorchStage implements StageModel {
 
   @Override
   public StageLoss loss(float[] input, int[] labels) {
-    CrossEntropy[] loss = new CrossEntropy[1];
+    return loss(new Batch(input, labels, spec.input(), 0));
+  }
+
+  @Override
+  public int answers() {
+    return config == null ? 1 : config.targets().answers();
+  }
+
+  @Override
+  public StageLoss loss(Batch part) {
+    PyTorchModel.checkTargets(part, config);
+    BatchLoss[] loss = new BatchLoss[1];
     Pass pass =
-        new Pass(input, labels.length) {
+        new Pass(part.features(), part.count()) {
           @Override
           void start(PtNDArray output, FloatBuffer gradient) {
-            loss[0] = new CrossEntropy(PyTorchModel.values(output), classes);
-            loss[0].gradient(labels, gradient, 1);
+            loss[0] = BatchLoss.of(config, PyTorchModel.values(output));
+            loss[0].gradient(part, gradient, 1);
           }
         };
     FloatBuffer inputGradient = pass.run();

@@ -19,14 +19,14 @@ final class SplitNetwork implements SplitModel {
 
   private final Network whole;
   private final int threads;
-  private final int classes;
+  private final ModelConfig config;
   private final List<StageSpec> stages = new ArrayList<>();
   private final List<Network> parts = new ArrayList<>();
 
   private SplitNetwork(Network whole, ModelConfig config) {
     this.whole = whole;
     this.threads = config.threads();
-    this.classes = config.classes();
+    this.config = config;
   }
 
   /**
@@ -40,6 +40,7 @@ final class SplitNetwork implements SplitModel {
           "model %s: the engine pytorch cuts into stages only %s"
               .formatted(config.name(), BuiltInNetworks.names()));
     }
+    BuiltInNetworks.requireOnePosition(config);
     SplitNetwork cut = new SplitNetwork(BuiltInNetworks.of(config), config);
     Map<String, List<Integer>> shapes = new HashMap<>();
     cut.whole.layers().forEach(layer -> shapes.put(layer.name(), layer.output()));
@@ -92,6 +93,6 @@ final class SplitNetwork implements SplitModel {
   public StageModel stage(int index) {
     LibTorch.computeOn(threads);
     boolean last = index == stages.size() - 1;
-    return new PyTorchStage(stages.get(index), parts.get(index), last ? classes : 0);
+    return new PyTorchStage(stages.get(index), parts.get(index), last ? config : null);
   }
 }

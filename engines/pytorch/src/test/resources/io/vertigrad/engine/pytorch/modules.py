@@ -100,4 +100,5 @@ def main():
         json.dump({"normed": expected(normed, (1, 4, 4)), "tied": expected(tied, (16,))}, file)
 
 
-main()
+if __name__ == "__main__":
+    main()

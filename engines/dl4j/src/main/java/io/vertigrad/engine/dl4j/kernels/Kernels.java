@@ -46,12 +46,12 @@ public final class Kernels {
   }
 
   /**
-   * How many samples the backward pass of an output layer last found classified correctly.
+   * How many answers the backward pass of an output layer last found right.
    *
-   * @return -1 where it does not count them: a stock layer
+   * @return -1 where it does not count them: a stock layer, or one that tells values
    */
   public static int correct(Layer output) {
-    return output instanceof SoftmaxOutput counting ? counting.correct() : -1;
+    return output instanceof FusedOutput counting ? counting.correct() : -1;
   }
 
   /**
@@ -76,6 +76,8 @@ public final class Kernels {
     fast = fast != null ? fast : PlainConvolution.of(stock);
     fast = fast != null ? fast : DenseUnits.of(stock, first, scratch);
     fast = fast != null ? fast : SoftmaxOutput.of(stock);
+    fast = fast != null ? fast : SigmoidOutput.of(stock);
+    fast = fast != null ? fast : LinearOutput.of(stock);
     if (fast == null) {
       return stock;
     }

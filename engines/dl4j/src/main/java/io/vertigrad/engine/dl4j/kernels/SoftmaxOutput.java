@@ -1,120 +1,40 @@
 package io.vertigrad.engine.dl4j.kernels;
 
-import java.nio.FloatBuffer;
 import org.deeplearning4j.nn.api.Layer;
-import org.deeplearning4j.nn.gradient.DefaultGradient;
-import org.deeplearning4j.nn.gradient.Gradient;
-import org.deeplearning4j.nn.layers.OutputLayer;
-import org.deeplearning4j.nn.params.DefaultParamInitializer;
-import org.deeplearning4j.nn.workspace.ArrayType;
-import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.activations.impl.ActivationSoftmax;
-import org.nd4j.linalg.api.buffer.DataType;
-import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
 
 /**
  * A dense layer with softmax and the negative log-likelihood of one-hot labels: gradient {@code p -
  * y}, loss {@code -sum(y log p)}, from one pass over the scores.
- *
- * <p>Keeps the loss and the number of right answers that it met in the backward pass; for the loss
- * the stock layer would compute the whole layer twice more.
  */
-final class SoftmaxOutput extends OutputLayer implements ReportingLayer {
+final class SoftmaxOutput extends FusedOutput {
 
   private static final long serialVersionUID = 1L;
 
-  private transient double loss = Double.NaN;
-  private transient int correct = -1;
-  private transient Runnable done = () -> {};
-
   private SoftmaxOutput(Layer stock) {
-    super(stock.conf(), DataType.FLOAT);
+    super(stock);
   }
 
   /** The replacement of a stock layer, or null if that one does something else. */
   static SoftmaxOutput of(Layer stock) {
     boolean same =
-        stock.getClass() == OutputLayer.class
+        isPlain(stock)
             && stock.conf().getLayer()
                 instanceof org.deeplearning4j.nn.conf.layers.OutputLayer layer
             && layer.getActivationFn().getClass() == ActivationSoftmax.class
             && layer.getLossFn() instanceof LossMCXENT crossEntropy
-            && crossEntropy.getWeights() == null
-            && layer.hasBias()
-            && layer.getIDropout() == null
-            && layer.getWeightNoise() == null;
+            && crossEntropy.getWeights() == null;
     return same ? Replacement.adopt(new SoftmaxOutput(stock), stock) : null;
   }
 
   @Override
-  public void whenDone(Runnable report) {
-    done = report;
+  int right(float[] z, float[] bias, float[] y) {
+    return Softmax.isRight(z, bias, y) ? 1 : 0;
   }
 
   @Override
-  public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
-    if (input.rank() != 2 || labels.rank() != 2 || maskArray != null) {
-      correct = -1;
-      return super.backpropGradient(epsilon, memory);
-    }
-    INDArray x = NativeFloats.rows(input);
-    INDArray w = getParam(DefaultParamInitializer.WEIGHT_KEY);
-    INDArray db = gradientViews.get(DefaultParamInitializer.BIAS_KEY);
-    INDArray dw = gradientViews.get(DefaultParamInitializer.WEIGHT_KEY);
-    INDArray dz =
-        memory.createUninitialized(
-            ArrayType.BP_WORKING_MEM, DataType.FLOAT, new long[] {x.size(0), w.size(1)}, 'c');
-    Gemm.forward(x, w, dz);
-    toGradient(NativeFloats.of(dz), NativeFloats.of(NativeFloats.rows(labels)), db);
-    Gemm.weightGradient(x, dz, dw);
-    done.run();
-    INDArray dx =
-        memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
-    Gemm.inputGradient(dz, w, dx);
-    Gradient gradient = new DefaultGradient();
-    gradient.setGradientFor(DefaultParamInitializer.WEIGHT_KEY, dw);
-    gradient.setGradientFor(DefaultParamInitializer.BIAS_KEY, db);
-    return new Pair<>(gradient, dx);
-  }
-
-  /** Samples of the last backward pass that were classified correctly; -1 where it is unknown. */
-  int correct() {
-    return correct;
-  }
-
-  /** Turns scores without bias into their gradient, in place, and sums up loss and bias. */
-  private void toGradient(FloatBuffer scores, FloatBuffer targets, INDArray db) {
-    int classes = (int) db.length();
-    float[] bias = new float[classes];
-    float[] sums = new float[classes];
-    float[] z = new float[classes];
-    float[] y = new float[classes];
-    NativeFloats.of(getParam(DefaultParamInitializer.BIAS_KEY)).get(bias);
-    loss = 0;
-    correct = 0;
-    for (int first = 0; first < scores.capacity(); first += classes) {
-      scores.get(first, z);
-      targets.get(first, y);
-      correct += Softmax.isRight(z, bias, y) ? 1 : 0;
-      loss += Softmax.toGradient(z, bias, y);
-      for (int k = 0; k < classes; k++) {
-        sums[k] += z[k];
-      }
-      scores.put(first, z);
-    }
-    NativeFloats.of(db).put(sums);
-  }
-
-  @Override
-  public double computeScore(double regularization, boolean training, LayerWorkspaceMgr memory) {
-    if (Double.isNaN(loss)) {
-      return super.computeScore(regularization, training, memory);
-    }
-    double samples = conf().isMiniBatch() ? getInputMiniBatchSize() : 1;
-    score = loss / samples + regularization;
-    loss = Double.NaN;
-    return score;
+  double toGradient(float[] z, float[] bias, float[] y) {
+    return Softmax.toGradient(z, bias, y);
   }
 }

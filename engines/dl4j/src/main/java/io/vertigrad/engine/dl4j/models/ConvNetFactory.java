@@ -55,7 +55,7 @@ public final class ConvNetFactory implements ModelFactory {
                     .stride(3, 3)
                     .build())
             .layer(new ActivationLayer.Builder().name("relu1").activation(Activation.RELU).build())
-            .layer(Layers.softmax("fc", config.classes()))
+            .layer(Layers.output("fc", config))
             .setInputType(Layers.images(config, 5))
             .build();
     MultiLayerNetwork network = new MultiLayerNetwork(layers);

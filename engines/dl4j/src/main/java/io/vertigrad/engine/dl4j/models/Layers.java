@@ -28,20 +28,29 @@ final class Layers {
         .cacheMode(CacheMode.DEVICE);
   }
 
-  /** Dense, softmax and negative log-likelihood; the input width follows from the layer before. */
-  static OutputLayer softmax(String name, int classes) {
-    return output(name, classes).build();
+  /**
+   * A dense layer with the activation and the loss that the job asks for; the input width follows
+   * from the layer before.
+   */
+  static OutputLayer output(String name, ModelConfig config) {
+    return builder(name, config).build();
   }
 
-  static OutputLayer softmax(String name, int classes, int inputs) {
-    return output(name, classes).nIn(inputs).build();
+  static OutputLayer output(String name, ModelConfig config, int inputs) {
+    return builder(name, config).nIn(inputs).build();
   }
 
-  private static OutputLayer.Builder output(String name, int classes) {
-    return new OutputLayer.Builder(LossFunction.MCXENT)
-        .name(name)
-        .nOut(classes)
-        .activation(Activation.SOFTMAX);
+  private static OutputLayer.Builder builder(String name, ModelConfig config) {
+    OutputLayer.Builder output =
+        switch (config.loss()) {
+          case CROSS_ENTROPY ->
+              new OutputLayer.Builder(LossFunction.MCXENT).activation(Activation.SOFTMAX);
+          case BINARY_CROSS_ENTROPY ->
+              new OutputLayer.Builder(LossFunction.XENT).activation(Activation.SIGMOID);
+          case MEAN_SQUARED_ERROR ->
+              new OutputLayer.Builder(LossFunction.MSE).activation(Activation.IDENTITY);
+        };
+    return output.name(name).nOut(config.classes());
   }
 
   /**

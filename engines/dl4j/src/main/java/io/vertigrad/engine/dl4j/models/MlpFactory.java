@@ -49,7 +49,7 @@ public final class MlpFactory implements ModelFactory {
     for (int i = 1; i <= layers; i++) {
       list.layer(dense("fc" + i, i == 1 ? inputs : hidden, hidden));
     }
-    list.layer(Layers.softmax("fc" + (layers + 1), config.classes(), hidden));
+    list.layer(Layers.output("fc" + (layers + 1), config, hidden));
     MultiLayerNetwork network = new MultiLayerNetwork(list.build());
     network.init();
     Initialization.apply(config, network.paramTable());

@@ -57,9 +57,7 @@ public final class ResNet20Factory implements ModelFactory {
       }
     }
     graph.addLayer("gap", new GlobalPoolingLayer.Builder(PoolingType.AVG).build(), last);
-    graph
-        .addLayer("fc", Layers.softmax("fc", config.classes(), CHANNELS[2]), "gap")
-        .setOutputs("fc");
+    graph.addLayer("fc", Layers.output("fc", config, CHANNELS[2]), "gap").setOutputs("fc");
     ComputationGraph network = new ComputationGraph(graph.build());
     network.init();
     Initialization.apply(config, network.paramTable());

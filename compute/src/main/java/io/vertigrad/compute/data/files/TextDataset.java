@@ -1,0 +1,75 @@
+package io.vertigrad.compute.data.files;
+
+import io.vertigrad.compute.Targets;
+import io.vertigrad.compute.data.Dataset;
+import java.util.List;
+
+/**
+ * Windows of a text's tokens: features are the ids of a window, targets the token after it, or at
+ * each position the token after that.
+ *
+ * @param bytes the text where its tokens are bytes; empty otherwise
+ * @param ids the text's tokens otherwise
+ * @param first token at which the first window begins
+ * @param size number of windows
+ * @param length tokens of a window
+ * @param stride tokens from the beginning of a window to that of the next
+ * @param tokens how many different tokens there are
+ * @param each true where every position has a target
+ */
+record TextDataset(
+    byte[] bytes, int[] ids, int first, int size, int length, int stride, int tokens, boolean each)
+    implements Dataset {
+
+  @Override
+  public List<Integer> shape() {
+    return List.of(length);
+  }
+
+  @Override
+  public int classes() {
+    return tokens;
+  }
+
+  @Override
+  public Targets targets() {
+    return Targets.classes(tokens, each ? length : 1);
+  }
+
+  @Override
+  public void read(int index, float[] features, int offset) {
+    int start = start(index);
+    for (int i = 0; i < length; i++) {
+      features[offset + i] = token(start + i);
+    }
+  }
+
+  @Override
+  public int label(int index) {
+    return token(start(index) + length);
+  }
+
+  @Override
+  public void readLabels(int index, int[] labels, int offset) {
+    if (!each) {
+      labels[offset] = label(index);
+      return;
+    }
+    int start = start(index);
+    for (int i = 0; i < length; i++) {
+      labels[offset + i] = token(start + i + 1);
+    }
+  }
+
+  private int start(int index) {
+    if (index < 0 || index >= size) {
+      throw new IndexOutOfBoundsException(
+          "sample %d, expected one from 0 to %d".formatted(index, size - 1));
+    }
+    return first + index * stride;
+  }
+
+  private int token(int at) {
+    return ids.length > 0 ? ids[at] : bytes[at] & 0xFF;
+  }
+}

@@ -1,0 +1,124 @@
+package io.vertigrad.compute.data.files;
+
+import io.vertigrad.compute.data.DataException;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The tokens of a text: words of a file that has one on each line, its id the number of that line
+ * from 0.
+ *
+ * <p>A text is split into runs of letters, digits, marks, {@code _} and {@code '}, and into single
+ * characters of any other kind but white space, which only separates. Upper and lower case differ.
+ */
+final class Vocabulary {
+
+  static final int MOST_TOKENS = 1_000_000;
+  private static final int MOST_BYTES = 1 << 28;
+  private static final int LONGEST_QUOTE = 40;
+  private static final Pattern TOKEN = Pattern.compile("[\\p{L}\\p{M}\\p{N}_']+|\\S");
+
+  private final Path file;
+  private final Map<String, Integer> ids;
+  private final String unknown;
+
+  private Vocabulary(Path file, Map<String, Integer> ids, String unknown) {
+    this.file = file;
+    this.ids = ids;
+    this.unknown = unknown;
+  }
+
+  /**
+   * Reads a vocabulary.
+   *
+   * @param unknown the token that stands for every word that it lacks, where it has that one
+   * @throws DataException naming the file and the line of the first thing wrong
+   */
+  static Vocabulary read(Path file, String unknown) {
+    Map<String, Integer> ids = new HashMap<>();
+    List<String> lines = text(file).lines().toList();
+    for (int i = 0; i < lines.size(); i++) {
+      String token = lines.get(i);
+      if (token.isBlank() || token.chars().anyMatch(Character::isWhitespace)) {
+        throw new DataException(
+            "%s:%d: %s, expected one token without white space on each line"
+                .formatted(file, i + 1, token.isBlank() ? "is empty" : "holds " + quoted(token)));
+      }
+      Integer before = ids.putIfAbsent(token, i);
+      if (before != null) {
+        throw new DataException(
+            "%s:%d: %s is on line %d already, expected each token once"
+                .formatted(file, i + 1, quoted(token), before + 1));
+      }
+      if (ids.size() > MOST_TOKENS) {
+        throw new DataException(
+            "%s: has more than %d tokens, expected no more".formatted(file, MOST_TOKENS));
+      }
+    }
+    if (ids.size() < 2) {
+      throw new DataException(
+          "%s: has %d tokens, expected at least 2, one on each line".formatted(file, ids.size()));
+    }
+    return new Vocabulary(file, ids, unknown);
+  }
+
+  /** How many tokens it has. */
+  int size() {
+    return ids.size();
+  }
+
+  /**
+   * The tokens of a file's text.
+   *
+   * @throws DataException naming file, line and word when it is not in here, nor a token for those
+   */
+  int[] tokens(Path source) {
+    String text = text(source);
+    int[] found = new int[Math.max(16, text.length() / 4)];
+    int count = 0;
+    Integer other = ids.get(unknown);
+    for (Matcher next = TOKEN.matcher(text); next.find(); ) {
+      Integer id = ids.getOrDefault(next.group(), other);
+      if (id == null) {
+        throw new DataException(
+            "%s:%d: %s is not in %s, which has no token %s either; add one of them there, or name the token that stands for unknown words in option unknown"
+                .formatted(
+                    source,
+                    1 + text.substring(0, next.start()).chars().filter(c -> c == '\n').count(),
+                    quoted(next.group()),
+                    file,
+                    unknown));
+      }
+      if (count == found.length) {
+        found = Arrays.copyOf(found, Math.multiplyExact(2, count));
+      }
+      found[count++] = id;
+    }
+    return Arrays.copyOf(found, count);
+  }
+
+  private static String text(Path path) {
+    try (DataFile opened = DataFile.open(path)) {
+      byte[] bytes = opened.readAll(MOST_BYTES);
+      String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+      return text.startsWith("\uFEFF") ? text.substring(1) : text;
+    } catch (CharacterCodingException e) {
+      throw new DataException(
+          "%s: is not UTF-8 text, expected that where a vocabulary is used".formatted(path), e);
+    }
+  }
+
+  private static String quoted(String text) {
+    return '"'
+        + (text.length() > LONGEST_QUOTE ? text.substring(0, LONGEST_QUOTE) + "..." : text)
+        + '"';
+  }
+}

@@ -1,0 +1,54 @@
+package io.vertigrad.engine.dl4j.kernels;
+
+import org.deeplearning4j.nn.api.Layer;
+import org.nd4j.linalg.activations.impl.ActivationSigmoid;
+import org.nd4j.linalg.lossfunctions.impl.LossBinaryXENT;
+
+/**
+ * A dense layer with a sigmoid and the negative log-likelihood of labels that are 0 or 1: gradient
+ * {@code p - y}, loss {@code sum(log(1 + exp(z)) - y z)}, a label's sum over its sample as DL4J has
+ * it. Unlike the stock layer it clips nothing, so that a label that is far off still has a
+ * gradient.
+ */
+final class SigmoidOutput extends FusedOutput {
+
+  private static final long serialVersionUID = 1L;
+
+  private SigmoidOutput(Layer stock) {
+    super(stock);
+  }
+
+  /** The replacement of a stock layer, or null if that one does something else. */
+  static SigmoidOutput of(Layer stock) {
+    boolean same =
+        isPlain(stock)
+            && stock.conf().getLayer()
+                instanceof org.deeplearning4j.nn.conf.layers.OutputLayer layer
+            && layer.getActivationFn().getClass() == ActivationSigmoid.class
+            && layer.getLossFn() instanceof LossBinaryXENT crossEntropy
+            && crossEntropy.getWeights() == null;
+    return same ? Replacement.adopt(new SigmoidOutput(stock), stock) : null;
+  }
+
+  @Override
+  int right(float[] z, float[] bias, float[] y) {
+    int right = 0;
+    for (int k = 0; k < z.length; k++) {
+      right += z[k] + bias[k] > 0 == y[k] > 0.5f ? 1 : 0;
+    }
+    return right;
+  }
+
+  @Override
+  double toGradient(float[] z, float[] bias, float[] y) {
+    double loss = 0;
+    for (int k = 0; k < z.length; k++) {
+      double score = z[k] + bias[k];
+      // exp of a negative number neither overflows nor loses the small one beside 1.
+      double e = Math.exp(-Math.abs(score));
+      loss += Math.max(score, 0) - score * y[k] + Math.log1p(e);
+      z[k] = (float) ((score < 0 ? e : 1) / (1 + e) - y[k]);
+    }
+    return loss;
+  }
+}

@@ -1,0 +1,245 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.compute.data.SplitMix64;
+import io.vertigrad.launcher.tracking.EventFileParser;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Jobs with other losses than cross-entropy, by the command line: they learn, and say what. */
+@Tag("slow")
+class LossesTrainingTest {
+
+  @TempDir private static Path data;
+  @TempDir private Path folder;
+
+  /** Columns: two inputs, two values of them, two labels. */
+  @BeforeAll
+  static void writeSamples() throws IOException {
+    for (String name : List.of("train", "test")) {
+      SplitMix64 random = new SplitMix64(name.length());
+      StringBuilder lines = new StringBuilder();
+      for (int i = 0; i < (name.equals("train") ? 640 : 200); i++) {
+        double a = random.between(-1, 1);
+        double b = random.between(-1, 1);
+        lines.append(
+            String.format(
+                Locale.ROOT,
+                "%.5f,%.5f,%.5f,%.5f,%d,%d%n",
+                a,
+                b,
+                2 * a - b,
+                Math.sin(3 * a) + b * b,
+                a > b ? 1 : 0,
+                a + b > 0.3 ? 1 : 0));
+      }
+      Files.writeString(data.resolve(name + ".csv"), lines);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "allreduce"})
+  void shouldLearnARegressionAndSpeakOfItsError(String strategy) throws IOException {
+    Path run = folder.resolve("run");
+
+    CommandRun trained =
+        train(
+            run,
+            values().put("epochs", 30),
+            "--set",
+            "strategy.name=" + strategy,
+            "--set",
+            "tracking.tensorboard=true");
+
+    assertEquals(0, trained.exit(), trained.err());
+    JsonObject summary = summary(run);
+    double rmse = summary.getDouble("rmse");
+    assertEquals(Math.sqrt(summary.getDouble("loss")), rmse, 1e-9);
+    assertTrue(rmse < 0.2, "the values' own deviation is 1; found " + rmse);
+    assertFalse(summary.containsKey("accuracy"), summary.encodePrettily());
+    assertFalse(summary.containsKey("trainingAccuracy"), summary.encodePrettily());
+    assertFalse(trained.out().contains("accuracy"), trained.out());
+    String figure = String.format(Locale.ROOT, "RMSE %.4g on the whole test set (200", rmse);
+    assertTrue(trained.out().contains(figure), trained.out());
+    JsonObject tested = tests(run).get(0);
+    assertEquals("rmse", tested.getString("metric"));
+    assertEquals("NaN", tested.getValue("accuracy"));
+    assertEquals(Math.sqrt(tested.getDouble("loss")), tested.getDouble("metricValue"), 1e-12);
+    List<String> epochs = Files.readAllLines(run.resolve("epochs.log"));
+    assertEquals(30, epochs.size());
+    Map<String, Float> curves = curves(run);
+    assertEquals((float) rmse, curves.get("test/rmse"));
+    assertFalse(curves.containsKey("test/accuracy"), curves.toString());
+    CommandRun evaluated = CommandRun.of("evaluate", run.toString());
+    assertTrue(
+        evaluated
+            .out()
+            .startsWith(
+                String.format(
+                    Locale.ROOT, "RMSE %.4g on the whole test set of csv (200 samples)", rmse)),
+        evaluated.out() + evaluated.err());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "allreduce"})
+  void shouldLearnSeveralLabelsAndCountThemSingly(String strategy) throws IOException {
+    Path run = folder.resolve("run");
+
+    CommandRun trained =
+        train(run, labels().put("epochs", 30), "--set", "strategy.name=" + strategy);
+
+    assertEquals(0, trained.exit(), trained.err());
+    JsonObject summary = summary(run);
+    assertTrue(summary.getDouble("labelAccuracy") > 95, summary.encodePrettily());
+    assertTrue(summary.getDouble("trainingAccuracy") > 90, summary.encodePrettily());
+    assertFalse(summary.containsKey("accuracy"), summary.encodePrettily());
+    assertTrue(trained.out().contains("label accuracy 9"), trained.out());
+    Path tensors = folder.resolve("model.safetensors");
+    CommandRun export =
+        CommandRun.of(
+            "export", run.toString(), "--to", "safetensors", "--output", tensors.toString());
+    assertEquals(0, export.exit(), export.err());
+    CommandRun evaluated =
+        CommandRun.of("evaluate", tensors.toString(), "--data", data.toString(), "--json");
+    JsonObject found = new JsonObject(evaluated.out());
+    assertEquals(summary.getDouble("labelAccuracy"), found.getDouble("labelAccuracy"));
+    assertEquals(summary.getDouble("loss"), found.getDouble("loss"), 1e-9);
+  }
+
+  @Test
+  void shouldTrainARegressionInStagesToo() throws IOException {
+    Path run = folder.resolve("run");
+    JsonObject job =
+        values()
+            .put("epochs", 30)
+            .put("pipeline", JsonObject.of("stages", 2, "microBatches", 2))
+            .put("workers", JsonObject.of("batch", 32));
+
+    CommandRun trained = train(run, job);
+
+    assertEquals(0, trained.exit(), trained.err());
+    assertTrue(summary(run).getDouble("rmse") < 0.2, summary(run).encodePrettily());
+    assertFalse(trained.out().contains("accuracy"), trained.out());
+  }
+
+  @Test
+  void shouldSetMetricsBesideEachOtherWhenRunsAreCompared() throws IOException {
+    train(folder.resolve("values"), values().put("steps", 20));
+    train(folder.resolve("labels"), labels().put("steps", 20));
+
+    CommandRun compared =
+        CommandRun.of(
+            "compare", folder.resolve("values").toString(), folder.resolve("labels").toString());
+
+    assertEquals(0, compared.exit(), compared.err());
+    assertTrue(
+        compared.out().lines().anyMatch(line -> line.matches("RMSE +\\d\\.\\d+ +-\\s*")),
+        compared.out());
+    assertTrue(
+        compared
+            .out()
+            .lines()
+            .anyMatch(line -> line.matches("label accuracy, % +- +\\d\\d\\.\\d+")),
+        compared.out());
+    assertTrue(compared.out().contains("label accuracy, %; RMSE after"), compared.out());
+    assertFalse(compared.out().lines().anyMatch(line -> line.startsWith("accuracy")));
+  }
+
+  @Test
+  void shouldRefuseWhatDoesNotFitTogether() throws IOException {
+    assertRefused(
+        "model.loss is crossEntropy, which takes classes as targets, but the data set 'csv' has"
+            + " real values; expected meanSquaredError, or other data",
+        values().put("model", JsonObject.of("name", "mlp")));
+    assertRefused(
+        "model.loss is binaryCrossEntropy, which takes labels of 0 or 1 as targets, but the data"
+            + " set 'csv' has real values; expected meanSquaredError",
+        values().put("model", JsonObject.of("name", "mlp", "loss", "binaryCrossEntropy")));
+    assertRefused(
+        "stop.accuracy is given, but model.loss is meanSquaredError, whose tests have no accuracy",
+        values().put("stop", JsonObject.of("accuracy", 90)));
+    assertRefused(
+        "evaluator.topK is 1, but model.loss is binaryCrossEntropy",
+        labels().put("evaluator", JsonObject.of("topK", 1)));
+    assertRefused(
+        "model.loss is \"huber\", expected one of crossEntropy, binaryCrossEntropy,"
+            + " meanSquaredError",
+        values().put("model", JsonObject.of("name", "mlp", "loss", "huber")));
+  }
+
+  private void assertRefused(String expected, JsonObject job) throws IOException {
+    Path fresh = Files.createTempDirectory(folder, "refused");
+    CommandRun run = train(fresh, job.put("steps", 5));
+
+    assertTrue(run.exit() != 0, run.out());
+    assertTrue((run.out() + run.err()).contains(expected), run.out() + run.err());
+  }
+
+  private static JsonObject values() {
+    return job("meanSquaredError", JsonObject.of("targets", List.of(3, 4)));
+  }
+
+  private static JsonObject labels() {
+    return job("binaryCrossEntropy", JsonObject.of("labels", List.of(5, 6)));
+  }
+
+  private static JsonObject job(String loss, JsonObject columns) {
+    return new JsonObject()
+        .put("job", "losses")
+        .put("data", columns.put("name", "csv").put("directory", data.toString()))
+        .put("model", JsonObject.of("name", "mlp", "hidden", 32, "loss", loss))
+        .put("optimizer", JsonObject.of("name", "adam", "learningRate", 0.01))
+        .put("workers", JsonObject.of("count", 2, "batch", 16))
+        .put("evaluator", JsonObject.of("everyEpochs", 1, "samples", 100));
+  }
+
+  private CommandRun train(Path run, JsonObject job, String... more) throws IOException {
+    Path file = folder.resolve("losses.json");
+    Files.writeString(file, job.encode());
+    List<String> arguments =
+        new ArrayList<>(List.of("train", file.toString(), "--run-dir", run.toString()));
+    arguments.addAll(List.of(more));
+    return CommandRun.of(arguments.toArray(String[]::new));
+  }
+
+  private static JsonObject summary(Path run) throws IOException {
+    return new JsonObject(Files.readString(run.resolve("summary.json")));
+  }
+
+  private static List<JsonObject> tests(Path run) throws IOException {
+    return Files.readAllLines(run.resolve("events.jsonl")).stream()
+        .map(JsonObject::new)
+        .filter(event -> event.getString("type").equals("evaluated"))
+        .toList();
+  }
+
+  private static Map<String, Float> curves(Path run) throws IOException {
+    try (Stream<Path> files = Files.list(run)) {
+      Path file =
+          files
+              .filter(found -> found.getFileName().toString().startsWith("events.out.tfevents."))
+              .findFirst()
+              .orElseThrow();
+      Map<String, Float> last = new HashMap<>();
+      EventFileParser.parse(file).forEach(event -> last.putAll(event.values()));
+      return last;
+    }
+  }
+}
