@@ -29,7 +29,7 @@ class DatasetProviderTest {
             .getMessage();
 
     assertEquals(
-        "data set 'emnist' is not known, expected one of: digits, shapes, mnist, cifar10, csv, images, or the"
+        "data set 'emnist' is not known, expected one of: digits, shapes, mnist, cifar10, csv, images, text, or the"
             + " class name of a DatasetProvider",
         message);
   }

@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data.files;
 
+import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
@@ -58,6 +59,7 @@ public final class TextProvider implements DatasetProvider {
         throw options.refuse(
             "normalization", "is for images kept as bytes; the samples of a text are ids");
       }
+      Augmentations.check(options);
       options.refuseUnknown();
       return new Options(
           length,
