@@ -23,13 +23,17 @@ final class JobCheck {
     return job.counted(LOADER);
   }
 
-  /** Looks for certificates and data that those who start here will read. */
+  /**
+   * Looks for certificates and data that those who start here will read, and whether the loss takes
+   * what the data have.
+   */
   static void files(JobConfig job, LocalMembers roles) {
     ClusterStart.check(job.cluster());
     if (roles.servers() + roles.workers() > 0) {
       DatasetProvider.check(job.data(), Split.TRAIN, LOADER);
     }
     DatasetProvider.check(job.data(), Split.TEST, LOADER);
+    job.checkTargets(Split.TEST, LOADER);
     if (roles.servers() + roles.workers() > 0) {
       SavedModel.checkStart(job);
     }

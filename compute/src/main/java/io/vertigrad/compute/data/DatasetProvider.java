@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data;
 
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.settings.MissingClass;
 import io.vertigrad.compute.settings.NamedClass;
 import java.util.LinkedHashMap;
@@ -53,6 +54,17 @@ public interface DatasetProvider {
     return open(config, split).size();
   }
 
+  /**
+   * What a model is to tell of the samples, where that is known without opening a file.
+   *
+   * @param config the data section of a job file
+   * @return classes, labels or values; empty where only the opened data set tells
+   * @throws io.vertigrad.compute.settings.SettingsException naming an option that is wrong
+   */
+  default Optional<Targets.Kind> targets(DataConfig config) {
+    return Optional.empty();
+  }
+
   /** Which half of a data set. */
   enum Split {
     /** The samples that are trained on. */
@@ -94,6 +106,21 @@ public interface DatasetProvider {
    */
   static long samples(DataConfig config, Split split, ClassLoader loader) {
     return find(config, loader).samples(config, split);
+  }
+
+  /**
+   * What a model is to tell of the samples of the data set that {@code config} names; opens the
+   * split unless its provider knows it without.
+   *
+   * @param config the data section of a job file
+   * @param split training or test set, which must be there
+   * @param loader where providers are looked for
+   * @return classes, labels or values
+   */
+  static Targets.Kind targets(DataConfig config, Split split, ClassLoader loader) {
+    return find(config, loader)
+        .targets(config)
+        .orElseGet(() -> open(config, split, loader).targets().kind());
   }
 
   private static Dataset load(DataConfig config, Split split, ClassLoader loader) {

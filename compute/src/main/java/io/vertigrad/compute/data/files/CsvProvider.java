@@ -10,6 +10,7 @@ import io.vertx.core.json.Json;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Opens {@code csv}: {@code train.csv} and {@code test.csv}, raw or {@code .gz}, one sample a line.
@@ -32,6 +33,11 @@ public final class CsvProvider implements DatasetProvider {
   @Override
   public String name() {
     return "csv";
+  }
+
+  @Override
+  public Optional<Targets.Kind> targets(DataConfig config) {
+    return Optional.of(kind(config.settings()));
   }
 
   @Override
