@@ -3,7 +3,9 @@ package io.vertigrad.compute.data;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.settings.MissingClass;
 import io.vertigrad.compute.settings.NamedClass;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.ServiceLoader;
@@ -65,6 +67,25 @@ public interface DatasetProvider {
     return Optional.empty();
   }
 
+  /**
+   * Reads samples that a trained model is asked about from a file that is laid out as those of this
+   * data set. What a model tells of them may be missing there: nobody asks for the samples'
+   * targets.
+   *
+   * @param config the data section of the job that trained the model
+   * @param file the samples
+   * @param shape one sample's dimensions as the model takes them
+   * @return the samples, in the file's order
+   * @throws DataException when the file cannot be read, or this data set reads none alone
+   * @throws io.vertigrad.compute.settings.SettingsException naming an option that is unknown or out
+   *     of range
+   */
+  default Dataset unlabelled(DataConfig config, Path file, List<Integer> shape) {
+    throw new DataException(
+        "%s: the data set '%s' reads no samples from a file that a model is asked about, expected a model of images, csv or text"
+            .formatted(file, name()));
+  }
+
   /** Which half of a data set. */
   enum Split {
     /** The samples that are trained on. */
@@ -121,6 +142,20 @@ public interface DatasetProvider {
     return find(config, loader)
         .targets(config)
         .orElseGet(() -> open(config, split, loader).targets().kind());
+  }
+
+  /**
+   * Reads samples that a trained model is asked about, as the data set does that {@code config}
+   * names.
+   *
+   * @param config the data section of the job that trained the model
+   * @param file the samples
+   * @param shape one sample's dimensions as the model takes them
+   * @param loader where providers are looked for
+   * @return the samples, in the file's order
+   */
+  static Dataset unlabelled(DataConfig config, Path file, List<Integer> shape, ClassLoader loader) {
+    return find(config, loader).unlabelled(config, file, shape);
   }
 
   private static Dataset load(DataConfig config, Split split, ClassLoader loader) {

@@ -52,6 +52,12 @@ public final class CsvProvider implements DatasetProvider {
     file(config, split);
   }
 
+  @Override
+  public Dataset unlabelled(DataConfig config, Path file, List<Integer> shape) {
+    int values = shape.stream().reduce(1, Math::multiplyExact);
+    return new CsvSamples(file, format(config), values).read();
+  }
+
   private static CsvFormat format(DataConfig config) {
     Settings options = config.settings();
     char separator = character(options, "separator", ",");
