@@ -23,8 +23,9 @@ final class JobCheck {
     return job.counted(LOADER);
   }
 
-  /** Looks for certificates and data that those who start here will read. */
+  /** Looks for the device, certificates and data that those who start here will use. */
   static void files(JobConfig job, LocalMembers roles) {
+    roles.checkDevice(job);
     ClusterStart.check(job.cluster());
     if (roles.servers() + roles.workers() > 0) {
       DatasetProvider.check(job.data(), Split.TRAIN, LOADER);
