@@ -23,7 +23,10 @@ final class JobCheck {
     return job.counted(LOADER);
   }
 
-  /** Looks for the device, certificates and data that those who start here will use. */
+  /**
+   * Looks for the device, certificates and data that those who start here will use, and whether the
+   * loss takes what the data have.
+   */
   static void files(JobConfig job, LocalMembers roles) {
     roles.checkDevice(job);
     ClusterStart.check(job.cluster());
@@ -31,6 +34,7 @@ final class JobCheck {
       DatasetProvider.check(job.data(), Split.TRAIN, LOADER);
     }
     DatasetProvider.check(job.data(), Split.TEST, LOADER);
+    job.checkTargets(Split.TEST, LOADER);
     if (roles.servers() + roles.workers() > 0) {
       SavedModel.checkStart(job);
     }

@@ -139,10 +139,9 @@ final class NodeCommand implements Callable<Integer> {
     config.checkModel();
     Role role = role(config);
     LocalMembers.one(role).checkDevice(config);
-    DatasetProvider.check(
-        config.data(),
-        role == Role.EVALUATOR ? Split.TEST : Split.TRAIN,
-        NodeCommand.class.getClassLoader());
+    Split split = role == Role.EVALUATOR ? Split.TEST : Split.TRAIN;
+    DatasetProvider.check(config.data(), split, NodeCommand.class.getClassLoader());
+    config.checkTargets(split, NodeCommand.class.getClassLoader());
     while (true) {
       try (Participation participation = Participation.join(config, role)) {
         return participation.play() ? ExitStatus.OK : ExitStatus.JOB_FAILED;

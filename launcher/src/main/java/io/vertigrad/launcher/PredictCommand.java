@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.compute.Targets;
+import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.files.ImageFile;
 import io.vertigrad.compute.settings.Settings;
@@ -14,20 +15,24 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
+import java.util.function.ObjIntConsumer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code vertigrad predict}: what a trained model says to images. */
+/** {@code vertigrad predict}: what a trained model says to images, lines of values, or a text. */
 @Command(
     name = "predict",
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Prints class and probability of images: PNG, JPEG, GIF, BMP, or all those of an IDX file.",
-      "They are scaled to the model's input and normalised as in training."
+      "Prints class and probability, labels or values of images: PNG, JPEG, GIF, BMP, or all those"
+          + " of an IDX file. They are scaled to the model's input and normalised as in training.",
+      "A model trained on csv is asked about CSV files, with or without the columns that it tells;"
+          + " one trained on text tells which token follows a text, or continues it."
     },
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n")
@@ -37,7 +42,11 @@ final class PredictCommand implements Callable<Integer> {
 
   @Mixin private ModelOptions model;
 
-  @Parameters(index = "1..*", arity = "1..*", paramLabel = "FILE", description = "Images.")
+  @Parameters(
+      index = "1..*",
+      arity = "1..*",
+      paramLabel = "FILE",
+      description = "Images, CSV files or texts.")
   private List<Path> files;
 
   @Option(
@@ -52,7 +61,29 @@ final class PredictCommand implements Callable<Integer> {
       description = "Takes the images' negatives, such as black digits on white.")
   private boolean invert;
 
-  @Option(names = "--json", description = "Prints one JSON object for each image instead.")
+  @Option(
+      names = "--continue",
+      paramLabel = "N",
+      description = "Prints so many tokens that follow a text, each drawn by its probability.")
+  private Integer length;
+
+  @Option(
+      names = "--temperature",
+      paramLabel = "T",
+      defaultValue = "1",
+      description =
+          "With --continue: below 1 draws probable tokens more often, 0 always takes the most"
+              + " probable one (${DEFAULT-VALUE}).")
+  private double temperature;
+
+  @Option(
+      names = "--seed",
+      paramLabel = "S",
+      defaultValue = "1",
+      description = "With --continue: another seed, another text (${DEFAULT-VALUE}).")
+  private long seed;
+
+  @Option(names = "--json", description = "Prints one JSON object for each sample instead.")
   private boolean json;
 
   @Override
@@ -61,29 +92,47 @@ final class PredictCommand implements Callable<Integer> {
     System.setProperty("java.awt.headless", "true");
     for (Path file : files) {
       if (!Files.isRegularFile(file)) {
-        throw new InputException(file + ": there is no such file, expected an image");
+        throw new InputException(
+            file + ": there is no such file, expected an image, a CSV file or a text");
       }
     }
     if (top < 1) {
       throw new InputException("--top %d: expected at least 1".formatted(top));
     }
+    if (length != null && length < 1) {
+      throw new InputException("--continue %d: expected at least 1".formatted(length));
+    }
+    if (!(temperature >= 0) || temperature == Double.POSITIVE_INFINITY) {
+      throw new InputException("--temperature %s: expected 0 or more".formatted(temperature));
+    }
     ModelOptions.Chosen chosen = model.chosen();
     try (SavedModel saved = chosen.open()) {
-      List<Normalisation> rules =
-          saved
-              .normalisation()
-              .orElseThrow(
-                  () ->
-                      new InputException(
-                          "%s: was not trained on images (data set %s), expected a model of images"
-                              .formatted(chosen.file(), chosen.job().data().name())));
-      ImageFile.Fit fit = ImageFile.Fit.of(dataOf(chosen));
-      float[][] tables = rules.stream().map(Normalisation::table).toArray(float[][]::new);
+      refuseForOthers(saved, chosen);
       for (Path file : files) {
-        predict(saved, file, ImageFile.read(file, saved.inputShape(), fit), tables);
+        if (saved.normalisation().isPresent()) {
+          ofImages(saved, file, ImageFile.Fit.of(dataOf(chosen)), saved.normalisation().get());
+        } else if (saved.takesTokens()) {
+          ofText(saved, file);
+        } else {
+          ofSamples(saved, file, saved.unlabelled(file));
+        }
       }
     }
     return ExitStatus.OK;
+  }
+
+  private void refuseForOthers(SavedModel saved, ModelOptions.Chosen chosen) {
+    String data = chosen.job().data().name();
+    if (invert && saved.normalisation().isEmpty()) {
+      throw new InputException(
+          "--invert: %s was not trained on images (data set %s), expected a model of images"
+              .formatted(chosen.file(), data));
+    }
+    if (length != null && !saved.takesTokens()) {
+      throw new InputException(
+          "--continue: %s was not trained on a text (data set %s), expected a model of tokens"
+              .formatted(chosen.file(), data));
+    }
   }
 
   private static Settings dataOf(ModelOptions.Chosen chosen) {
@@ -91,33 +140,129 @@ final class PredictCommand implements Callable<Integer> {
     return Settings.at(origin, "data", new JsonObject(chosen.job().data().options()));
   }
 
-  private void predict(SavedModel saved, Path file, List<byte[]> images, float[][] tables) {
-    int size = images.get(0).length;
-    for (int first = 0; first < images.size(); first += BATCH) {
-      List<byte[]> some = images.subList(first, Math.min(images.size(), first + BATCH));
-      float[] features = new float[some.size() * size];
-      for (int i = 0; i < some.size(); i++) {
-        normalise(some.get(i), tables, features, i * size);
-      }
-      float[] found = saved.probabilities(features, some.size());
-      for (int i = 0; i < some.size(); i++) {
-        String name = images.size() == 1 ? file.toString() : file + "[" + (first + i) + "]";
-        int classes = saved.classes();
-        float[] own = Arrays.copyOfRange(found, i * classes, (i + 1) * classes);
-        Targets.Kind kind = saved.targets().kind();
-        if (kind == Targets.Kind.CLASS) {
-          System.out.println(
-              json
-                  ? ModelText.predictionJson(name, own, top).encode()
-                  : ModelText.prediction(name, own, top));
-        } else {
-          System.out.println(
-              json
-                  ? ModelText.answersJson(name, own, kind).encode()
-                  : ModelText.answers(name, own, kind));
-        }
+  private void ofImages(SavedModel saved, Path file, ImageFile.Fit fit, List<Normalisation> rules) {
+    float[][] tables = rules.stream().map(Normalisation::table).toArray(float[][]::new);
+    List<byte[]> images = ImageFile.read(file, saved.inputShape(), fit);
+    inBatches(
+        saved,
+        images.size(),
+        (index, features, offset) -> normalise(images.get(index), tables, features, offset),
+        (outputs, index) ->
+            print(saved, "image", images.size() == 1 ? file.toString() : at(file, index), outputs));
+  }
+
+  private void ofSamples(SavedModel saved, Path file, Dataset samples) {
+    inBatches(
+        saved,
+        samples.size(),
+        samples::read,
+        (outputs, index) -> print(saved, "sample", at(file, index), outputs));
+  }
+
+  private void ofText(SavedModel saved, Path file) {
+    Dataset text = saved.unlabelled(file);
+    float[] window = new float[product(saved.inputShape())];
+    text.read(text.size() - 1, window, 0);
+    if (length == null) {
+      float[] next = afterLast(saved, window);
+      System.out.println(
+          json
+              ? ModelText.nextTokenJson(file.toString(), next, top, text::text).encode()
+              : ModelText.nextToken(file.toString(), next, top, text::text));
+      return;
+    }
+    SplittableRandom random = new SplittableRandom(seed);
+    int[] tokens = new int[length];
+    for (int i = 0; i < length; i++) {
+      tokens[i] = drawn(afterLast(saved, window), random.nextDouble());
+      System.arraycopy(window, 1, window, 0, window.length - 1);
+      window[window.length - 1] = tokens[i];
+    }
+    String continuation = text.text(tokens);
+    System.out.println(
+        json
+            ? new JsonObject()
+                .put("text", file.toString())
+                .put("continuation", continuation)
+                .encode()
+            : continuation);
+  }
+
+  /** Probabilities of the token after a window: those at its last position, if it has several. */
+  private static float[] afterLast(SavedModel saved, float[] window) {
+    float[] all = saved.probabilities(window, 1);
+    return Arrays.copyOfRange(all, all.length - saved.classes(), all.length);
+  }
+
+  private int drawn(float[] probabilities, double random) {
+    int best = 0;
+    for (int k = 1; k < probabilities.length; k++) {
+      best = probabilities[k] > probabilities[best] ? k : best;
+    }
+    if (temperature == 0) {
+      return best;
+    }
+    // Relative to the most probable one, so that no temperature makes all of them 0.
+    double[] weights = new double[probabilities.length];
+    double sum = 0;
+    for (int k = 0; k < weights.length; k++) {
+      weights[k] = Math.pow(probabilities[k] / probabilities[best], 1 / temperature);
+      sum += weights[k];
+    }
+    double left = random * sum;
+    for (int k = 0; k < weights.length; k++) {
+      left -= weights[k];
+      if (left < 0) {
+        return k;
       }
     }
+    return best;
+  }
+
+  /** Writes the features of a sample at an offset. */
+  private interface Reader {
+
+    void read(int index, float[] features, int offset);
+  }
+
+  private static void inBatches(
+      SavedModel saved, int samples, Reader reader, ObjIntConsumer<float[]> outputs) {
+    int size = product(saved.inputShape());
+    for (int first = 0; first < samples; first += BATCH) {
+      int count = Math.min(BATCH, samples - first);
+      float[] features = new float[count * size];
+      for (int i = 0; i < count; i++) {
+        reader.read(first + i, features, i * size);
+      }
+      float[] found = saved.probabilities(features, count);
+      int each = found.length / count;
+      for (int i = 0; i < count; i++) {
+        outputs.accept(Arrays.copyOfRange(found, i * each, (i + 1) * each), first + i);
+      }
+    }
+  }
+
+  private void print(SavedModel saved, String kind, String name, float[] outputs) {
+    Targets.Kind targets = saved.targets().kind();
+    if (targets == Targets.Kind.CLASS) {
+      System.out.println(
+          json
+              ? ModelText.predictionJson(kind, name, outputs, top).encode()
+              : ModelText.prediction(name, outputs, top));
+    } else {
+      System.out.println(
+          json
+              ? ModelText.answersJson(kind, name, outputs, targets).encode()
+              : ModelText.answers(name, outputs, targets));
+    }
+  }
+
+  private static String at(Path file, int index) {
+    return file + "[" + index + "]";
+  }
+
+  private static int product(List<Integer> shape) {
+    return shape.stream().reduce(1, Math::multiplyExact);
   }
 
   private void normalise(byte[] image, float[][] tables, float[] features, int offset) {

@@ -309,17 +309,7 @@ public record JobConfig(
    *     of its classes, or {@code model.loss} takes other targets
    */
   public ModelConfig modelOn(List<Integer> shape, Targets targets, int tokens) {
-    if (loss().targets() != targets.kind()) {
-      throw settings.refuse(
-          "model.loss",
-          "is %s, which takes %s as targets, but the data set '%s' has %s; expected %s, or other data"
-              .formatted(
-                  loss().key(),
-                  loss().targets().text(),
-                  data.name(),
-                  targets.kind().text(),
-                  Loss.of(targets.kind()).key()));
-    }
+    requireLossOf(targets.kind());
     if (evaluator.topK() >= targets.outputs()) {
       throw settings.refuse(
           "evaluator.topK",
@@ -338,6 +328,34 @@ public record JobConfig(
         loss(),
         targets.positions(),
         tokens);
+  }
+
+  /**
+   * Checks that the model's loss takes what the data set's samples have, before anything is built.
+   * It blocks where the data set has to be opened to know that.
+   *
+   * @param split that is there to be opened
+   * @param loader finds the data set
+   * @throws io.vertigrad.compute.settings.SettingsException naming the file, the loss, what the
+   *     data have and which loss takes that
+   * @throws io.vertigrad.compute.data.DataException when the data set cannot be opened
+   */
+  public void checkTargets(Split split, ClassLoader loader) {
+    requireLossOf(DatasetProvider.targets(data, split, loader));
+  }
+
+  private void requireLossOf(Targets.Kind found) {
+    if (loss().targets() != found) {
+      throw settings.refuse(
+          "model.loss",
+          "is %s, which takes %s as targets, but the data set '%s' has %s; expected %s, or other data"
+              .formatted(
+                  loss().key(),
+                  loss().targets().text(),
+                  data.name(),
+                  found.text(),
+                  Loss.of(found).key()));
+    }
   }
 
   /**

@@ -309,11 +309,32 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
+   * Tells whether it was trained on a text, or other ids of tokens.
+   *
+   * @return false where features are numbers
+   */
+  public boolean takesTokens() {
+    return input.tokens() > 0;
+  }
+
+  /**
+   * Reads samples to ask it about from a file that is laid out as those it was trained on.
+   *
+   * @param samples the file; what the model tells of a sample may be missing in it
+   * @return the samples, in the file's order; targets are not to be asked of them
+   * @throws DataException when the file cannot be read, or the job's data set reads none alone
+   */
+  public Dataset unlabelled(Path samples) {
+    return DatasetProvider.unlabelled(job.data(), samples, input.shape(), LOADER);
+  }
+
+  /**
    * Asks the model.
    *
    * @param features sample after sample, normalised as in training
    * @param count number of samples, at least 1
-   * @return sample after sample one probability for each class or label, or the values
+   * @return sample after sample one probability for each class or label, or the values; where a
+   *     sample has several positions, one for each class at one position after the other
    */
   public float[] probabilities(float[] features, int count) {
     return model.probabilities(

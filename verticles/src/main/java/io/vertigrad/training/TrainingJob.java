@@ -118,6 +118,7 @@ public final class TrainingJob {
     JobConfig counted = asked.counted(LOADER);
     DatasetProvider.check(counted.data(), Split.TRAIN, LOADER);
     DatasetProvider.check(counted.data(), Split.TEST, LOADER);
+    counted.checkTargets(Split.TEST, LOADER);
     return PipelinePlan.of(counted).job();
   }
 

@@ -49,6 +49,18 @@ public interface Dataset {
   }
 
   /**
+   * The text that tokens stand for, for people to read. A data set whose features are ids of tokens
+   * overrides it together with {@link #tokens}.
+   *
+   * @param ids of tokens, from 0
+   * @return their text
+   * @throws UnsupportedOperationException where features are numbers
+   */
+  default String text(int... ids) {
+    throw new UnsupportedOperationException(getClass().getName() + " has no tokens");
+  }
+
+  /**
    * Writes sample {@code index}, normalised, at {@code features[offset...]}.
    *
    * @param index from 0

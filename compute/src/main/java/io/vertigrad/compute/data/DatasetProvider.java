@@ -1,8 +1,11 @@
 package io.vertigrad.compute.data;
 
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.settings.MissingClass;
 import io.vertigrad.compute.settings.NamedClass;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.ServiceLoader;
@@ -53,6 +56,36 @@ public interface DatasetProvider {
     return open(config, split).size();
   }
 
+  /**
+   * What a model is to tell of the samples, where that is known without opening a file.
+   *
+   * @param config the data section of a job file
+   * @return classes, labels or values; empty where only the opened data set tells
+   * @throws io.vertigrad.compute.settings.SettingsException naming an option that is wrong
+   */
+  default Optional<Targets.Kind> targets(DataConfig config) {
+    return Optional.empty();
+  }
+
+  /**
+   * Reads samples that a trained model is asked about from a file that is laid out as those of this
+   * data set. What a model tells of them may be missing there: nobody asks for the samples'
+   * targets.
+   *
+   * @param config the data section of the job that trained the model
+   * @param file the samples
+   * @param shape one sample's dimensions as the model takes them
+   * @return the samples, in the file's order
+   * @throws DataException when the file cannot be read, or this data set reads none alone
+   * @throws io.vertigrad.compute.settings.SettingsException naming an option that is unknown or out
+   *     of range
+   */
+  default Dataset unlabelled(DataConfig config, Path file, List<Integer> shape) {
+    throw new DataException(
+        "%s: the data set '%s' reads no samples from a file that a model is asked about, expected a model of images, csv or text"
+            .formatted(file, name()));
+  }
+
   /** Which half of a data set. */
   enum Split {
     /** The samples that are trained on. */
@@ -94,6 +127,35 @@ public interface DatasetProvider {
    */
   static long samples(DataConfig config, Split split, ClassLoader loader) {
     return find(config, loader).samples(config, split);
+  }
+
+  /**
+   * What a model is to tell of the samples of the data set that {@code config} names; opens the
+   * split unless its provider knows it without.
+   *
+   * @param config the data section of a job file
+   * @param split training or test set, which must be there
+   * @param loader where providers are looked for
+   * @return classes, labels or values
+   */
+  static Targets.Kind targets(DataConfig config, Split split, ClassLoader loader) {
+    return find(config, loader)
+        .targets(config)
+        .orElseGet(() -> open(config, split, loader).targets().kind());
+  }
+
+  /**
+   * Reads samples that a trained model is asked about, as the data set does that {@code config}
+   * names.
+   *
+   * @param config the data section of the job that trained the model
+   * @param file the samples
+   * @param shape one sample's dimensions as the model takes them
+   * @param loader where providers are looked for
+   * @return the samples, in the file's order
+   */
+  static Dataset unlabelled(DataConfig config, Path file, List<Integer> shape, ClassLoader loader) {
+    return find(config, loader).unlabelled(config, file, shape);
   }
 
   private static Dataset load(DataConfig config, Split split, ClassLoader loader) {

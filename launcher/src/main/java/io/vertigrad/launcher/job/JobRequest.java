@@ -33,7 +33,7 @@ public final class JobRequest {
   public JobRequest option(String option, String key, Object value) {
     if (value != null) {
       assignments.add(new Assignment(key, value));
-      words.add(value.equals(true) ? option : option + " " + value);
+      words.add(value instanceof Boolean ? option : option + " " + value);
     }
     return this;
   }

@@ -3,11 +3,13 @@ package io.vertigrad.launcher.terminal;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.launcher.run.RunSummary;
+import io.vertx.core.json.Json;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -39,7 +41,7 @@ public final class ModelText {
     return topK > 0 ? json.put("topK", topK).put("topAccuracy", score.topAccuracy()) : json;
   }
 
-  /** One line about an image: its class, and the next ones. */
+  /** One line about a sample: its class, and the next ones. */
   public static String prediction(String name, float[] probabilities, int top) {
     return name
         + ": "
@@ -48,20 +50,21 @@ public final class ModelText {
             .collect(Collectors.joining(", "));
   }
 
-  /** The same as JSON. */
-  public static JsonObject predictionJson(String name, float[] probabilities, int top) {
+  /** The same as JSON; the sample is an {@code image} or another {@code kind}. */
+  public static JsonObject predictionJson(
+      String kind, String name, float[] probabilities, int top) {
     List<Integer> best = best(probabilities, top);
     JsonArray classes = new JsonArray();
     best.forEach(
         k -> classes.add(new JsonObject().put("class", k).put("probability", probabilities[k])));
     return new JsonObject()
-        .put("image", name)
+        .put(kind, name)
         .put("class", best.get(0))
         .put("probability", probabilities[best.get(0)])
         .put("top", classes);
   }
 
-  /** One line about an image that has several labels, or values: all of them, in their order. */
+  /** One line about a sample that has several labels, or values: all of them, in their order. */
   public static String answers(String name, float[] outputs, Targets.Kind kind) {
     return name
         + ": "
@@ -74,15 +77,47 @@ public final class ModelText {
             .collect(Collectors.joining(", "));
   }
 
-  /** The same as JSON. */
-  public static JsonObject answersJson(String name, float[] outputs, Targets.Kind kind) {
+  /** The same as JSON; the sample is an {@code image} or another {@code kind}. */
+  public static JsonObject answersJson(
+      String kind, String name, float[] outputs, Targets.Kind targets) {
     JsonArray all = new JsonArray();
     for (float output : outputs) {
       all.add(output);
     }
     return new JsonObject()
-        .put("image", name)
-        .put(kind == Targets.Kind.LABELS ? "probabilities" : "values", all);
+        .put(kind, name)
+        .put(targets == Targets.Kind.LABELS ? "probabilities" : "values", all);
+  }
+
+  /** One line about a text: the token that follows it, and the next probable ones. */
+  public static String nextToken(
+      String name, float[] probabilities, int top, IntFunction<String> text) {
+    return name
+        + ": "
+        + best(probabilities, top).stream()
+            .map(k -> EventText.format("%s %.2f %%", token(k, text), 100.0 * probabilities[k]))
+            .collect(Collectors.joining(", "));
+  }
+
+  /** The same as JSON. */
+  public static JsonObject nextTokenJson(
+      String name, float[] probabilities, int top, IntFunction<String> text) {
+    JsonArray tokens = new JsonArray();
+    best(probabilities, top)
+        .forEach(
+            k ->
+                tokens.add(
+                    new JsonObject()
+                        .put("token", k)
+                        .put("text", text.apply(k))
+                        .put("probability", probabilities[k])));
+    return new JsonObject().put("text", name).put("next", tokens);
+  }
+
+  /** Quoted, and with its line breaks to be seen; a part of a character as the byte that it is. */
+  private static String token(int id, IntFunction<String> text) {
+    String meant = text.apply(id);
+    return meant.indexOf('\uFFFD') < 0 ? Json.encode(meant) : "byte " + id;
   }
 
   /** One line about a file. */

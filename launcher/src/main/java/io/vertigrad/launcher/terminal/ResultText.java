@@ -54,7 +54,7 @@ public final class ResultText {
       lines.add(throughput(job, summary));
     }
     if (summary.containsKey("replicas")) {
-      lines.add(replicas(summary.getJsonObject("replicas")));
+      lines.addAll(replicas(summary.getJsonObject("replicas")));
     }
     lines.addAll(imbalance(summary.getJsonObject("updates", new JsonObject())));
     lines.add(SAVED + directory.path() + ": " + String.join(", ", files(directory, summary)));
@@ -136,12 +136,21 @@ public final class ResultText {
         job.pipeline().isPresent() ? "each other" : "data");
   }
 
-  private static String replicas(JsonObject replicas) {
-    return EventText.format(
-        "averaged over the workers: consensus distance %.3g, spectral gap %.3f, %.0f %% of the"
-            + " exchange hidden behind gradients",
-        replicas.getDouble("consensusDistance"),
-        replicas.getDouble("spectralGap"),
-        100 * replicas.getDouble("hiddenShare"));
+  /** Nothing of how far apart workers are that agree after every step. */
+  private static List<String> replicas(JsonObject replicas) {
+    double distance = replicas.getDouble("consensusDistance");
+    double gap = replicas.getDouble("spectralGap");
+    String hidden =
+        EventText.format(
+            "%.0f %% of the exchange hidden behind gradients",
+            100 * replicas.getDouble("hiddenShare"));
+    if (distance > 0 || gap < 1) {
+      return List.of(
+          EventText.format(
+                  "averaged over the workers: consensus distance %.3g, spectral gap %.3f, ",
+                  distance, gap)
+              + hidden);
+    }
+    return hidden.startsWith("0 ") ? List.of() : List.of(hidden);
   }
 }

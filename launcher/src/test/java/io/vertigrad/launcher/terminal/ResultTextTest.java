@@ -43,6 +43,32 @@ final class ResultTextTest {
     assertEquals(List.of(), warnings());
   }
 
+  @Test
+  void shouldTellHowFarWorkersAreApartOnlyWhereTheyCanBe() {
+    assertEquals(List.of(), replicas(0, 1, 0.004));
+    assertEquals(List.of("81 % of the exchange hidden behind gradients"), replicas(0, 1, 0.81));
+    assertEquals(
+        List.of(
+            "averaged over the workers: consensus distance 0.628, spectral gap 0.667, 0 % of the"
+                + " exchange hidden behind gradients"),
+        replicas(0.628, 0.667, 0));
+    assertEquals(1, replicas(0.1, 1, 0).size(), "a complete graph averages now and then");
+  }
+
+  private List<String> replicas(double distance, double gap, double hidden) {
+    JsonObject summary =
+        RunSummary.of(JOB, progress, "finished", Optional.empty(), Map.of())
+            .put(
+                "replicas",
+                new JsonObject()
+                    .put("consensusDistance", distance)
+                    .put("spectralGap", gap)
+                    .put("hiddenShare", hidden));
+    return ResultText.closing(JOB, new RunDirectory(folder), summary).stream()
+        .filter(line -> line.contains("hidden"))
+        .toList();
+  }
+
   private List<String> warnings() {
     JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.empty(), Map.of());
     return ResultText.closing(JOB, new RunDirectory(folder), summary).stream()

@@ -28,6 +28,12 @@ final class OutcomeCount implements StrategyObserver {
     next.refused(id, why);
   }
 
+  @Override
+  public void outdated(ExchangeId id, String why) {
+    refused++;
+    next.outdated(id, why);
+  }
+
   ShardCounters counters(long version, long samples) {
     return new ShardCounters(
         version,

@@ -6,12 +6,15 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Publishes what was refused, at most twenty times a second; the rest is counted. */
 final class RefusalEvents implements StrategyObserver {
 
   static final int PER_SECOND = 20;
 
+  private static final Logger LOG = LoggerFactory.getLogger(RefusalEvents.class);
   private static final long SECOND = 1_000_000_000L;
 
   private final int shard;
@@ -30,6 +33,12 @@ final class RefusalEvents implements StrategyObserver {
 
   @Override
   public void answered(ExchangeId id, Outcome outcome, int staleness) {}
+
+  /** For the log only: who trains on will not miss it. */
+  @Override
+  public void outdated(ExchangeId id, String why) {
+    LOG.info("shard {}: step {} of worker {}: {}", shard, id.step(), id.worker(), why);
+  }
 
   @Override
   public void refused(ExchangeId id, String why) {

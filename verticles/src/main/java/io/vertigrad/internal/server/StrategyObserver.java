@@ -26,6 +26,15 @@ public interface StrategyObserver {
    */
   void refused(ExchangeId id, String why);
 
+  /**
+   * An update was turned away because its worker's rank is another's by now, which repeats the
+   * step: nothing is wrong.
+   *
+   * @param id of the update
+   * @param why the refusal's message
+   */
+  void outdated(ExchangeId id, String why);
+
   /** Tells nobody. */
   StrategyObserver SILENT =
       new StrategyObserver() {
@@ -34,5 +43,8 @@ public interface StrategyObserver {
 
         @Override
         public void refused(ExchangeId id, String why) {}
+
+        @Override
+        public void outdated(ExchangeId id, String why) {}
       };
 }

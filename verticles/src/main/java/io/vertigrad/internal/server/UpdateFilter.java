@@ -247,7 +247,9 @@ final class UpdateFilter implements ServerStrategy {
   }
 
   private void tell(Refusal refusal) {
-    if (refusal.reason() != Reason.UNAVAILABLE) {
+    if (refusal.reason() == Reason.STALE_INCARNATION) {
+      observer.outdated(refusal.id(), refusal.message());
+    } else if (refusal.reason() != Reason.UNAVAILABLE) {
       observer.refused(refusal.id(), refusal.message());
     }
   }

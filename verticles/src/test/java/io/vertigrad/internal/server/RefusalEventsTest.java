@@ -15,6 +15,15 @@ final class RefusalEventsTest {
   private long nanos;
 
   @Test
+  void shouldTellNobodyOfAWorkerWhoseRankIsAnothersByNow() {
+    RefusalEvents news = new RefusalEvents(3, () -> nanos, events::add);
+
+    news.outdated(new ExchangeId(0, 1, 0, 0, 56, 2), "found incarnation 0, expected 1");
+
+    assertEquals(List.of(), events);
+  }
+
+  @Test
   void shouldTellTwentyASecondAndCountTheRest() {
     RefusalEvents news = new RefusalEvents(3, () -> nanos, events::add);
     ExchangeId id = new ExchangeId(0, 1, 0, 0, 56, 2);

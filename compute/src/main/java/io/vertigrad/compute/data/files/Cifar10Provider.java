@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data.files;
 
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
@@ -34,6 +35,11 @@ public final class Cifar10Provider implements DatasetProvider {
   @Override
   public String name() {
     return "cifar10";
+  }
+
+  @Override
+  public Optional<Targets.Kind> targets(DataConfig config) {
+    return Optional.of(Targets.Kind.CLASS);
   }
 
   @Override

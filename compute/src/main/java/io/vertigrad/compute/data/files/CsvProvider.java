@@ -10,6 +10,7 @@ import io.vertx.core.json.Json;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Opens {@code csv}: {@code train.csv} and {@code test.csv}, raw or {@code .gz}, one sample a line.
@@ -35,6 +36,11 @@ public final class CsvProvider implements DatasetProvider {
   }
 
   @Override
+  public Optional<Targets.Kind> targets(DataConfig config) {
+    return Optional.of(kind(config.settings()));
+  }
+
+  @Override
   public Dataset open(DataConfig config, Split split) {
     CsvFormat format = format(config);
     return new CsvSamples(file(config, split), format).read();
@@ -44,6 +50,12 @@ public final class CsvProvider implements DatasetProvider {
   public void check(DataConfig config, Split split) {
     format(config);
     file(config, split);
+  }
+
+  @Override
+  public Dataset unlabelled(DataConfig config, Path file, List<Integer> shape) {
+    int values = shape.stream().reduce(1, Math::multiplyExact);
+    return new CsvSamples(file, format(config), values).read();
   }
 
   private static CsvFormat format(DataConfig config) {

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * Reads the samples of one CSV file; errors name file, line and column, both counted from 1.
@@ -25,6 +26,7 @@ final class CsvSamples {
 
   private final Path path;
   private final CsvFormat format;
+  private final int asked;
   private final List<float[]> rows = new ArrayList<>();
   private final List<Integer> labels = new ArrayList<>();
   private final List<float[]> answers = new ArrayList<>();
@@ -32,9 +34,21 @@ final class CsvSamples {
   private int columns;
   private long line;
 
+  /** Of a file for training or testing. */
   CsvSamples(Path path, CsvFormat format) {
+    this(path, format, 0);
+  }
+
+  /**
+   * Of a file that a model is asked about.
+   *
+   * @param asked values of a sample, beside which the columns of targets may be there or not; 0
+   *     where they have to be, and are read
+   */
+  CsvSamples(Path path, CsvFormat format, int asked) {
     this.path = path;
     this.format = format;
+    this.asked = asked;
   }
 
   CsvDataset read() {
@@ -58,10 +72,7 @@ final class CsvSamples {
     if (rows.isEmpty()) {
       throw new DataException(path + ": holds no sample, expected one on each line");
     }
-    List<Integer> shape =
-        format.shape().isEmpty()
-            ? List.of(columns - format.targetColumns().size())
-            : format.shape();
+    List<Integer> shape = format.shape().isEmpty() ? List.of(rows.get(0).length) : format.shape();
     int[] classes = labels.stream().mapToInt(Integer::intValue).toArray();
     return new CsvDataset(rows, classes, answers, shape, format.targets());
   }
@@ -81,23 +92,26 @@ final class CsvSamples {
   private void sample(List<String> cells) {
     if (rows.isEmpty()) {
       columns = cells.size();
-      checkColumns();
+      isTarget = asked == 0 ? targetColumns() : targetColumnsBeside(asked);
     }
     if (cells.size() != columns) {
       throw wrong("%d columns, expected %d as before".formatted(cells.size(), columns));
     }
-    float[] row = new float[columns - format.targetColumns().size()];
+    float[] row = rows.isEmpty() ? new float[values()] : new float[rows.get(0).length];
     for (int column = 0, value = 0; column < columns; column++) {
       if (!isTarget[column]) {
         row[value++] = number(cells.get(column), column) * format.scale();
       }
+    }
+    rows.add(row);
+    if (asked > 0) {
+      return;
     }
     if (format.targets().kind() == Targets.Kind.CLASS) {
       labels.add(label(cells.get(format.targetColumns().get(0))));
     } else {
       answers.add(answer(cells));
     }
-    rows.add(row);
   }
 
   private float[] answer(List<String> cells) {
@@ -115,7 +129,40 @@ final class CsvSamples {
     return answer;
   }
 
-  private void checkColumns() {
+  private int values() {
+    int values = 0;
+    for (boolean target : isTarget) {
+      values += target ? 0 : 1;
+    }
+    return values;
+  }
+
+  private boolean[] targetColumnsBeside(int values) {
+    List<Integer> targets = format.targetColumns();
+    if (columns == values) {
+      return new boolean[columns];
+    }
+    if (columns == values + targets.size() && Collections.max(targets) < columns) {
+      return marked();
+    }
+    throw wrong(
+        "%d columns, expected %d, the values of a sample, or %d with what the model tells in column %s"
+            .formatted(
+                columns,
+                values,
+                values + targets.size(),
+                targets.stream()
+                    .map(column -> Integer.toString(column + 1))
+                    .collect(Collectors.joining(", "))));
+  }
+
+  private boolean[] marked() {
+    boolean[] marked = new boolean[columns];
+    format.targetColumns().forEach(column -> marked[column] = true);
+    return marked;
+  }
+
+  private boolean[] targetColumns() {
     int targets = format.targetColumns().size();
     boolean single = format.targets().kind() == Targets.Kind.CLASS;
     int needed = format.shape().stream().reduce(1, Math::multiplyExact) + targets;
@@ -145,8 +192,7 @@ final class CsvSamples {
                   single ? "the label" : "%d %s".formatted(targets, format.option()),
                   format.shape()));
     }
-    isTarget = new boolean[columns];
-    format.targetColumns().forEach(column -> isTarget[column] = true);
+    return marked();
   }
 
   private float number(String cell, int column) {

@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data.files;
 
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
@@ -15,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -71,6 +73,11 @@ public final class ImagesProvider implements DatasetProvider {
   @Override
   public String name() {
     return "images";
+  }
+
+  @Override
+  public Optional<Targets.Kind> targets(DataConfig config) {
+    return Optional.of(Targets.Kind.CLASS);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data.files;
 
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
@@ -31,6 +32,11 @@ public final class MnistProvider implements DatasetProvider {
   @Override
   public String name() {
     return "mnist";
+  }
+
+  @Override
+  public Optional<Targets.Kind> targets(DataConfig config) {
+    return Optional.of(Targets.Kind.CLASS);
   }
 
   @Override

@@ -2,7 +2,10 @@ package io.vertigrad.compute.data.files;
 
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Dataset;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * Windows of a text's tokens: features are the ids of a window, targets the token after it, or at
@@ -10,6 +13,7 @@ import java.util.List;
  *
  * @param bytes the text where its tokens are bytes; empty otherwise
  * @param ids the text's tokens otherwise
+ * @param words what each id stands for; empty where tokens are bytes
  * @param first token at which the first window begins
  * @param size number of windows
  * @param length tokens of a window
@@ -18,7 +22,15 @@ import java.util.List;
  * @param each true where every position has a target
  */
 record TextDataset(
-    byte[] bytes, int[] ids, int first, int size, int length, int stride, int tokens, boolean each)
+    byte[] bytes,
+    int[] ids,
+    List<String> words,
+    int first,
+    int size,
+    int length,
+    int stride,
+    int tokens,
+    boolean each)
     implements Dataset {
 
   @Override
@@ -59,6 +71,19 @@ record TextDataset(
     for (int i = 0; i < length; i++) {
       labels[offset + i] = token(start + i + 1);
     }
+  }
+
+  /** Bytes are read as UTF-8, words are parted by spaces. */
+  @Override
+  public String text(int... tokens) {
+    if (words.isEmpty()) {
+      byte[] text = new byte[tokens.length];
+      for (int i = 0; i < text.length; i++) {
+        text[i] = (byte) tokens[i];
+      }
+      return new String(text, StandardCharsets.UTF_8);
+    }
+    return Arrays.stream(tokens).mapToObj(words::get).collect(Collectors.joining(" "));
   }
 
   private int start(int index) {

@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data.files;
 
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
@@ -73,6 +74,49 @@ public final class TextProvider implements DatasetProvider {
   }
 
   /**
+   * The tokens of some files, one after the other.
+   *
+   * @param bytes where they are bytes; empty otherwise
+   * @param ids where they are words; empty otherwise
+   * @param words what an id stands for, where they are words
+   */
+  private record Tokens(byte[] bytes, int[] ids, List<String> words) {
+
+    static Tokens read(Options options, List<Path> files) {
+      if (options.vocabulary().isEmpty()) {
+        return new Tokens(bytes(files), new int[0], List.of());
+      }
+      Vocabulary vocabulary = Vocabulary.read(options.vocabulary().get(), options.unknown());
+      int[] ids = files.stream().map(vocabulary::tokens).flatMapToInt(IntStream::of).toArray();
+      return new Tokens(new byte[0], ids, vocabulary.words());
+    }
+
+    private static byte[] bytes(List<Path> files) {
+      if (files.size() == 1) {
+        return bytes(files.get(0));
+      }
+      ByteArrayOutputStream all = new ByteArrayOutputStream();
+      files.forEach(file -> all.writeBytes(bytes(file)));
+      return all.toByteArray();
+    }
+
+    private static byte[] bytes(Path path) {
+      try (DataFile file = DataFile.open(path)) {
+        return file.readAll(MOST_BYTES);
+      }
+    }
+
+    int count() {
+      return bytes.length + ids.length;
+    }
+
+    TextDataset windows(int first, int size, int length, int stride, boolean each) {
+      int different = words.isEmpty() ? BYTES : words.size();
+      return new TextDataset(bytes, ids, words, first, size, length, stride, different, each);
+    }
+  }
+
+  /**
    * Where the text of a split is.
    *
    * @param files one after the other
@@ -129,16 +173,29 @@ public final class TextProvider implements DatasetProvider {
   }
 
   @Override
+  public Optional<Targets.Kind> targets(DataConfig config) {
+    return Optional.of(Targets.Kind.CLASS);
+  }
+
+  @Override
   public Dataset open(DataConfig config, Split split) {
     Options options = Options.read(config, split);
     Source source = Source.of(config, split);
-    if (options.vocabulary().isPresent()) {
-      Vocabulary vocabulary = Vocabulary.read(options.vocabulary().get(), options.unknown());
-      int[] ids =
-          source.files().stream().map(vocabulary::tokens).flatMapToInt(IntStream::of).toArray();
-      return windows(options, source, split, new byte[0], ids, vocabulary.size());
+    return windows(options, source, split, Tokens.read(options, source.files()));
+  }
+
+  /** One sample: the last tokens of the file, as many as the model takes. */
+  @Override
+  public Dataset unlabelled(DataConfig config, Path file, List<Integer> shape) {
+    Options options = Options.read(config, Split.TEST);
+    Tokens tokens = Tokens.read(options, List.of(file));
+    int length = shape.get(0);
+    if (tokens.count() < length) {
+      throw new DataException(
+          "%s: has %d tokens, expected at least the %d that the model takes (data.length)"
+              .formatted(file, tokens.count(), length));
     }
-    return windows(options, source, split, bytes(source.files()), new int[0], BYTES);
+    return tokens.windows(tokens.count() - length, 1, length, 1, options.each());
   }
 
   @Override
@@ -156,24 +213,8 @@ public final class TextProvider implements DatasetProvider {
             });
   }
 
-  private static byte[] bytes(List<Path> files) {
-    if (files.size() == 1) {
-      return bytes(files.get(0));
-    }
-    ByteArrayOutputStream all = new ByteArrayOutputStream();
-    files.forEach(file -> all.writeBytes(bytes(file)));
-    return all.toByteArray();
-  }
-
-  private static byte[] bytes(Path path) {
-    try (DataFile file = DataFile.open(path)) {
-      return file.readAll(MOST_BYTES);
-    }
-  }
-
-  private static Dataset windows(
-      Options options, Source source, Split split, byte[] bytes, int[] ids, int tokens) {
-    int all = bytes.length + ids.length;
+  private static Dataset windows(Options options, Source source, Split split, Tokens tokens) {
+    int all = tokens.count();
     int border = source.shared() ? (int) (all * (1 - options.testShare())) : all;
     boolean atTheEnd = source.shared() && split == Split.TEST;
     int first = atTheEnd ? border : 0;
@@ -192,14 +233,11 @@ public final class TextProvider implements DatasetProvider {
                   source.shared() ? "; data.testShare says how much is for testing" : ""));
     }
     int windows = (count - options.length() - 1) / options.stride() + 1;
-    return new TextDataset(
-        bytes,
-        ids,
+    return tokens.windows(
         first,
         Math.min(windows, options.most()),
         options.length(),
         options.stride(),
-        tokens,
         options.each());
   }
 

@@ -27,11 +27,13 @@ final class Vocabulary {
   private static final Pattern TOKEN = Pattern.compile("[\\p{L}\\p{M}\\p{N}_']+|\\S");
 
   private final Path file;
+  private final List<String> words;
   private final Map<String, Integer> ids;
   private final String unknown;
 
-  private Vocabulary(Path file, Map<String, Integer> ids, String unknown) {
+  private Vocabulary(Path file, List<String> words, Map<String, Integer> ids, String unknown) {
     this.file = file;
+    this.words = words;
     this.ids = ids;
     this.unknown = unknown;
   }
@@ -67,12 +69,12 @@ final class Vocabulary {
       throw new DataException(
           "%s: has %d tokens, expected at least 2, one on each line".formatted(file, ids.size()));
     }
-    return new Vocabulary(file, ids, unknown);
+    return new Vocabulary(file, lines, ids, unknown);
   }
 
-  /** How many tokens it has. */
-  int size() {
-    return ids.size();
+  /** The tokens, in the order of their ids. */
+  List<String> words() {
+    return words;
   }
 
   /**

@@ -1,11 +1,13 @@
 package io.vertigrad.compute.data.shapes;
 
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.GeneratedImages;
 import io.vertigrad.compute.data.Normalisation;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Opens {@code shapes}: ten coloured shapes, 3x32x32 as CIFAR-10, drawn when they are opened.
@@ -36,6 +38,11 @@ public final class ShapesProvider implements DatasetProvider {
   @Override
   public void check(DataConfig config, Split split) {
     IMAGES.check(config, split);
+  }
+
+  @Override
+  public Optional<Targets.Kind> targets(DataConfig config) {
+    return Optional.of(Targets.Kind.CLASS);
   }
 
   @Override

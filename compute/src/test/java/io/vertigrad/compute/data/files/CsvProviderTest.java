@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Targets;
+import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider.Split;
@@ -18,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,6 +42,35 @@ class CsvProviderTest {
     assertEquals(9, train.label(1));
     assertArrayEquals(new float[] {0.5f, -1}, sample(train, 0));
     assertArrayEquals(new float[] {2, 10}, sample(train, 1));
+  }
+
+  @Test
+  void shouldReadSamplesThatAModelIsAskedAboutWithTheirTargetsOrWithout() {
+    Map<String, Object> options = Map.of("targets", List.of(3, 1), "scale", 2);
+    write(folder.resolve("values.csv"), "0.5,-1\n1,2\n".getBytes(StandardCharsets.UTF_8));
+    write(folder.resolve("whole.csv"), "unread,0.5,,-1\n".getBytes(StandardCharsets.UTF_8));
+    write(folder.resolve("three.csv"), "0,0,0\n".getBytes(StandardCharsets.UTF_8));
+
+    Dataset values = asked("values.csv", options);
+    Dataset whole = asked("whole.csv", options);
+
+    assertEquals(2, values.size());
+    assertArrayEquals(new float[] {1, -2}, sample(values, 0));
+    assertArrayEquals(new float[] {2, 4}, sample(values, 1));
+    assertArrayEquals(new float[] {1, -2}, sample(whole, 0), "targets are not read");
+    assertEquals(
+        folder.resolve("three.csv")
+            + ":1: 3 columns, expected 2, the values of a sample, or 4 with what the model tells in"
+            + " column 3, 1",
+        assertThrows(DataException.class, () -> asked("three.csv", options)).getMessage());
+  }
+
+  private Dataset asked(String file, Map<String, Object> options) {
+    return new CsvProvider()
+        .unlabelled(
+            new DataConfig("csv", Optional.empty(), Optional.empty(), options),
+            folder.resolve(file),
+            List.of(2));
   }
 
   @Test

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Targets;
+import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider.Split;
@@ -18,6 +19,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -59,6 +61,35 @@ class TextProviderTest {
     assertArrayEquals(new int[] {'b', 'c', 'd', 'e', 'f', 'g'}, batch.labels());
     Batch second = batch.part(1, 2, new float[3], List.of(3));
     assertArrayEquals(new int[] {'e', 'f', 'g'}, second.labels());
+  }
+
+  @Test
+  void shouldTakeTheEndOfATextThatAModelIsAskedAbout() {
+    Path words = write("words.txt", "a\nb\nc\n<unk>\n");
+    Path file = write("prompt.txt", "a b x c");
+
+    Dataset bytes = asked(file, Map.of("length", 2));
+    Dataset tokens = asked(file, Map.of("length", 2, "vocabulary", words.toString()));
+
+    assertEquals(1, bytes.size());
+    assertArrayEquals(new float[] {' ', 'c'}, window(bytes, 0));
+    assertEquals("\u00e4b", bytes.text(0xC3, 0xA4, 'b'));
+    assertEquals("\uFFFD", bytes.text(0xC3), "a part of a character");
+    assertArrayEquals(new float[] {3, 2}, window(tokens, 0));
+    assertEquals("<unk> c", tokens.text(3, 2));
+    String refused =
+        assertThrows(DataException.class, () -> asked(file, Map.of("length", 8))).getMessage();
+    assertEquals(
+        file + ": has 7 tokens, expected at least the 8 that the model takes (data.length)",
+        refused);
+  }
+
+  private static Dataset asked(Path file, Map<String, Object> options) {
+    return new TextProvider()
+        .unlabelled(
+            new DataConfig("text", Optional.empty(), Optional.empty(), options),
+            file,
+            List.of((Integer) options.get("length")));
   }
 
   @Test

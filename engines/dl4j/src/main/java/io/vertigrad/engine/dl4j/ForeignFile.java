@@ -1,5 +1,6 @@
 package io.vertigrad.engine.dl4j;
 
+import io.vertigrad.compute.Loss;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -37,7 +38,7 @@ final class ForeignFile {
                         + " does so for a node), or name its jars in VERTIGRAD_CLASSPATH"));
   }
 
-  static NeuralNetwork read(Path file, long seed) {
+  static NeuralNetwork read(Path file, long seed, Loss loss) {
     if (!Files.isRegularFile(file)) {
       throw new IllegalArgumentException(
           "model %s: no such file, expected a model of Keras".formatted(file));
@@ -49,7 +50,7 @@ final class ForeignFile {
       throw new IllegalArgumentException(
           "model %s: is %s".formatted(file, missing.getMessage()), missing);
     }
-    return format.read(file, seed);
+    return format.read(file, seed, loss);
   }
 
   private static Optional<ModelFormat> found(String name) {

@@ -35,8 +35,27 @@ final class InputCheck {
     }
     throw new IllegalArgumentException(
         "model %s: does not take samples of shape %s: %s"
-            .formatted(config.name(), config.inputShape(), firstLine(first)),
+            .formatted(config.name(), config.inputShape(), SavedNetwork.reason(first)),
         first);
+  }
+
+  /**
+   * Sends two empty samples forward and backward. A damaged file may hold layers that only the
+   * backward pass cannot go through.
+   *
+   * @param sample one sample's dimensions as the network takes them
+   * @throws IllegalArgumentException when it has no gradient for them
+   */
+  static void requireGradient(Network network, List<Integer> sample, ModelConfig config) {
+    BatchArrays arrays = new BatchArrays(2, sample, config.classes());
+    try {
+      network.gradient(arrays.features(), arrays.labels());
+    } catch (RuntimeException e) {
+      throw new IllegalArgumentException(
+          "model %s: takes samples of shape %s, but cannot be trained on them (%s), expected layers that fit each other"
+              .formatted(config.name(), config.inputShape(), SavedNetwork.reason(e)),
+          e);
+    }
   }
 
   private static void checkOutputs(Network network, List<Integer> form, ModelConfig config) {
@@ -52,11 +71,6 @@ final class InputCheck {
                   config.classes(),
                   config.loss().targets().text()));
     }
-  }
-
-  private static String firstLine(Throwable failure) {
-    String message = failure.getMessage();
-    return message == null ? failure.toString() : message.lines().findFirst().orElse(message);
   }
 
   /** The network took the sample, but answered for another number of classes. */

@@ -1,5 +1,6 @@
 package io.vertigrad.engine.dl4j;
 
+import io.vertigrad.compute.Loss;
 import java.nio.file.Path;
 import java.util.Set;
 import org.deeplearning4j.nn.api.NeuralNetwork;
@@ -15,13 +16,14 @@ public interface ModelFormat {
   Set<String> endings();
 
   /**
-   * Builds the network of a file, with the parameters that it holds and with softmax outputs.
-   * Whatever the file holds is checked before native code is given it.
+   * Builds the network of a file, with the parameters that it holds and with the output layer of a
+   * loss. Whatever the file holds is checked before native code is given it.
    *
    * @param file exists
    * @param seed of what training draws, such as dropout
+   * @param loss that it is trained by
    * @return a {@code MultiLayerNetwork} or a {@code ComputationGraph} of floats
    * @throws IllegalArgumentException naming the file, what was found and what was expected
    */
-  NeuralNetwork read(Path file, long seed);
+  NeuralNetwork read(Path file, long seed, Loss loss);
 }

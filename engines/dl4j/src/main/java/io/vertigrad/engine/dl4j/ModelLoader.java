@@ -28,6 +28,9 @@ final class ModelLoader {
   Model load() {
     Network network = adapted(network());
     List<Integer> sample = InputCheck.sampleShape(network, config);
+    if (isFile()) {
+      InputCheck.requireGradient(network, sample, config);
+    }
     return new Dl4jModel(network, config, sample);
   }
 
@@ -97,6 +100,11 @@ final class ModelLoader {
     return known;
   }
 
+  private boolean isFile() {
+    return !registered().containsKey(config.name())
+        && (isPath(config.name()) || Files.exists(Path.of(config.name())));
+  }
+
   private NeuralNetwork found() {
     TreeMap<String, ModelFactory> known = registered();
     String name = config.name();
@@ -104,9 +112,9 @@ final class ModelLoader {
       return built(known.get(name));
     }
     if (ForeignFile.isOne(name)) {
-      return ForeignFile.read(Path.of(name), config.seed());
+      return ForeignFile.read(Path.of(name), config.seed(), config.loss());
     }
-    if (isPath(name) || Files.exists(Path.of(name))) {
+    if (isFile()) {
       return SavedNetwork.read(Path.of(name), config.seed());
     }
     return built(factoryClass(name, String.join(", ", known.keySet())));

@@ -72,7 +72,8 @@ final class SavedNetwork {
     }
   }
 
-  private static String reason(Throwable failure) {
+  /** The first line of what a failure says, for a sentence of our own. */
+  static String reason(Throwable failure) {
     String message = failure.getMessage();
     String first =
         message == null

@@ -98,6 +98,19 @@ class DamagedModelTest {
   }
 
   @Test
+  void shouldSayInOneSentenceThatALayersDataFormatIsUnknown() throws IOException {
+    Map<String, byte[]> entries = entries(zip);
+    String format = "\"cnn2dDataFormat\" : \"NCHW\"";
+    String unknown = format.replace("NCHW", "cCHW");
+    String json = new String(entries.get(CONFIGURATION), StandardCharsets.UTF_8);
+    Path first = written(Map.of(CONFIGURATION, bytes(json.replaceFirst(format, unknown))), entries);
+    Path all = written(Map.of(CONFIGURATION, changed(entries, format, unknown)), entries);
+
+    assertRefused(first, "but cannot be trained on them (Invalid input data or configuration");
+    assertRefused(all, "does not take samples of shape [1, 28, 28]: Invalid input, does not match");
+  }
+
+  @Test
   void shouldNotRunWhatAZipBringsAlongWhenItIsRead() throws IOException {
     ByteArrayOutputStream object = new ByteArrayOutputStream();
     try (ObjectOutputStream out = new ObjectOutputStream(object)) {
@@ -197,7 +210,11 @@ class DamagedModelTest {
   private static byte[] changed(Map<String, byte[]> entries, String old, String by) {
     String json = new String(entries.get(CONFIGURATION), StandardCharsets.UTF_8);
     assertTrue(json.contains(old), json);
-    return json.replace(old, by).getBytes(StandardCharsets.UTF_8);
+    return bytes(json.replace(old, by));
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
   }
 
   private static Map<String, byte[]> entries(Path file) throws IOException {

@@ -18,6 +18,7 @@ import java.util.Map;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -91,9 +92,20 @@ class LossCheckTest {
     }
   }
 
+  @Test
+  void shouldTrainWhatEndsWithALossWithoutWeights() throws IOException {
+    assertFollowsDifferences(
+        Loss.BINARY_CROSS_ENTROPY, standalone(LossFunction.XENT, Activation.SIGMOID));
+    assertFollowsDifferences(
+        Loss.MEAN_SQUARED_ERROR, standalone(LossFunction.MSE, Activation.TANH));
+  }
+
   private void assertFollowsDifferences(Loss loss, LossFunction function, Activation activation)
       throws IOException {
-    Path file = written(function, activation, false);
+    assertFollowsDifferences(loss, written(function, activation, false));
+  }
+
+  private static void assertFollowsDifferences(Loss loss, Path file) {
     Batch batch =
         new Batch(
             2,
@@ -154,6 +166,19 @@ class LossCheckTest {
                     .build())
             .build();
     Path file = folder.resolve(function + "-" + activation + "-" + bias + ".json");
+    return Files.writeString(file, network.toJson());
+  }
+
+  private Path standalone(LossFunction function, Activation activation) throws IOException {
+    MultiLayerConfiguration network =
+        new NeuralNetConfiguration.Builder()
+            .seed(3)
+            .list()
+            .layer(new DenseLayer.Builder().nIn(3).nOut(4).activation(Activation.TANH).build())
+            .layer(new DenseLayer.Builder().nIn(4).nOut(2).activation(Activation.IDENTITY).build())
+            .layer(new LossLayer.Builder(function).activation(activation).build())
+            .build();
+    Path file = folder.resolve(function + "-" + activation + "-standalone.json");
     return Files.writeString(file, network.toJson());
   }
 

@@ -1,5 +1,6 @@
 package io.vertigrad.engine.keras;
 
+import io.vertigrad.compute.Loss;
 import io.vertigrad.engine.dl4j.ModelFormat;
 import java.nio.file.Path;
 import java.util.Set;
@@ -17,7 +18,7 @@ public final class KerasFormat implements ModelFormat {
   }
 
   @Override
-  public NeuralNetwork read(Path file, long seed) {
-    return new KerasNetwork(KerasFile.read(file)).build(seed);
+  public NeuralNetwork read(Path file, long seed, Loss loss) {
+    return new KerasNetwork(KerasFile.read(file), loss).build(seed);
   }
 }

@@ -1,5 +1,6 @@
 package io.vertigrad.engine.keras;
 
+import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.settings.JsonText;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -55,6 +56,7 @@ final class KerasNetwork {
   private static final int MOST_SIDE = 1 << 16;
   private static final String INPUT = "InputLayer";
   private static final String SOFTMAX = "softmax";
+  private static final String SIGMOID = "sigmoid";
   private static final String LINEAR = "linear";
 
   /** Activations that both compute alike. */
@@ -68,7 +70,7 @@ final class KerasNetwork {
           Activation.RELU6,
           SOFTMAX,
           Activation.SOFTMAX,
-          "sigmoid",
+          SIGMOID,
           Activation.SIGMOID,
           "tanh",
           Activation.TANH,
@@ -121,6 +123,11 @@ final class KerasNetwork {
   }
 
   private final KerasFile file;
+  private final Loss loss;
+
+  /** The activation of Keras that belongs to the loss. */
+  private final String ending;
+
   private final Map<String, KerasLayer> layers = new LinkedHashMap<>();
   private final Map<String, Output> outputs = new HashMap<>();
   private final List<Parameters> parameters = new ArrayList<>();
@@ -130,8 +137,20 @@ final class KerasNetwork {
   /** The dense layer that becomes the output layer with the loss; null if there is none. */
   private KerasLayer head;
 
-  KerasNetwork(KerasFile file) {
+  /**
+   * A network to be built.
+   *
+   * @param loss that it is trained by
+   */
+  KerasNetwork(KerasFile file, Loss loss) {
     this.file = file;
+    this.loss = loss;
+    this.ending =
+        switch (loss) {
+          case CROSS_ENTROPY -> SOFTMAX;
+          case BINARY_CROSS_ENTROPY -> SIGMOID;
+          case MEAN_SQUARED_ERROR -> LINEAR;
+        };
   }
 
   /** A network with the file's parameters. */
@@ -217,10 +236,14 @@ final class KerasNetwork {
     return layer.kind().endsWith("2D") && layer.channelsFirst();
   }
 
-  /** The dense layer whose softmax ends the model, if it ends with one. */
+  /**
+   * The dense layer that ends the model, behind it at most the activation of the loss; null if
+   * there is none. Without that activation its outputs count as scores that it is still to be
+   * applied to.
+   */
   private KerasLayer head(KerasLayer last) {
     KerasLayer found = last;
-    if (isSoftmax(last)
+    if (isEnding(last)
         && last.inputs().size() == 1
         && layers.values().stream()
                 .filter(layer -> layer.inputs().contains(last.inputs().get(0)))
@@ -233,13 +256,22 @@ final class KerasNetwork {
       return null;
     }
     String activation = found.text("activation", LINEAR);
-    boolean fits = activation.equals(LINEAR) || activation.equals(SOFTMAX) && found == last;
+    boolean fits = activation.equals(LINEAR) || activation.equals(ending) && found == last;
     if (!fits && found == last) {
       throw found.refused(
-          "the model ends with activation %s, expected softmax or none"
-              .formatted(JsonText.shown(activation)));
+          "the model ends with activation %s, expected %snone for model.loss %s"
+              .formatted(
+                  JsonText.shown(activation),
+                  ending.equals(LINEAR) ? "" : ending + " or ",
+                  loss.key()));
     }
     return fits ? found : null;
+  }
+
+  /** Whether a layer is nothing but the activation that the loss comes with. */
+  private boolean isEnding(KerasLayer layer) {
+    return ending.equals(SOFTMAX) && layer.kind().equals("Softmax")
+        || layer.kind().equals("Activation") && layer.text("activation", "").equals(ending);
   }
 
   private static boolean isSoftmax(KerasLayer layer) {
@@ -250,17 +282,29 @@ final class KerasNetwork {
   /** The name of the graph's output, which has a loss. */
   private String finished(KerasLayer last, Output output) {
     if (!output.isRow()) {
-      throw last.refused("the model ends with an image, expected one row of classes");
+      throw last.refused("the model ends with an image, expected one row of outputs");
     }
     if (head != null) {
       return output.vertex();
     }
-    String name = isSoftmax(last) ? last.name() : last.name() + "_loss";
+    if (isSoftmax(last) && loss != Loss.CROSS_ENTROPY) {
+      throw last.refused(
+          "the model ends with a softmax, expected none for model.loss " + loss.key());
+    }
+    String name = isEnding(last) ? last.name() : last.name() + "_loss";
     graph.addLayer(
         name,
-        new LossLayer.Builder(LossFunction.MCXENT).activation(Activation.SOFTMAX).build(),
+        new LossLayer.Builder(function()).activation(ACTIVATIONS.get(ending)).build(),
         output.vertex());
     return name;
+  }
+
+  private LossFunction function() {
+    return switch (loss) {
+      case CROSS_ENTROPY -> LossFunction.MCXENT;
+      case BINARY_CROSS_ENTROPY -> LossFunction.XENT;
+      case MEAN_SQUARED_ERROR -> LossFunction.MSE;
+    };
   }
 
   private Output added(KerasLayer layer) {
@@ -373,8 +417,8 @@ final class KerasNetwork {
   }
 
   private Output activated(KerasLayer layer, IActivation activation, Output input) {
-    boolean ofHead = head != null && layer.inputs().get(0).equals(head.name()) && isSoftmax(layer);
-    boolean ofLoss = isSoftmax(layer) && !isRead(layer);
+    boolean ofHead = head != null && layer.inputs().get(0).equals(head.name()) && isEnding(layer);
+    boolean ofLoss = isEnding(layer) && !isRead(layer);
     if (ofHead || ofLoss) {
       // The output layer has it.
       return input;
@@ -421,10 +465,10 @@ final class KerasNetwork {
     if (layer == head) {
       graph.addLayer(
           layer.name(),
-          new OutputLayer.Builder(LossFunction.MCXENT)
+          new OutputLayer.Builder(function())
               .nOut(units)
               .hasBias(bias)
-              .activation(Activation.SOFTMAX)
+              .activation(ACTIVATIONS.get(ending))
               .build(),
           input.vertex());
     } else {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.engine.testing.FileMutants;
 import java.io.IOException;
@@ -98,7 +99,10 @@ class KerasFileTest {
 
     int refused =
         FileMutants.read(
-            file, seed, "model " + file + ": ", damaged -> new KerasFormat().read(damaged, 1));
+            file,
+            seed,
+            "model " + file + ": ",
+            damaged -> new KerasFormat().read(damaged, 1, Loss.CROSS_ENTROPY));
 
     assertTrue(refused > FileMutants.count() / 3, refused + " were refused");
   }

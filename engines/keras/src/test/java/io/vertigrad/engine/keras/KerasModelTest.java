@@ -33,7 +33,7 @@ class KerasModelTest {
   @TempDir private Path folder;
 
   /** What a file's text has: inputs and probabilities, row behind row. */
-  private record Answers(float[] inputs, float[] probabilities) {}
+  record Answers(float[] inputs, float[] probabilities) {}
 
   @ParameterizedTest
   @CsvSource({
@@ -167,7 +167,7 @@ class KerasModelTest {
     return Path.of(KerasModelTest.class.getResource(name + ".h5").toURI());
   }
 
-  private static Answers answers(String name) throws IOException, URISyntaxException {
+  static Answers answers(String name) throws IOException, URISyntaxException {
     List<String> lines = Files.readAllLines(file(name).resolveSibling(name + ".txt"));
     List<Float> inputs = new ArrayList<>();
     List<Float> probabilities = new ArrayList<>();

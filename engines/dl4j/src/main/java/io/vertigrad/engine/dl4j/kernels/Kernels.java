@@ -78,6 +78,7 @@ public final class Kernels {
     fast = fast != null ? fast : SoftmaxOutput.of(stock);
     fast = fast != null ? fast : SigmoidOutput.of(stock);
     fast = fast != null ? fast : LinearOutput.of(stock);
+    fast = fast != null ? fast : StandaloneLoss.of(stock);
     if (fast == null) {
       return stock;
     }

@@ -1,0 +1,168 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code predict} with models of samples that are no images. */
+@Tag("slow")
+class PredictTest {
+
+  @TempDir private Path folder;
+
+  @Test
+  void shouldTellValuesOfEachLineWhenTheModelWasTrainedOnThem() throws IOException {
+    Path run = trained("../examples/losses/regression.json", "../examples/losses/regression");
+    List<String> flights =
+        Files.readAllLines(Path.of("../examples/losses/regression/test.csv")).subList(0, 5);
+    Path whole = Files.write(folder.resolve("whole.csv"), flights);
+    Path values = Files.write(folder.resolve("values.csv"), firstThree(flights));
+
+    List<JsonObject> told = told("predict", run.toString(), whole.toString(), "--json");
+    List<JsonObject> same = told("predict", run.toString(), values.toString(), "--json");
+
+    assertEquals(5, told.size());
+    for (int i = 0; i < 5; i++) {
+      String[] cells = flights.get(i).split(",");
+      JsonArray found = told.get(i).getJsonArray("values");
+      assertEquals(whole + "[" + i + "]", told.get(i).getString("sample"));
+      assertEquals(Double.parseDouble(cells[3]), found.getDouble(0), 0.2, "how far");
+      assertEquals(Double.parseDouble(cells[4]), found.getDouble(1), 0.2, "how high");
+      assertEquals(found, same.get(i).getJsonArray("values"), "without the columns of targets");
+    }
+  }
+
+  @Test
+  void shouldTellEveryLabelWhenTheModelWasTrainedOnLabels() throws IOException {
+    Path run = trained("../examples/losses/labels.json", "../examples/losses/labels");
+    List<String> flights =
+        Files.readAllLines(Path.of("../examples/losses/labels/test.csv")).subList(0, 100);
+    Path file = Files.write(folder.resolve("flights.csv"), firstThree(flights));
+
+    List<JsonObject> told = told("predict", run.toString(), file.toString(), "--json");
+    CommandRun lines = CommandRun.of("predict", run.toString(), file.toString());
+
+    int right = 0;
+    for (int i = 0; i < 100; i++) {
+      String[] cells = flights.get(i).split(",");
+      JsonArray found = told.get(i).getJsonArray("probabilities");
+      for (int k = 0; k < 3; k++) {
+        right += found.getDouble(k) > 0.5 == cells[3 + k].equals("1") ? 1 : 0;
+      }
+    }
+    assertTrue(right > 285, right + " of 300");
+    String first = lines.out().lines().findFirst().orElseThrow();
+    assertTrue(
+        first.matches(
+            "\\Q" + file + "\\E\\[0\\]: label 0 [0-9.]+ %, label 1 [0-9.]+ %, label 2 [0-9.]+ %"),
+        first);
+    assertRefused(
+        CommandRun.of(
+            "predict",
+            run.toString(),
+            Files.writeString(folder.resolve("two.csv"), "1,2\n").toString()),
+        "two.csv:1: 2 columns, expected 3, the values of a sample, or 6 with what the model tells"
+            + " in column 4, 5, 6");
+    assertRefused(
+        CommandRun.of("predict", run.toString(), file.toString(), "--continue", "3"),
+        "--continue: " + run + "/model.zip was not trained on a text (data set csv)");
+  }
+
+  @Test
+  void shouldContinueATextWhenTheModelWasTrainedOnOne() throws IOException {
+    Path text = Files.writeString(folder.resolve("abc.txt"), "a b c d e f g h ".repeat(400));
+    Path prompt =
+        Files.writeString(folder.resolve("prompt.txt"), "a b c d e f g h a b c d e f g h a b c");
+    Path words = Files.write(folder.resolve("words.txt"), List.of("a b c d e f g h".split(" ")));
+    Path job =
+        Files.writeString(
+            folder.resolve("job.json"),
+            new JsonObject()
+                .put("job", "letters")
+                .put("steps", 150)
+                .put(
+                    "data",
+                    new JsonObject()
+                        .put("name", "text")
+                        .put("vocabulary", words.toString())
+                        .put("length", 12))
+                .put("model", new JsonObject().put("name", "mlp").put("hidden", 32))
+                .put("optimizer", new JsonObject().put("name", "adam").put("learningRate", 0.01))
+                .put("evaluator", new JsonObject().put("every", 150))
+                .encode());
+    Path run = trained(job.toString(), text.toString());
+
+    CommandRun next = CommandRun.of("predict", run.toString(), prompt.toString(), "--top", "1");
+    CommandRun greedy =
+        CommandRun.of(
+            "predict", run.toString(), prompt.toString(), "--continue", "10", "--temperature", "0");
+    String first = drawn(run, prompt, 1);
+
+    assertTrue(next.out().startsWith(prompt + ": \"d\" "), next.out() + next.err());
+    assertEquals("d e f g h a b c d e", greedy.out().strip(), greedy.err());
+    assertEquals(20, first.split(" ").length);
+    assertEquals(first, drawn(run, prompt, 1));
+    assertNotEquals(first, drawn(run, prompt, 2), "at a high temperature every seed differs");
+    assertRefused(
+        CommandRun.of(
+            "predict",
+            run.toString(),
+            Files.writeString(folder.resolve("short.txt"), "a b c").toString()),
+        "short.txt: has 3 tokens, expected at least the 12 that the model takes (data.length)");
+  }
+
+  private static String drawn(Path run, Path prompt, int seed) {
+    List<JsonObject> told =
+        told(
+            "predict",
+            run.toString(),
+            prompt.toString(),
+            "--json",
+            "--continue",
+            "20",
+            "--temperature",
+            "50",
+            "--seed",
+            Integer.toString(seed));
+    return told.get(0).getString("continuation");
+  }
+
+  private Path trained(String job, String data) {
+    Path run = folder.resolve("run");
+    CommandRun trained =
+        CommandRun.of(
+            "train", job, "--data", data, "--run-dir", run.toString(), "--no-dashboard", "--quiet");
+    assertEquals(0, trained.exit(), trained.err());
+    return run;
+  }
+
+  private static List<JsonObject> told(String... arguments) {
+    CommandRun told = CommandRun.of(arguments);
+    assertEquals(0, told.exit(), told.err());
+    return told.out().lines().map(JsonObject::new).toList();
+  }
+
+  private static void assertRefused(CommandRun run, String message) {
+    assertEquals(2, run.exit(), run.err());
+    assertEquals(1, run.err().lines().count(), run.err());
+    assertTrue(run.err().contains(message), run.err());
+  }
+
+  private static List<String> firstThree(List<String> lines) {
+    return lines.stream()
+        .map(line -> List.of(line.split(",")).subList(0, 3))
+        .map(cells -> cells.stream().collect(Collectors.joining(",")))
+        .toList();
+  }
+}
