@@ -73,12 +73,14 @@ final class Cuda {
     int count = device.gpu() || present() ? count() : 0;
     if (device.gpu() && device.number().orElse(0) >= count) {
       throw new IllegalArgumentException(
-          "this machine has %d GPU%s, expected %s"
-              .formatted(
-                  count,
-                  count == 1 ? "" : "s",
-                  count == 1 ? "cuda" : "cuda:0 to cuda:" + (count - 1)));
+          "this machine has %s, expected %s"
+              .formatted(counted(count), count == 1 ? "cuda" : "cuda:0 to cuda:" + (count - 1)));
     }
+  }
+
+  /** Such as {@code 2 GPUs}. */
+  static String counted(int gpus) {
+    return gpus == 1 ? "1 GPU" : gpus + " GPUs";
   }
 
   private IllegalArgumentException none(String reason) {

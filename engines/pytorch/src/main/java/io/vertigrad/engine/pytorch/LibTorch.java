@@ -140,7 +140,7 @@ final class LibTorch {
     Map<String, String> facts = new TreeMap<>();
     facts.put("backend", "libtorch " + properties(NATIVES).getProperty("version", "unknown"));
     facts.put("djl", engine.getProperty("djl_version", "unknown"));
-    facts.put("devices", gpus == 0 ? "processor" : "processor, %d GPU(s)".formatted(gpus));
+    facts.put("devices", gpus == 0 ? "processor" : "processor, " + Cuda.counted(gpus));
     facts.put("threads", Integer.toString(threads));
     facts.put("missing", missing.isEmpty() ? "nothing" : String.join("; ", missing));
     return facts;

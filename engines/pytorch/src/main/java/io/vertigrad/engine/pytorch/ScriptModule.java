@@ -86,6 +86,7 @@ final class ScriptModule implements AutoCloseable {
       ScriptWriter.write(network, file);
       return load(ScriptArchive.open(file), file, place);
     } catch (IOException e) {
+      place.close();
       throw new IllegalArgumentException(
           "model %s: could not be written to %s: %s"
               .formatted(network.name(), file, e.getMessage()),
