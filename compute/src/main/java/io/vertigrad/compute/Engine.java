@@ -35,6 +35,20 @@ public interface Engine {
   default void check(String name, Settings options) {}
 
   /**
+   * Checks that this engine can compute on a device of this machine, so that a GPU that is missing
+   * is told before anything else begins. An engine that says nothing else has the processor only.
+   *
+   * @param device where models are to compute
+   * @throws IllegalArgumentException with the reason, and with what to do
+   */
+  default void checkDevice(Device device) {
+    if (device.gpu()) {
+      throw new IllegalArgumentException(
+          "the engine %s computes on the processor only: leave it out".formatted(name()));
+    }
+  }
+
+  /**
    * Loads this engine's libraries, which the first model would otherwise do; from any thread. A
    * failure is told again by whoever builds a model.
    *

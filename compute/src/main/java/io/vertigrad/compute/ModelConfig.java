@@ -22,6 +22,7 @@ import java.util.TreeMap;
  *     sample as a whole has one
  * @param tokens how many different ids of tokens its samples hold, from the data set; 0 where they
  *     hold numbers
+ * @param device where it computes
  */
 public record ModelConfig(
     String name,
@@ -32,10 +33,47 @@ public record ModelConfig(
     int threads,
     Loss loss,
     int positions,
-    int tokens) {
+    int tokens,
+    Device device) {
 
   /**
-   * A network that tells one class of each sample.
+   * A network that computes on the processor.
+   *
+   * @param name of the network
+   * @param options settings of that model
+   * @param inputShape one sample's dimensions
+   * @param classes number of outputs
+   * @param seed seed of the initial parameters
+   * @param threads threads one model may compute on
+   * @param loss that it is trained and scored by
+   * @param positions of how many positions of a sample it tells a class
+   * @param tokens how many different ids of tokens its samples hold; 0 for numbers
+   */
+  public ModelConfig(
+      String name,
+      Map<String, Object> options,
+      List<Integer> inputShape,
+      int classes,
+      long seed,
+      int threads,
+      Loss loss,
+      int positions,
+      int tokens) {
+    this(
+        name,
+        options,
+        inputShape,
+        classes,
+        seed,
+        threads,
+        loss,
+        positions,
+        tokens,
+        Device.PROCESSOR);
+  }
+
+  /**
+   * A network that tells one class of each sample, on the processor.
    *
    * @param name of the network
    * @param options settings of that model
@@ -87,6 +125,17 @@ public record ModelConfig(
    */
   public ModelConfig named(String other, Map<String, Object> settings) {
     return new ModelConfig(
-        other, settings, inputShape, classes, seed, threads, loss, positions, tokens);
+        other, settings, inputShape, classes, seed, threads, loss, positions, tokens, device);
+  }
+
+  /**
+   * The same model on another device.
+   *
+   * @param other where it computes
+   * @return what an engine builds it from
+   */
+  public ModelConfig on(Device other) {
+    return new ModelConfig(
+        name, options, inputShape, classes, seed, threads, loss, positions, tokens, other);
   }
 }

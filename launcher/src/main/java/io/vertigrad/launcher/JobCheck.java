@@ -24,10 +24,11 @@ final class JobCheck {
   }
 
   /**
-   * Looks for certificates and data that those who start here will read, and whether the loss takes
-   * what the data have.
+   * Looks for the device, certificates and data that those who start here will use, and whether the
+   * loss takes what the data have.
    */
   static void files(JobConfig job, LocalMembers roles) {
+    roles.checkDevice(job);
     ClusterStart.check(job.cluster());
     if (roles.servers() + roles.workers() > 0) {
       DatasetProvider.check(job.data(), Split.TRAIN, LOADER);

@@ -21,6 +21,7 @@ import io.vertigrad.launcher.job.JobFile;
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.training.JoinOffer;
+import io.vertigrad.training.LocalMembers;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import java.nio.file.Files;
@@ -137,6 +138,7 @@ final class NodeCommand implements Callable<Integer> {
     }
     config.checkModel();
     Role role = role(config);
+    LocalMembers.one(role).checkDevice(config);
     Split split = role == Role.EVALUATOR ? Split.TEST : Split.TRAIN;
     DatasetProvider.check(config.data(), split, NodeCommand.class.getClassLoader());
     config.checkTargets(split, NodeCommand.class.getClassLoader());

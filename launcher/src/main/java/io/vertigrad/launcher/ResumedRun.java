@@ -40,6 +40,7 @@ final class ResumedRun {
           "coordinator.",
           "workers.waitSeconds",
           "workers.threads",
+          "workers.device",
           "exchange.transport",
           "exchange.deadlineMillis",
           "exchange.suspectMillis",

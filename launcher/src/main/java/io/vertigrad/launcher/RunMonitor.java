@@ -54,7 +54,7 @@ final class RunMonitor implements AutoCloseable {
   RunMonitor(JobConfig job, RunDirectory directory, Display display) {
     this.recorder = new RunRecorder(directory.events(), display::say);
     if (job.run().resumes() > 0) {
-      progress.startedBefore();
+      progress.startedBefore(job.run().firstIncarnation());
     }
     this.epochs = new EpochLog(directory.epochs(), job, display::say);
     this.display = display;

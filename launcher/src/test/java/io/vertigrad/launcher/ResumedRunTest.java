@@ -212,7 +212,7 @@ final class ResumedRunTest {
         .atMost(LIMIT)
         .pollInterval(Duration.ofMillis(20))
         .until(() -> !process.isAlive() || condition.call());
-    assertTrue(process.isAlive(), said("run"));
+    assertTrue(process.isAlive(), said("run") + said("resume"));
   }
 
   private long count(String type) throws IOException {

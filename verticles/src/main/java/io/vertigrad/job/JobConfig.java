@@ -385,6 +385,22 @@ public record JobConfig(
   }
 
   /**
+   * Checks that its engine can compute on this machine where workers are to, before anything is
+   * built; whoever is neither worker nor evaluator needs no such device.
+   *
+   * @throws io.vertigrad.compute.settings.SettingsException naming the file, the device, why it
+   *     cannot be, and what to do
+   */
+  public void checkDevice() {
+    try {
+      Engine.named(engine).checkDevice(workers.device());
+    } catch (IllegalArgumentException missing) {
+      throw settings.refuse(
+          "workers.device", "is %s, but %s".formatted(workers.device(), missing.getMessage()));
+    }
+  }
+
+  /**
    * Returns the file with the parameters that training begins with.
    *
    * @return a safetensors file; empty where they follow from the seed, or from a model in a file

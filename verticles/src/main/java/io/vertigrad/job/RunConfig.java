@@ -12,6 +12,9 @@ import java.util.Optional;
  */
 public record RunConfig(Optional<String> id, int resumes) {
 
+  /** More admissions of one rank than one coordinator of a run gives. */
+  public static final int ADMISSIONS = 10_000;
+
   private static final int MOST_RESUMES = 1000;
 
   static RunConfig read(Settings section) {
@@ -22,5 +25,14 @@ public record RunConfig(Optional<String> id, int resumes) {
             section.integer("resumes", 0, 0, MOST_RESUMES));
     section.refuseUnknown();
     return config;
+  }
+
+  /**
+   * Tells members that this run's coordinator has admitted from those of the coordinators before.
+   *
+   * @return the incarnation of the first member of each rank
+   */
+  public int firstIncarnation() {
+    return resumes * ADMISSIONS;
   }
 }

@@ -1,5 +1,6 @@
 package io.vertigrad.job;
 
+import io.vertigrad.compute.Device;
 import io.vertigrad.compute.data.DistributedSampler;
 import io.vertigrad.compute.settings.Settings;
 import java.util.Optional;
@@ -13,6 +14,7 @@ import java.util.Optional;
  * @param sampler {@code distributed}: each sees its own share; {@code none}: each shuffles all
  * @param dropLast whether an epoch's last batch is left out where it is smaller
  * @param threads threads one worker computes on
+ * @param device where workers, stages and the evaluator compute
  * @param waitSeconds how long the job waits for members before it fails, naming who is missing
  */
 public record WorkersConfig(
@@ -22,6 +24,7 @@ public record WorkersConfig(
     String sampler,
     boolean dropLast,
     int threads,
+    Device device,
     int waitSeconds) {
 
   /** Workers, or members of a pipeline, that one job may have. */
@@ -44,6 +47,7 @@ public record WorkersConfig(
             section.choice("sampler", "distributed", "distributed", "none"),
             section.flag("dropLast", false),
             section.integer("threads", 1, 1, 1024),
+            device(section),
             section.integer("waitSeconds", 120, 1, 86_400));
     section.refuseUnknown();
     return config;
@@ -108,6 +112,17 @@ public record WorkersConfig(
                   + " samples: nothing is left; use smaller batches")
               .formatted(batch, share));
     }
+  }
+
+  private static Device device(Settings section) {
+    String text = section.string("device", Device.PROCESSOR.toString());
+    return Device.of(text)
+        .orElseThrow(
+            () ->
+                section.refuse(
+                    "device",
+                    "is \"%s\", expected cpu, cuda, or cuda:N with the number N of a GPU"
+                        .formatted(text)));
   }
 
   /** The batch of one replica of the model, or its even share of that of all. */

@@ -92,6 +92,18 @@ public record LocalMembers(int servers, int workers, int evaluators) {
   }
 
   /**
+   * Checks that those who compute here have the device that the job names.
+   *
+   * @param job what they take part in
+   * @throws io.vertigrad.compute.settings.SettingsException with the reason, and with what to do
+   */
+  public void checkDevice(JobConfig job) {
+    if (workers + evaluators > 0) {
+      job.checkDevice();
+    }
+  }
+
+  /**
    * Deploys these members, each as a verticle whose configuration is the job file. It returns at
    * once; members join on their own threads.
    *

@@ -111,9 +111,10 @@ public final class TrainingJob {
   }
 
   /** Finds what is missing before anything is deployed; blocks. */
-  private static JobConfig checked(JobConfig asked) {
+  private JobConfig checked(JobConfig asked) {
     StrategyProviders.configure(asked, LOADER);
     asked.checkModel();
+    here.orElseGet(() -> LocalMembers.of(asked)).checkDevice(asked);
     JobConfig counted = asked.counted(LOADER);
     DatasetProvider.check(counted.data(), Split.TRAIN, LOADER);
     DatasetProvider.check(counted.data(), Split.TEST, LOADER);

@@ -97,7 +97,7 @@ public final class ProcessDeployment implements Deployment {
         int left = missing.count(role);
         for (int rank = 0; left > 0; rank++) {
           if (!alive.has(role, rank)) {
-            launch(role, launch.name(role, rank));
+            begin(role, rank);
             left--;
           }
         }
@@ -107,6 +107,16 @@ public final class ProcessDeployment implements Deployment {
       stopAll();
       return Future.failedFuture(
           new InputException("a process could not be started: " + e.getMessage(), e));
+    }
+  }
+
+  /** One that took part again and has ended since is started again like any that ends later. */
+  private void begin(Role role, int rank) throws IOException {
+    String name = launch.name(role, rank);
+    if (present.has(role, rank) && restarts.claim(name)) {
+      launchAgain(role, name, name + " has ended since it took part again");
+    } else {
+      launch(role, name);
     }
   }
 
@@ -236,19 +246,19 @@ public final class ProcessDeployment implements Deployment {
       return;
     }
     try {
-      launch(role, name);
-      events.publish(
-          new ProcessRestarted(
-              System.currentTimeMillis(),
-              name,
-              restarts.made(name),
-              restarts.limit(),
-              child.ending()));
+      launchAgain(role, name, child.ending());
     } catch (IOException e) {
       broken.tryFail(
           new JobFailedException(
               "%s; it could not be started again: %s".formatted(child.ending(), e.getMessage())));
     }
+  }
+
+  private void launchAgain(Role role, String name, String reason) throws IOException {
+    launch(role, name);
+    events.publish(
+        new ProcessRestarted(
+            System.currentTimeMillis(), name, restarts.made(name), restarts.limit(), reason));
   }
 
   private synchronized void stopAll() {

@@ -63,7 +63,7 @@ public final class DoctorCommand implements Callable<Integer> {
         new JavaCheck(),
         new MemoryCheck(),
         new ProcessorCheck(),
-        new EngineCheck(job.engine()),
+        new EngineCheck(job.engine(), job.workers().device()),
         new AddressCheck(job.cluster()),
         new TlsCheck(job.cluster()),
         new DataCheck(job.data()),

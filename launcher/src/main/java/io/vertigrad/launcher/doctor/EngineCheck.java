@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.doctor;
 
+import io.vertigrad.compute.Device;
 import io.vertigrad.compute.Engine;
 import java.util.ArrayList;
 import java.util.List;
@@ -8,9 +9,12 @@ import java.util.List;
 final class EngineCheck implements Check {
 
   private final String engine;
+  private final Device device;
 
-  EngineCheck(String engine) {
+  /** {@code device}: where the job's workers are to compute. */
+  EngineCheck(String engine, Device device) {
     this.engine = engine;
+    this.device = device;
   }
 
   @Override
@@ -18,7 +22,9 @@ final class EngineCheck implements Check {
     try {
       List<Finding> findings = new ArrayList<>();
       findings.add(Finding.ok("engines", String.join(", ", Engine.names())));
-      Engine.named(engine).describe().forEach((key, value) -> findings.add(judge(key, value)));
+      Engine found = Engine.named(engine);
+      found.describe().forEach((key, value) -> findings.add(judge(key, value)));
+      findings.add(usable(found));
       return findings;
     } catch (IllegalArgumentException | IllegalStateException | LinkageError e) {
       return List.of(
@@ -29,6 +35,16 @@ final class EngineCheck implements Check {
                   ? "the native library must fit this machine: -Dnd4j.classifier=..., or -Pcuda"
                       + " with a GPU"
                   : "docs/pytorch.md says what each engine needs"));
+    }
+  }
+
+  private Finding usable(Engine found) {
+    try {
+      found.checkDevice(device);
+      return Finding.ok(engine, "workers.device: " + device);
+    } catch (IllegalArgumentException missing) {
+      return Finding.fail(
+          engine, "workers.device is %s, but %s".formatted(device, missing.getMessage()));
     }
   }
 

@@ -49,6 +49,7 @@ public final class RunProgress {
   private boolean stopped;
   private long progressNanos;
   private boolean startedBefore;
+  private int firstIncarnation;
   private long firstVersion;
   private boolean paused;
   private long pausedAtNanos;
@@ -63,7 +64,9 @@ public final class RunProgress {
   public void apply(TrainingEvent event) {
     replicas.apply(event);
     updates.apply(event);
-    if (event instanceof WorkerProgress worker) {
+    if (event instanceof WorkerProgress worker && worker.incarnation() < firstIncarnation) {
+      reached(worker.version());
+    } else if (event instanceof WorkerProgress worker) {
       workers.put(worker.rank() + "." + worker.incarnation(), worker);
       progressNanos = now();
       reached(worker.version());
@@ -97,9 +100,15 @@ public final class RunProgress {
     }
   }
 
-  /** The run goes on: what was trained before is not counted as done in this one's time. */
-  public void startedBefore() {
+  /**
+   * The run goes on: what was trained before is not counted as done in this one's time. Members
+   * that have lived on tell of it once more.
+   *
+   * @param incarnation of the first members that this coordinator admits
+   */
+  public void startedBefore(int incarnation) {
     startedBefore = true;
+    firstIncarnation = incarnation;
   }
 
   private void reached(long version) {
@@ -141,7 +150,8 @@ public final class RunProgress {
 
   /** Highest version any worker has seen. */
   public long version() {
-    long seen = workers.values().stream().mapToLong(WorkerProgress::version).max().orElse(0);
+    long seen =
+        workers.values().stream().mapToLong(WorkerProgress::version).max().orElse(resumedAt());
     return finished == null ? seen : Math.max(seen, finished.version());
   }
 

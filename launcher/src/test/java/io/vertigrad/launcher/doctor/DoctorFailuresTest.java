@@ -2,8 +2,10 @@ package io.vertigrad.launcher.doctor;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.compute.Device;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class DoctorFailuresTest {
@@ -33,6 +35,19 @@ class DoctorFailuresTest {
         "FAIL  TLS         cluster.certificate: /nope.pem cannot be read, expected a PEM file;"
             + " docs/operations.md says how to make one",
         new TlsCheck(JOB.cluster()).run().get(0).line());
+  }
+
+  @Test
+  void shouldSayWhyWhenTheEngineCannotComputeOnTheDevice() {
+    List<String> lines =
+        new EngineCheck("dl4j", Device.of("cuda").orElseThrow())
+            .run().stream().map(Finding::line).toList();
+
+    assertEquals(
+        "FAIL  dl4j        workers.device is cuda, but the engine dl4j computes where the ND4J that"
+            + " it was built with does: leave it out, and build with -Pcuda"
+            + " (VERTIGRAD_PROFILE=cuda) for a GPU",
+        lines.get(lines.size() - 1));
   }
 
   @Test

@@ -45,6 +45,20 @@ class RunProgressTest {
   }
 
   @Test
+  void shouldNotCountWhatMembersTrainedForACoordinatorBefore() {
+    RunProgress resumed = new RunProgress(clock::get);
+    resumed.startedBefore(10_000);
+    resumed.apply(new JobStarted(0, "async", 2, 1, 1_960, 200, 400));
+    resumed.apply(ofIncarnation(0, 300));
+    resumed.apply(ofIncarnation(10_000, 20));
+    clock.set(4 * SECOND);
+
+    assertEquals(20 * 128, resumed.samples());
+    assertEquals(10 * 128, resumed.samplesPerSecond(), 1e-9);
+    assertEquals(300, resumed.resumedAt());
+  }
+
+  @Test
   void shouldTellWhatIsLeftAtThePaceSinceTheFirstReport() {
     assertEquals(OptionalDouble.empty(), progress.secondsLeft());
 
@@ -145,6 +159,28 @@ class RunProgressTest {
   private static WorkerProgress loss(int rank, double loss) {
     return new WorkerProgress(
         0, rank, 0, 1, 1, 0, 128, loss, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of());
+  }
+
+  private static WorkerProgress ofIncarnation(int incarnation, long version) {
+    long samples = version * 128;
+    return new WorkerProgress(
+        0,
+        0,
+        incarnation,
+        version,
+        version,
+        0,
+        samples,
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        Map.of(),
+        Map.of(),
+        Map.of());
   }
 
   private static WorkerProgress worker(int rank, long samples) {

@@ -67,7 +67,7 @@ public final class EvaluatorThread {
     EvaluationPlan plan = EvaluationPlan.of(job, strategy);
     EvaluatorStatus status = plan.blocking() ? member.status() : EvaluatorStatus.OFF;
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
-    ModelConfig config = job.modelOn(test);
+    ModelConfig config = job.modelOn(test).on(job.workers().device());
     try (Model model = Engine.named(job.engine()).model(config)) {
       Evaluation evaluation =
           new Evaluation(

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.job.Role;
+import io.vertigrad.job.RunConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import java.util.Optional;
@@ -14,9 +15,6 @@ import java.util.Optional;
  */
 public record Admission(Role role, int rank, int incarnation) {
 
-  /** More admissions of one rank than one coordinator of a run gives. */
-  static final int OF_ONE_COORDINATOR = 10_000;
-
   /**
    * True when nobody has had the rank in between: this is the next incarnation, or the first that a
    * later coordinator of the run has given.
@@ -24,7 +22,7 @@ public record Admission(Role role, int rank, int incarnation) {
   public boolean follows(Admission before) {
     boolean same = role == before.role && rank == before.rank;
     boolean next = incarnation == before.incarnation + 1;
-    boolean first = incarnation > before.incarnation && incarnation % OF_ONE_COORDINATOR == 0;
+    boolean first = incarnation > before.incarnation && incarnation % RunConfig.ADMISSIONS == 0;
     return same && (next || first);
   }
 

@@ -2,6 +2,7 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.job.RunConfig;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.PeerStrategyFactory;
@@ -121,7 +122,7 @@ public record CoordinatorConfig(
 
   /** The incarnation of the first member of a rank that this coordinator admits. */
   int firstIncarnation() {
-    return resumes * Admission.OF_ONE_COORDINATOR;
+    return resumes * RunConfig.ADMISSIONS;
   }
 
   /** The epoch before this coordinator's first membership. */

@@ -39,7 +39,7 @@ public final class StageThread extends WorkerThread {
     PeerStrategyFactory strategy = ReplicaRule.of(job);
     PipelineConfig pipeline = job.pipeline().orElseThrow();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
-    ModelConfig model = job.modelOn(data);
+    ModelConfig model = job.modelOn(data).on(job.workers().device());
     SplitModel split = StagePlan.split(job, model);
     StagePlan plan = StagePlan.of(job, split);
     Consumer<TrainingEvent> events = new EventPublisher(vertx, job.addresses())::publish;

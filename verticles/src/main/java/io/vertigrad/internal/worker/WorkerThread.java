@@ -2,6 +2,7 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.BatchConfig;
@@ -108,8 +109,8 @@ public class WorkerThread {
   protected boolean train() {
     StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
-    try (Model model =
-        InitialParameters.into(Engine.named(job.engine()).model(job.modelOn(data)), job)) {
+    ModelConfig config = job.modelOn(data).on(job.workers().device());
+    try (Model model = InitialParameters.into(Engine.named(job.engine()).model(config), job)) {
       if (strategy instanceof PeerStrategyFactory peers) {
         try (ReplicaCheckpoints checkpoints = checkpoints(peers, model)) {
           WorkerDuties.Setting duties = WorkerDuties.Setting.of(job, peers, checkpoints);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.Device;
 import io.vertigrad.job.WorkersConfig;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -56,6 +57,6 @@ class BatchSizesTest {
   }
 
   private static WorkersConfig workers(int batch, String sampler, boolean dropLast) {
-    return new WorkersConfig(1, 1, batch, sampler, dropLast, 1, 1);
+    return new WorkersConfig(1, 1, batch, sampler, dropLast, 1, Device.PROCESSOR, 1);
   }
 }

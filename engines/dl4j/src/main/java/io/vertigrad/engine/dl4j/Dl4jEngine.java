@@ -1,5 +1,6 @@
 package io.vertigrad.engine.dl4j;
 
+import io.vertigrad.compute.Device;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
@@ -25,6 +26,15 @@ public final class Dl4jEngine implements Engine {
   @Override
   public void check(String name, Settings options) {
     ModelLoader.check(name, options);
+  }
+
+  @Override
+  public void checkDevice(Device device) {
+    if (device.gpu()) {
+      throw new IllegalArgumentException(
+          "the engine dl4j computes where the ND4J that it was built with does: leave it out, and"
+              + " build with -Pcuda (VERTIGRAD_PROFILE=cuda) for a GPU");
+    }
   }
 
   @Override

@@ -10,7 +10,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -18,8 +17,11 @@ import java.util.Set;
 
 /**
  * A module's tensors laid out as its exchange vector: one direct buffer holds all parameters and
- * statistics, and the tensors become views of it; another holds their gradients likewise. So what
- * is exchanged is read and written without going through libtorch.
+ * statistics, another their gradients. What is exchanged is read from them and written to them
+ * without going through libtorch.
+ *
+ * <p>On the processor the module's tensors become views of these buffers. Elsewhere they are views
+ * of tensors like them, and {@link FlatCopies} copies between the two.
  */
 final class FlatTensors {
 
@@ -38,13 +40,16 @@ final class FlatTensors {
   private final FloatBuffer gradients;
   private final float[] statistics;
 
+  /** Null where the tensors are views of the buffers themselves. */
+  private final FlatCopies copies;
+
   /**
-   * Moves the tensors into one buffer.
+   * Moves the tensors of a module into one buffer.
    *
    * @param bound every tensor once, of float32; the layout takes trainable ones first
    * @throws IllegalArgumentException when they are more than one buffer holds
    */
-  FlatTensors(List<Bound> bound) {
+  FlatTensors(ScriptModule module, List<Bound> bound) {
     layout = new ParameterLayout(bound.stream().map(Bound::block).toList());
     int length;
     int bytes;
@@ -59,6 +64,10 @@ final class FlatTensors {
     parameters = parameterBytes.asFloatBuffer();
     gradients = gradientBytes.asFloatBuffer();
     statistics = new float[layout.statistics()];
+    copies =
+        module.place().isShared()
+            ? null
+            : new FlatCopies(module.manager(), parameterBytes, gradientBytes, layout.trainable());
     int start = 0;
     for (Block.Kind kind : List.of(Block.Kind.TRAINABLE, Block.Kind.STATISTIC)) {
       for (Bound one : bound) {
@@ -69,25 +78,31 @@ final class FlatTensors {
       }
     }
     adopted = new boolean[ordered.size()];
+    if (copies != null) {
+      copies.begun();
+    }
   }
 
   /** The tensors of a network, in its order and by its names, which are those of every engine. */
   static FlatTensors of(ScriptModule module, Network network) {
-    Map<String, PtNDArray> found = new HashMap<>();
-    module.parameters().forEach(one -> found.put(one.name(), one.array()));
-    module.buffers().forEach(one -> found.put(one.name(), one.array()));
+    Map<String, PtNDArray> found = module.tensors();
     return new FlatTensors(
+        module,
         network.arrays().stream()
             .map(array -> new Bound(array.block(), found.get(array.attribute())))
             .toList());
   }
 
   private void move(PtNDArray array, int start, int length) {
-    ByteBuffer place = slice(parameterBytes, start, length);
-    ByteBuffer values = array.toByteBuffer(true);
-    place.duplicate().put(values);
-    if (length > 0) {
-      JniUtils.set(array, place);
+    if (copies == null) {
+      ByteBuffer place = slice(parameterBytes, start, length);
+      ByteBuffer values = array.toByteBuffer(true);
+      place.duplicate().put(values);
+      if (length > 0) {
+        JniUtils.set(array, place);
+      }
+    } else if (length > 0) {
+      copies.adopt(array, start);
     }
     ordered.add(array);
     starts.add(start);
@@ -119,6 +134,9 @@ final class FlatTensors {
   /** Copies them in. */
   void writeParameters(int first, FloatBuffer source) {
     range(parameters, first, source.remaining()).put(source);
+    if (copies != null) {
+      copies.written();
+    }
   }
 
   /** Copies their gradients out. */
@@ -131,16 +149,32 @@ final class FlatTensors {
     return gradients.duplicate();
   }
 
+  /** Before a forward pass in inference mode: the module computes with what was written. */
+  void ready() {
+    if (copies != null) {
+      copies.push();
+      // Those of a batch norm that was traced in training mode move even now.
+      copies.statisticsMoved();
+    }
+  }
+
   /** Before a forward pass in training mode: remembers statistics, for {@link #undo}. */
   void remember() {
     parameters.get(layout.trainable(), statistics);
+    if (copies != null) {
+      copies.push();
+    }
   }
 
   /** Before a forward and a backward pass: sets gradients to zero, and remembers statistics. */
   void begin() {
-    FloatBuffer all = gradients.duplicate();
-    while (all.hasRemaining()) {
-      all.put(ZEROS, 0, Math.min(ZEROS.length, all.remaining()));
+    if (copies == null) {
+      FloatBuffer all = gradients.duplicate();
+      while (all.hasRemaining()) {
+        all.put(ZEROS, 0, Math.min(ZEROS.length, all.remaining()));
+      }
+    } else {
+      copies.clearGradients();
     }
     remember();
   }
@@ -151,18 +185,24 @@ final class FlatTensors {
    */
   void end() {
     adoptGradients();
+    if (copies != null) {
+      copies.pull();
+    }
     int first = layout.trainable();
     for (int i = 0; i < statistics.length; i++) {
       float moved = parameters.get(first + i);
       // Equal ones may be infinite.
       gradients.put(first + i, moved == statistics[i] ? 0 : statistics[i] - moved);
     }
-    parameters.put(first, statistics);
+    undo();
   }
 
   /** After a pass that failed, or was forward only: statistics are back at what they were. */
   void undo() {
     parameters.put(layout.trainable(), statistics);
+    if (copies != null) {
+      copies.statisticsMoved();
+    }
   }
 
   /**
@@ -175,10 +215,14 @@ final class FlatTensors {
       if (!adopted[i]) {
         PtNDArray gradient = JniUtils.getGradient(ordered.get(i));
         if (gradient != null) {
-          int length = Math.toIntExact(gradient.size());
-          ByteBuffer place = slice(gradientBytes, starts.get(i), length);
-          place.duplicate().put(gradient.toByteBuffer(true));
-          JniUtils.set(gradient, place);
+          if (copies == null) {
+            int length = Math.toIntExact(gradient.size());
+            ByteBuffer place = slice(gradientBytes, starts.get(i), length);
+            place.duplicate().put(gradient.toByteBuffer(true));
+            JniUtils.set(gradient, place);
+          } else {
+            copies.adoptGradient(gradient, starts.get(i));
+          }
           gradient.close();
           adopted[i] = true;
         }

@@ -1,9 +1,11 @@
 package io.vertigrad.engine.pytorch;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDManager;
 import ai.djl.pytorch.engine.PtNDManager;
 import ai.djl.pytorch.jni.JniUtils;
 import ai.djl.pytorch.jni.LibUtils;
+import ai.djl.util.Utils;
 import com.sun.jna.Native;
 import com.sun.jna.NativeLibrary;
 import com.sun.jna.Platform;
@@ -47,11 +49,13 @@ final class LibTorch {
   private static volatile LibTorch started;
 
   private final int threads;
+  private final int gpus;
   private final List<String> missing;
   private final Properties engine;
 
-  private LibTorch(int threads, List<String> missing, Properties engine) {
+  private LibTorch(int threads, int gpus, List<String> missing, Properties engine) {
     this.threads = threads;
+    this.gpus = gpus;
     this.missing = missing;
     this.engine = engine;
   }
@@ -78,9 +82,10 @@ final class LibTorch {
       stayOffline(engine);
       setDefault("ai.djl.pytorch.num_interop_threads", "1");
       setDefault("ai.djl.pytorch.num_threads", Integer.toString(threads));
+      int gpus = gpus();
       List<String> missing = keepFreedMemory();
       load();
-      started = new LibTorch(threads, missing, engine);
+      started = new LibTorch(threads, gpus, missing, engine);
       if (!missing.isEmpty()) {
         LOG.warn("pytorch runs without its fast settings: {}", String.join("; ", missing));
       }
@@ -106,9 +111,19 @@ final class LibTorch {
     JniUtils.setGradMode(false);
   }
 
-  /** A new owner of native arrays on the processor; whoever closes it frees them. */
-  static PtNDManager manager() {
-    return (PtNDManager) NDManager.newBaseManager(ai.djl.Device.cpu(), "PyTorch");
+  /** A new owner of native arrays on a device; whoever closes it frees them. */
+  static PtNDManager manager(Device device) {
+    return (PtNDManager) NDManager.newBaseManager(device, "PyTorch");
+  }
+
+  /** The GPUs that the libtorch on the class path can use; it need not have started. */
+  static Cuda cuda() {
+    return new Cuda(properties(NATIVES), cache());
+  }
+
+  /** The folder in which natives are unpacked. */
+  static Path cache() {
+    return Utils.getEngineCacheDir("pytorch");
   }
 
   /** Physical memory of the process; libtorch does not tell what its own arrays take. */
@@ -125,7 +140,7 @@ final class LibTorch {
     Map<String, String> facts = new TreeMap<>();
     facts.put("backend", "libtorch " + properties(NATIVES).getProperty("version", "unknown"));
     facts.put("djl", engine.getProperty("djl_version", "unknown"));
-    facts.put("devices", "processor");
+    facts.put("devices", gpus == 0 ? "processor" : "processor, %d GPU(s)".formatted(gpus));
     facts.put("threads", Integer.toString(threads));
     facts.put("missing", missing.isEmpty() ? "nothing" : String.join("; ", missing));
     return facts;
@@ -165,13 +180,23 @@ final class LibTorch {
     }
   }
 
+  /** Natives for CUDA cannot be loaded where there is no driver, not even for the processor. */
+  private static int gpus() {
+    Cuda cuda = cuda();
+    try {
+      return cuda.present() ? cuda.count() : 0;
+    } catch (IllegalArgumentException none) {
+      throw unavailable(none.getMessage(), none);
+    }
+  }
+
   /** One process at a time: the first unpacks the natives where the others find them. */
   private static void load() {
     Thread thread = Thread.currentThread();
     ClassLoader before = thread.getContextClassLoader();
     thread.setContextClassLoader(LibTorch.class.getClassLoader());
     try {
-      Path folder = ai.djl.util.Utils.getEngineCacheDir("pytorch");
+      Path folder = cache();
       Files.createDirectories(folder);
       try (FileChannel file =
               FileChannel.open(
@@ -180,7 +205,7 @@ final class LibTorch {
                   StandardOpenOption.WRITE);
           FileLock alone = file.lock()) {
         LOG.debug("libtorch in {}, lock {}", folder, alone);
-        manager().close();
+        manager(Device.cpu()).close();
         quieten();
       }
     } catch (IOException | LinkageError | RuntimeException e) {

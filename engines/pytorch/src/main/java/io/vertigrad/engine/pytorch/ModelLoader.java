@@ -6,7 +6,6 @@ import ai.djl.pytorch.engine.PtNDArray;
 import ai.djl.pytorch.engine.PtNDManager;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Loss;
-import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.settings.Settings;
 import java.nio.ByteBuffer;
@@ -18,8 +17,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,9 +37,16 @@ final class ModelLoader {
   private static final Set<Path> TOLD = ConcurrentHashMap.newKeySet();
 
   private final ModelConfig config;
+  private final Supplier<Place> places;
 
-  ModelLoader(ModelConfig config) {
+  /**
+   * A loader of one model.
+   *
+   * @param places gives it the place where it computes
+   */
+  ModelLoader(ModelConfig config, Supplier<Place> places) {
     this.config = config;
+    this.places = places;
   }
 
   /**
@@ -72,7 +80,7 @@ final class ModelLoader {
     return name.endsWith(".pt") || name.endsWith(".pth") || name.contains("/");
   }
 
-  Model load() {
+  PyTorchModel load() {
     LibTorch.computeOn(config.threads());
     if (BuiltInNetworks.has(config.name())) {
       BuiltInNetworks.requireOnePosition(config);
@@ -93,9 +101,11 @@ final class ModelLoader {
     if (TOLD.add(file.toAbsolutePath())) {
       archive.warnings().forEach(warning -> LOG.warn("model {}: {}", file, warning));
     }
-    ScriptModule module = module(archive, file);
+    ScriptModule module = module(archive, file, places.get());
     try {
-      FlatTensors tensors = new FlatTensors(bound(module));
+      List<FlatTensors.Bound> bound =
+          module.place().isShared() ? bound(module) : bound(module, archive, file);
+      FlatTensors tensors = new FlatTensors(module, bound);
       Form form = form(module);
       return new PyTorchModel(config, module, tensors, form.sample(), form.type());
     } catch (RuntimeException e) {
@@ -104,9 +114,19 @@ final class ModelLoader {
     }
   }
 
-  private ScriptModule module(ScriptArchive archive, Path file) {
+  /** The same for a module whose memory cannot be looked at: by what the file holds. */
+  private List<FlatTensors.Bound> bound(ScriptModule module, ScriptArchive archive, Path file) {
+    Map<String, PtNDArray> there = module.tensors();
+    try (ScriptModule here = module(archive, file, Place.shared())) {
+      return bound(here).stream()
+          .map(one -> new FlatTensors.Bound(one.block(), there.get(one.block().name())))
+          .toList();
+    }
+  }
+
+  private ScriptModule module(ScriptArchive archive, Path file, Place place) {
     try {
-      return ScriptModule.load(archive, file);
+      return ScriptModule.load(archive, file, place);
     } catch (EngineException e) {
       throw new IllegalArgumentException(
           "model %s: libtorch cannot load it: %s".formatted(config.name(), ScriptModule.reason(e)),
@@ -117,8 +137,8 @@ final class ModelLoader {
   /** How a module takes samples. */
   private record Form(List<Integer> sample, DataType type) {}
 
-  private Model loadNamed(Network network) {
-    ScriptModule module = ScriptModule.of(network);
+  private PyTorchModel loadNamed(Network network) {
+    ScriptModule module = ScriptModule.of(network, places.get());
     FlatTensors tensors = FlatTensors.of(module, network);
     return new PyTorchModel(config, module, tensors, network.input(), DataType.FLOAT32);
   }

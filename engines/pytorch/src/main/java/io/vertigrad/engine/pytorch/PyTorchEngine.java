@@ -1,5 +1,6 @@
 package io.vertigrad.engine.pytorch;
 
+import io.vertigrad.compute.Device;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
@@ -11,6 +12,7 @@ import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.settings.Settings;
 import java.util.Map;
+import java.util.function.Supplier;
 
 /**
  * PyTorch as an engine: trains the named networks, and TorchScript modules that {@code
@@ -20,8 +22,17 @@ public final class PyTorchEngine implements Engine {
 
   private static final int DEFAULT_THREADS = 1;
 
+  private final Supplier<Place> processor;
+
   /** Made by the {@code ServiceLoader}. */
-  public PyTorchEngine() {}
+  public PyTorchEngine() {
+    this(Place::shared);
+  }
+
+  /** With other places on the processor; for tests. */
+  PyTorchEngine(Supplier<Place> processor) {
+    this.processor = processor;
+  }
 
   @Override
   public String name() {
@@ -34,6 +45,11 @@ public final class PyTorchEngine implements Engine {
   }
 
   @Override
+  public void checkDevice(Device device) {
+    LibTorch.cuda().check(device);
+  }
+
+  @Override
   public void prepare(int threads) {
     LibTorch.start(threads);
   }
@@ -41,13 +57,18 @@ public final class PyTorchEngine implements Engine {
   @Override
   public Model model(ModelConfig config) {
     LibTorch.start(config.threads());
-    return new ModelLoader(config).load();
+    return new ModelLoader(config, places(config)).load();
   }
 
   @Override
   public SplitModel split(ModelConfig config, SplitConfig split) {
     LibTorch.start(config.threads());
-    return SplitNetwork.of(config, split);
+    return SplitNetwork.of(config, split, places(config));
+  }
+
+  private Supplier<Place> places(ModelConfig config) {
+    Device device = config.device();
+    return device.gpu() ? () -> Place.on(device) : processor;
   }
 
   @Override

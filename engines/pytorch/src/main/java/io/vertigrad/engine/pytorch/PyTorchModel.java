@@ -22,6 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 
 /** A TorchScript module as the rest of the project sees it. */
 final class PyTorchModel implements Model {
@@ -135,6 +136,7 @@ final class PyTorchModel implements Model {
   private BatchLoss answered(Batch batch, boolean compared) {
     check(batch, compared);
     module.training(false);
+    tensors.ready();
     try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
       return BatchLoss.of(config, values(output(step, batch)));
     }
@@ -152,9 +154,29 @@ final class PyTorchModel implements Model {
 
   @Override
   public void save(Path file) throws IOException {
+    if (!module.place().isShared()) {
+      try (PyTorchModel here = onProcessor()) {
+        here.save(file);
+      }
+      return;
+    }
     try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(file))) {
       module.save(out);
     }
+  }
+
+  /** The same model where Java shares its tensors, in a file of which no device is named. */
+  private PyTorchModel onProcessor() {
+    PyTorchModel here = new ModelLoader(config, Place::shared).load();
+    FloatBuffer parameters = FloatBuffer.allocate(layout().length());
+    readParameters(0, parameters);
+    here.writeParameters(0, parameters.flip());
+    // Counters are not exchanged, and are what this model has counted.
+    tensors.ready();
+    Map<String, PtNDArray> own = module.tensors();
+    TensorFunction copy = TensorFunction.copy(here.module.manager());
+    here.module.buffers().forEach(one -> copy.apply(one.array(), own.get(one.name())));
+    return here;
   }
 
   @Override

@@ -33,11 +33,12 @@ final class PyTorchStage implements StageModel {
    * A stage.
    *
    * @param config what the model is built from; null for a stage without a loss
+   * @param place where it computes; the stage closes it
    */
-  PyTorchStage(StageSpec spec, Network part, ModelConfig config) {
+  PyTorchStage(StageSpec spec, Network part, ModelConfig config, Place place) {
     this.spec = spec;
     this.config = config;
-    this.module = ScriptModule.of(part);
+    this.module = ScriptModule.of(part, place);
     this.tensors = FlatTensors.of(module, part);
   }
 
@@ -75,6 +76,7 @@ final class PyTorchStage implements StageModel {
   @Override
   public FloatBuffer infer(float[] input, int samples) {
     module.training(false);
+    tensors.ready();
     return output(input, samples);
   }
 
@@ -93,6 +95,7 @@ final class PyTorchStage implements StageModel {
   public Score score(Batch part, int topK) {
     PyTorchModel.checkTargets(part, config);
     module.training(false);
+    tensors.ready();
     try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
       PtNDArray output = module.forward(input(step, part.features(), part.count()));
       return BatchLoss.of(config, PyTorchModel.values(output)).score(part, topK);

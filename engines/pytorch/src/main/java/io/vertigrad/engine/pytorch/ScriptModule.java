@@ -15,7 +15,9 @@ import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 
 /** A TorchScript module in native memory, and its tensors. One thread uses it. */
@@ -26,13 +28,15 @@ final class ScriptModule implements AutoCloseable {
 
   private static final String ERROR = "RuntimeError:";
 
+  private final Place place;
   private final PtNDManager manager;
   private final PtSymbolBlock block;
   private final List<Named> parameters = new ArrayList<>();
   private final List<Named> buffers = new ArrayList<>();
   private Boolean training;
 
-  private ScriptModule(PtNDManager manager, PtSymbolBlock block) {
+  private ScriptModule(Place place, PtNDManager manager, PtSymbolBlock block) {
+    this.place = place;
     this.manager = manager;
     this.block = block;
   }
@@ -40,11 +44,12 @@ final class ScriptModule implements AutoCloseable {
   /**
    * Loads a file that was checked.
    *
+   * @param place where its tensors are to be; the module owns it, and closes it even if this fails
    * @throws EngineException when libtorch refuses it
    */
-  static ScriptModule load(ScriptArchive archive, Path file) {
+  static ScriptModule load(ScriptArchive archive, Path file, Place place) {
     List<String> buffers = archive.buffers();
-    PtNDManager manager = LibTorch.manager();
+    PtNDManager manager = LibTorch.manager(place.device());
     Path copy = null;
     try {
       Path loaded = file;
@@ -53,16 +58,20 @@ final class ScriptModule implements AutoCloseable {
         archive.writeWithBuffers(copy);
         loaded = copy;
       }
+      // On a GPU constants of the code go there, too, which are no attributes of the module.
+      boolean everything = place.device().isGpu();
       PtSymbolBlock block =
-          JniUtils.loadModule(manager, loaded, false, new String[0], new String[0], true);
-      ScriptModule module = new ScriptModule(manager, block);
+          JniUtils.loadModule(manager, loaded, everything, new String[0], new String[0], true);
+      ScriptModule module = new ScriptModule(place, manager, block);
       module.findTensors(buffers);
       return module;
     } catch (IOException e) {
       manager.close();
+      place.close();
       throw ScriptArchive.refused(file, "a copy could not be written: " + e.getMessage());
     } catch (RuntimeException e) {
       manager.close();
+      place.close();
       throw e;
     } finally {
       delete(copy);
@@ -70,12 +79,12 @@ final class ScriptModule implements AutoCloseable {
   }
 
   /** A network goes through a file like any other module, which is there until it is loaded. */
-  static ScriptModule of(Network network) {
+  static ScriptModule of(Network network, Place place) {
     Path file = null;
     try {
       file = Files.createTempFile("vertigrad-", ".pt");
       ScriptWriter.write(network, file);
-      return load(ScriptArchive.open(file), file);
+      return load(ScriptArchive.open(file), file, place);
     } catch (IOException e) {
       throw new IllegalArgumentException(
           "model %s: could not be written to %s: %s"
@@ -87,7 +96,7 @@ final class ScriptModule implements AutoCloseable {
   }
 
   /** Deletes a file that is no longer needed, if there is one; at the latest when the JVM ends. */
-  private static void delete(Path copy) {
+  static void delete(Path copy) {
     if (copy != null) {
       try {
         Files.deleteIfExists(copy);
@@ -100,6 +109,8 @@ final class ScriptModule implements AutoCloseable {
   private void findTensors(List<String> bufferNames) {
     for (NDArray array : JniUtils.moduleGetParams(block, manager)) {
       parameters.add(new Named(array.getName(), (PtNDArray) array));
+      // As an input it would be taken for an entry of a dictionary.
+      array.setName(null);
     }
     if (bufferNames.isEmpty()) {
       return;
@@ -116,6 +127,19 @@ final class ScriptModule implements AutoCloseable {
     for (int i = 0; i < found.size(); i++) {
       buffers.add(new Named(bufferNames.get(i), (PtNDArray) found.get(i)));
     }
+  }
+
+  /** Where its tensors are. */
+  Place place() {
+    return place;
+  }
+
+  /** Its parameters and buffers by name. */
+  Map<String, PtNDArray> tensors() {
+    Map<String, PtNDArray> found = new HashMap<>();
+    parameters.forEach(one -> found.put(one.name(), one.array()));
+    buffers.forEach(one -> found.put(one.name(), one.array()));
+    return found;
   }
 
   /** In module order; one that two submodules share is there twice. */
@@ -172,6 +196,7 @@ final class ScriptModule implements AutoCloseable {
   public void close() {
     block.close();
     manager.close();
+    place.close();
   }
 
   /** The line of a native failure that says what was wrong, without the trace around it. */

@@ -20,18 +20,22 @@ import java.util.zip.ZipOutputStream;
  */
 final class ScriptWriter {
 
-  private static final String CLASS = "Network";
+  /** What every module that is written here is an object of. */
+  static final String CLASS = "Network";
+
   private static final String ROOT = "network/";
   private static final String FORMAT = "3\n";
 
   /** An empty tuple. */
   private static final byte[] NO_CONSTANTS = {(byte) 0x80, 2, ')', '.'};
 
-  private final Network network;
+  private final String code;
+  private final List<Network.Array> arrays;
   private final ByteArrayOutputStream pickle = new ByteArrayOutputStream();
 
-  private ScriptWriter(Network network) {
-    this.network = network;
+  private ScriptWriter(String code, List<Network.Array> arrays) {
+    this.code = code;
+    this.arrays = arrays;
   }
 
   /**
@@ -40,18 +44,28 @@ final class ScriptWriter {
    * @param file is written anew
    */
   static void write(Network network, Path file) throws IOException {
-    new ScriptWriter(network).write(file);
+    new ScriptWriter(network.code(CLASS), network.arrays()).write(file);
+  }
+
+  /**
+   * Writes a module without arrays.
+   *
+   * @param method lines of its {@code forward}
+   * @param file is written anew
+   */
+  static void write(List<String> method, Path file) throws IOException {
+    String head = "class %s(Module):\n  training : bool\n".formatted(CLASS);
+    new ScriptWriter(head + "  " + String.join("\n  ", method) + "\n", List.of()).write(file);
   }
 
   private void write(Path file) throws IOException {
     try (OutputStream out = Files.newOutputStream(file);
         ZipOutputStream zip = new ZipOutputStream(out)) {
-      List<Network.Array> arrays = network.arrays();
       for (int i = 0; i < arrays.size(); i++) {
         entry(zip, "data/" + i, bytes(arrays.get(i).values()));
       }
-      entry(zip, "data.pkl", attributes(arrays));
-      entry(zip, "code/__torch__.py", network.code(CLASS).getBytes(StandardCharsets.UTF_8));
+      entry(zip, "data.pkl", attributes());
+      entry(zip, "code/__torch__.py", code.getBytes(StandardCharsets.UTF_8));
       entry(zip, "constants.pkl", NO_CONSTANTS);
       entry(zip, "version", FORMAT.getBytes(StandardCharsets.UTF_8));
     }
@@ -80,7 +94,7 @@ final class ScriptWriter {
   }
 
   /** An object of the class, made of a dictionary of its attributes. */
-  private byte[] attributes(List<Network.Array> arrays) {
+  private byte[] attributes() {
     put(0x80, 2);
     global("__torch__", CLASS);
     put(')', 0x81, '}', '(');

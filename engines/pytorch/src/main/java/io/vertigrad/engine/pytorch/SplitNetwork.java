@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 
 /** A named network with places where it is cut; nothing of it is in native memory. */
 final class SplitNetwork implements SplitModel {
@@ -20,10 +21,12 @@ final class SplitNetwork implements SplitModel {
   private final Network whole;
   private final int threads;
   private final ModelConfig config;
+  private final Supplier<Place> places;
   private final List<StageSpec> stages = new ArrayList<>();
   private final List<Network> parts = new ArrayList<>();
 
-  private SplitNetwork(Network whole, ModelConfig config) {
+  private SplitNetwork(Network whole, ModelConfig config, Supplier<Place> places) {
+    this.places = places;
     this.whole = whole;
     this.threads = config.threads();
     this.config = config;
@@ -32,16 +35,17 @@ final class SplitNetwork implements SplitModel {
   /**
    * Cuts a network.
    *
+   * @param places gives each stage the place where it computes
    * @throws IllegalArgumentException when it has no such name, or cannot be cut there
    */
-  static SplitNetwork of(ModelConfig config, SplitConfig split) {
+  static SplitNetwork of(ModelConfig config, SplitConfig split, Supplier<Place> places) {
     if (!BuiltInNetworks.has(config.name())) {
       throw new IllegalArgumentException(
           "model %s: the engine pytorch cuts into stages only %s"
               .formatted(config.name(), BuiltInNetworks.names()));
     }
     BuiltInNetworks.requireOnePosition(config);
-    SplitNetwork cut = new SplitNetwork(BuiltInNetworks.of(config), config);
+    SplitNetwork cut = new SplitNetwork(BuiltInNetworks.of(config), config, places);
     Map<String, List<Integer>> shapes = new HashMap<>();
     cut.whole.layers().forEach(layer -> shapes.put(layer.name(), layer.output()));
     List<String> order = cut.whole.layers().stream().map(Network.Layer::name).toList();
@@ -93,6 +97,7 @@ final class SplitNetwork implements SplitModel {
   public StageModel stage(int index) {
     LibTorch.computeOn(threads);
     boolean last = index == stages.size() - 1;
-    return new PyTorchStage(stages.get(index), parts.get(index), last ? config : null);
+    return new PyTorchStage(
+        stages.get(index), parts.get(index), last ? config : null, places.get());
   }
 }

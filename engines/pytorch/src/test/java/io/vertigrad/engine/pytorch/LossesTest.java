@@ -27,10 +27,13 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every loss on both engines: against PyTorch, against finite differences, against each other. */
+/**
+ * Every loss on both engines, on one of them in both ways: against PyTorch, against finite
+ * differences, against each other.
+ */
 class LossesTest {
 
-  private static final List<String> ENGINES = List.of("dl4j", "pytorch");
+  private static final List<String> ENGINES = List.of("dl4j", "pytorch", CopiesEngine.NAME);
   private static final int SAMPLES = 3;
 
   /*

@@ -1,0 +1,66 @@
+package io.vertigrad.engine.pytorch;
+
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.NativeMemory;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.optimizer.UpdateRule;
+import io.vertigrad.compute.pipeline.SplitConfig;
+import io.vertigrad.compute.pipeline.SplitModel;
+import io.vertigrad.compute.settings.Settings;
+import java.util.Map;
+
+/**
+ * The engine as it is on a GPU, but on the processor: the tensors of a module are out of Java's
+ * reach, and parameters and gradients are copied.
+ */
+public final class CopiesEngine implements Engine {
+
+  static final String NAME = "pytorch-copies";
+
+  private final PyTorchEngine engine = new PyTorchEngine(Place::copied);
+
+  /** Made by the {@code ServiceLoader}. */
+  public CopiesEngine() {}
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public void check(String name, Settings options) {
+    engine.check(name, options);
+  }
+
+  @Override
+  public Model model(ModelConfig config) {
+    return engine.model(config);
+  }
+
+  @Override
+  public SplitModel split(ModelConfig config, SplitConfig split) {
+    return engine.split(config, split);
+  }
+
+  @Override
+  public UpdateRule updateRule(OptimizerConfig config, int length) {
+    return engine.updateRule(config, length);
+  }
+
+  @Override
+  public String modelFile() {
+    return engine.modelFile();
+  }
+
+  @Override
+  public NativeMemory memory() {
+    return engine.memory();
+  }
+
+  @Override
+  public Map<String, String> describe() {
+    return engine.describe();
+  }
+}
