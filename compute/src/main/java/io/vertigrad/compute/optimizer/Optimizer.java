@@ -90,10 +90,14 @@ public final class Optimizer {
   /**
    * Copies the rule's state out, for a checkpoint.
    *
-   * @param destination has room for {@link #stateLength()} values
+   * @param destination has room for {@link #stateLength()} values, behind which its position is
+   *     afterwards
    */
   public void readState(FloatBuffer destination) {
-    rule.readState(destination);
+    int first = destination.position();
+    // A rule sees no more than its own values, and may put them there without moving on.
+    rule.readState(destination.slice(first, stateLength()));
+    destination.position(first + stateLength());
   }
 
   /**

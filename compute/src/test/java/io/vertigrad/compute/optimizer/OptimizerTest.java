@@ -1,6 +1,7 @@
 package io.vertigrad.compute.optimizer;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.nio.FloatBuffer;
@@ -59,6 +60,18 @@ class OptimizerTest {
         IllegalArgumentException.class, () -> optimizer.step(new float[3], new float[2], 0, 0));
   }
 
+  @Test
+  void shouldMoveBehindTheStateHoweverARuleWritesIt() {
+    FloatBuffer both = FloatBuffer.allocate(5);
+
+    for (boolean relative : new boolean[] {true, false}) {
+      new Optimizer(config(0.1, 0, 0, 1), new TwoStates(relative), 1).readState(both);
+    }
+
+    assertEquals(4, both.position());
+    assertArrayEquals(new float[] {3, 4, 3, 4, 0}, both.array(), 0);
+  }
+
   private static OptimizerConfig config(double rate, double l2, double decay, double factor) {
     return new OptimizerConfig(
         "sgd", rate, 0, 0, false, 0, 0, 1e-8, l2, decay, 0, (updates, epochs) -> factor);
@@ -81,6 +94,32 @@ class OptimizerTest {
 
     @Override
     public void readState(FloatBuffer destination) {}
+
+    @Override
+    public void writeState(FloatBuffer source) {}
+  }
+
+  /** A rule with two values of state, which fills what it is given. */
+  private record TwoStates(boolean relative) implements UpdateRule {
+
+    @Override
+    public void toStep(float[] gradient, double learningRate, long iteration) {}
+
+    @Override
+    public int stateLength() {
+      return 2;
+    }
+
+    @Override
+    public void readState(FloatBuffer destination) {
+      if (!relative) {
+        destination.put(0, new float[] {3, 4});
+        return;
+      }
+      for (float value = 3; destination.hasRemaining(); value++) {
+        destination.put(value);
+      }
+    }
 
     @Override
     public void writeState(FloatBuffer source) {}

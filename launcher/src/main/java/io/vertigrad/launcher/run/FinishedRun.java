@@ -113,8 +113,10 @@ public final class FinishedRun {
     if (before == null || after == null) {
       return OptionalDouble.empty();
     }
-    double span = after.getKey() - before.getKey();
-    double share = span == 0 ? 0 : (samples - before.getKey()) / span;
+    if (before.getKey().equals(after.getKey())) {
+      return OptionalDouble.of(before.getValue());
+    }
+    double share = (samples - before.getKey()) / (after.getKey() - before.getKey());
     return OptionalDouble.of(before.getValue() + share * (after.getValue() - before.getValue()));
   }
 

@@ -109,7 +109,10 @@ public final class RunSummary {
         return metric;
       }
     }
-    return Metric.ACCURACY;
+    // What is not finite was left out, and only tests with an RMSE may have nothing else.
+    return summary.containsKey("testSamples") && !summary.containsKey("accuracy")
+        ? Metric.RMSE
+        : Metric.ACCURACY;
   }
 
   private static JsonObject stopped(JobEnding ending) {

@@ -2,6 +2,9 @@ package io.vertigrad.launcher.terminal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.Score;
+import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -53,6 +56,17 @@ final class ResultTextTest {
                 + " exchange hidden behind gradients"),
         replicas(0.628, 0.667, 0));
     assertEquals(1, replicas(0.1, 1, 0).size(), "a complete graph averages now and then");
+  }
+
+  @Test
+  void shouldSpeakOfAnRmseThatIsNotFiniteWhenARegressionDiverged() {
+    Score score = new Score(200, Double.POSITIVE_INFINITY, 0, 0, 0, Metric.RMSE);
+    Evaluated tested = Evaluated.of(10, score, 0, true, "00");
+    JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.of(tested), Map.of());
+
+    assertEquals(
+        "RMSE Infinity on the whole test set (200 samples), loss Infinity",
+        ResultText.closing(JOB, new RunDirectory(folder), summary).get(0));
   }
 
   private List<String> replicas(double distance, double gap, double hidden) {

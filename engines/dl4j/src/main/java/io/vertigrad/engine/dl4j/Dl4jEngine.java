@@ -45,13 +45,13 @@ public final class Dl4jEngine implements Engine {
   @Override
   public Model model(ModelConfig config) {
     Backend.start(config.threads());
-    return new ModelLoader(config).load();
+    return ModelLoader.named(config, () -> new ModelLoader(config).load());
   }
 
   @Override
   public SplitModel split(ModelConfig config, SplitConfig split) {
     Backend.start(config.threads());
-    return SplitNetwork.of(config, split);
+    return ModelLoader.named(config, () -> SplitNetwork.of(config, split));
   }
 
   @Override

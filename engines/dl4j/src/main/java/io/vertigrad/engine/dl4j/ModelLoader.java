@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.ServiceLoader;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -25,10 +26,31 @@ final class ModelLoader {
     this.config = config;
   }
 
+  /**
+   * Makes something of a network. What DL4J finds wrong with one in a file, wherever it stumbles
+   * over it, is said in one sentence that names the file.
+   */
+  static <T> T named(ModelConfig config, Supplier<T> made) {
+    try {
+      return made.get();
+    } catch (RuntimeException e) {
+      boolean said =
+          e instanceof IllegalArgumentException
+              && String.valueOf(e.getMessage()).startsWith("model ");
+      if (said || !isFile(config.name())) {
+        throw e;
+      }
+      throw new IllegalArgumentException(
+          "model %s: cannot be made into a network (%s), expected layers that fit each other"
+              .formatted(config.name(), SavedNetwork.reason(e)),
+          e);
+    }
+  }
+
   Model load() {
     Network network = adapted(network());
     List<Integer> sample = InputCheck.sampleShape(network, config);
-    if (isFile()) {
+    if (isFile(config.name())) {
       InputCheck.requireGradient(network, sample, config);
     }
     return new Dl4jModel(network, config, sample);
@@ -100,9 +122,8 @@ final class ModelLoader {
     return known;
   }
 
-  private boolean isFile() {
-    return !registered().containsKey(config.name())
-        && (isPath(config.name()) || Files.exists(Path.of(config.name())));
+  private static boolean isFile(String name) {
+    return !registered().containsKey(name) && (isPath(name) || Files.exists(Path.of(name)));
   }
 
   private NeuralNetwork found() {
@@ -114,7 +135,7 @@ final class ModelLoader {
     if (ForeignFile.isOne(name)) {
       return ForeignFile.read(Path.of(name), config.seed(), config.loss());
     }
-    if (isFile()) {
+    if (isFile(name)) {
       return SavedNetwork.read(Path.of(name), config.seed());
     }
     return built(factoryClass(name, String.join(", ", known.keySet())));

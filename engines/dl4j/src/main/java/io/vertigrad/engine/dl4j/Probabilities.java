@@ -30,8 +30,10 @@ final class Probabilities {
       for (int k = first + 1; k < first + classes; k++) {
         best = values[k] > values[best] ? k : best;
       }
-      correct += best == first + labels[i] ? 1 : 0;
-      correctTop += topK > 0 && before(values, first, classes, labels[i]) < topK ? 1 : 0;
+      // With NaN among them nothing comes before anything.
+      boolean known = !Float.isNaN(values[first + labels[i]]);
+      correct += known && best == first + labels[i] ? 1 : 0;
+      correctTop += known && before(values, first, classes, labels[i]) < topK ? 1 : 0;
       loss -= Math.log(Math.max(values[first + labels[i]], SMALLEST));
     }
     return new Score(labels.length, loss, correct, correctTop);

@@ -8,6 +8,7 @@ import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.engine.testing.FileMutants;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -108,6 +109,22 @@ class DamagedModelTest {
 
     assertRefused(first, "but cannot be trained on them (Invalid input data or configuration");
     assertRefused(all, "does not take samples of shape [1, 28, 28]: Invalid input, does not match");
+  }
+
+  @Test
+  void shouldSayInOneSentenceThatALayerHasNoActivation() throws IOException {
+    Map<String, byte[]> entries = entries(zip);
+    Path file =
+        written(Map.of(CONFIGURATION, changed(entries, "activationFn", "activation")), entries);
+    ModelConfig config = new ModelConfig(file.toString(), Map.of(), DIGIT, CLASSES, 1, 1);
+
+    assertRefused(file, "cannot be made into a network (");
+    String split =
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> Engine.named("dl4j").split(config, SplitConfig.into(2)))
+            .getMessage();
+    assertTrue(split.startsWith("model " + file + ": "), split);
   }
 
   @Test

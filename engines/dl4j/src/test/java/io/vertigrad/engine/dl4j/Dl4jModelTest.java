@@ -211,6 +211,16 @@ class Dl4jModelTest {
     assertEquals(50, Probabilities.score(values, new int[] {0, 2}, 3).topAccuracy());
   }
 
+  @Test
+  void shouldCountNothingAsRightWhenAModelAnswersNaN() {
+    float[] values = {Float.NaN, Float.NaN, Float.NaN, Float.NaN};
+
+    Score score = Probabilities.score(values, new int[] {0, 1}, 1);
+
+    assertEquals(0, score.correct());
+    assertEquals(0, score.correctTop());
+  }
+
   /** Running statistics r move by {@code (1 - decay) (batch - r)}, the variance unbiased. */
   @Test
   void shouldLeaveTheDifferenceToSubtractWhenElementsAreStatistics() {

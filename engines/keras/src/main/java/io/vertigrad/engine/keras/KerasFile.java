@@ -103,6 +103,17 @@ final class KerasFile {
     return refused(path, what);
   }
 
+  /** What went wrong while the network was built, unless it is said in our own words already. */
+  IllegalArgumentException refused(RuntimeException failure) {
+    return failure instanceof Refused own
+        ? own
+        : new Refused(
+            path,
+            "describes layers that do not go together (%s), expected a model as Keras 2 saves it"
+                .formatted(reason(failure)),
+            failure);
+  }
+
   private static Refused refused(Path path, String what) {
     return new Refused(path, what, null);
   }

@@ -19,6 +19,11 @@ public final class KerasFormat implements ModelFormat {
 
   @Override
   public NeuralNetwork read(Path file, long seed, Loss loss) {
-    return new KerasNetwork(KerasFile.read(file), loss).build(seed);
+    KerasFile keras = KerasFile.read(file);
+    try {
+      return new KerasNetwork(keras, loss).build(seed);
+    } catch (RuntimeException e) {
+      throw keras.refused(e);
+    }
   }
 }

@@ -291,7 +291,7 @@ final class KerasNetwork {
       throw last.refused(
           "the model ends with a softmax, expected none for model.loss " + loss.key());
     }
-    String name = isEnding(last) ? last.name() : last.name() + "_loss";
+    String name = isEnding(last) ? last.name() : unused(last.name() + "_loss");
     graph.addLayer(
         name,
         new LossLayer.Builder(function()).activation(ACTIVATIONS.get(ending)).build(),
@@ -409,6 +409,11 @@ final class KerasNetwork {
       throw layer.refused("data_format differs from that of other layers, expected one order");
     }
     return input;
+  }
+
+  /** The name of a vertex that Keras has no layer for, and perhaps a layer of that name. */
+  private String unused(String name) {
+    return layers.containsKey(name) ? unused(name + "_") : name;
   }
 
   private Output layer(String name, Layer layer, Output input) {
@@ -536,7 +541,7 @@ final class KerasNetwork {
       throw layer.refused("has a softmax over an image, expected over a row");
     }
     return layer(
-        layer.name() + "_activation",
+        unused(layer.name() + "_activation"),
         new ActivationLayer.Builder().activation(activation(layer)).build(),
         output);
   }

@@ -1,13 +1,18 @@
 package io.vertigrad.engine.keras;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Loss;
+import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.engine.testing.FileMutants;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -15,6 +20,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -79,6 +85,75 @@ class KerasFileTest {
     assertEquals(text.length(), other.length(), "a text of the same length");
 
     assertRefused("changed.h5", other.getBytes(StandardCharsets.ISO_8859_1), message);
+  }
+
+  @Test
+  void shouldSayInOneSentenceThatLayersDoNotGoTogether() throws Exception {
+    byte[] list =
+        described(
+            "row",
+            model ->
+                model
+                    .put("class_name", "Functional")
+                    .put("config", model.getJsonObject("config").getJsonArray("layers")));
+    byte[] vast =
+        described(
+            "digits",
+            model -> {
+              JsonArray layers = model.getJsonObject("config").getJsonArray("layers");
+              configOf(layers, 0)
+                  .put("batch_input_shape", new JsonArray("[null, 65536, 65536, 1]"))
+                  .put("strides", new JsonArray("[1, 1]"));
+              configOf(layers, 2).put("strides", new JsonArray("[1, 1]"));
+              return model;
+            });
+
+    assertRefused("list.h5", list, "describes layers that do not go together (");
+    assertRefused("vast.h5", vast, "describes layers that do not go together (integer overflow)");
+  }
+
+  @Test
+  void shouldKeepLayersApartWhenOneHasTheNameThatAnActivationWouldGet() throws Exception {
+    byte[] clash =
+        described(
+            "digits",
+            model -> {
+              JsonArray layers = model.getJsonObject("config").getJsonArray("layers");
+              configOf(layers, 2).put("name", "conv_activation");
+              return model;
+            });
+    Path file = written("clash.h5", clash);
+    Batch batch = new Batch(new float[28 * 28], new int[1], List.of(1, 28, 28), 0);
+
+    assertArrayEquals(answer(KerasModelTest.file("digits"), batch), answer(file, batch), 0);
+  }
+
+  private static float[] answer(Path file, Batch batch) {
+    ModelConfig config = new ModelConfig(file.toString(), Map.of(), batch.shape(), 10, 1, 1);
+    try (Model model = Engine.named("dl4j").model(config)) {
+      return model.probabilities(batch, 10);
+    }
+  }
+
+  private static JsonObject configOf(JsonArray layers, int index) {
+    return layers.getJsonObject(index).getJsonObject("config");
+  }
+
+  /** The file with another description of its layers, in as many bytes. */
+  private static byte[] described(String name, UnaryOperator<JsonObject> change) throws Exception {
+    String text =
+        new String(Files.readAllBytes(KerasModelTest.file(name)), StandardCharsets.ISO_8859_1);
+    int start = text.indexOf("{\"class_name\"");
+    int end = start;
+    int depth = 0;
+    do {
+      depth += text.charAt(end) == '{' ? 1 : text.charAt(end) == '}' ? -1 : 0;
+      end++;
+    } while (depth > 0);
+    String other = change.apply(new JsonObject(text.substring(start, end))).encode();
+    String padded = other + " ".repeat(end - start - other.length());
+    return (text.substring(0, start) + padded + text.substring(end))
+        .getBytes(StandardCharsets.ISO_8859_1);
   }
 
   @Test

@@ -139,7 +139,7 @@ final class CrossEntropy implements BatchLoss {
       int before = before(first, own);
       lossSum += Math.log(sum) + largest - logits[own];
       correct += isRight(own, before) ? 1 : 0;
-      correctTop += before < topK ? 1 : 0;
+      correctTop += before < topK && logits[own] == logits[own] ? 1 : 0;
     }
   }
 
