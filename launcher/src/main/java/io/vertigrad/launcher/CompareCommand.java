@@ -3,6 +3,7 @@ package io.vertigrad.launcher;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.run.FinishedRun;
+import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.launcher.terminal.ComparisonTable;
 import io.vertigrad.launcher.terminal.ComparisonText;
@@ -29,12 +30,13 @@ import picocli.CommandLine.Parameters;
 final class CompareCommand implements Callable<Integer> {
 
   private static final long START_SECONDS = 60;
+  private static final Path RUNS = Path.of("runs");
 
   @Parameters(
       paramLabel = "DIR",
       arity = "2..8",
-      description = "Folders of runs, such as runs/<time>-<job>.")
-  private List<Path> folders;
+      description = "Folders of runs or their names below runs/; last is the newest run.")
+  private List<String> folders;
 
   @Option(
       names = "--serve",
@@ -51,7 +53,11 @@ final class CompareCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     RunLog.leaveConsole();
-    List<FinishedRun> runs = folders.stream().map(FinishedRun::read).toList();
+    List<FinishedRun> runs =
+        folders.stream()
+            .map(name -> RunDirectory.named(RUNS, name))
+            .map(FinishedRun::read)
+            .toList();
     ComparisonTable table = ComparisonTable.of(runs);
     ComparisonText.of(table).forEach(System.out::println);
     if (serve) {

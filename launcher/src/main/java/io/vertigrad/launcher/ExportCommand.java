@@ -22,8 +22,9 @@ import picocli.CommandLine.Option;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Writes a trained model as safetensors (any engine), ONNX or DL4J's zip (engine dl4j), or",
-      "TorchScript (pt, an engine that has it)."
+      "Writes a trained model in a format of other programs.",
+      "Formats: safetensors (every engine), onnx and dl4j (engine dl4j), pt, which is TorchScript"
+          + " (engine pytorch)."
     },
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n")

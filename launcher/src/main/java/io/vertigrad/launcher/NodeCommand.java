@@ -44,9 +44,9 @@ import picocli.CommandLine.Parameters;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Takes one part in a job that was started with train --listen or --processes.%n",
-      "HOST:PORT is what train prints; there it is given the job file, so that it needs nothing",
-      "but the job's secret:%n",
+      "Takes one part in a job that was started with train --listen or --processes.",
+      "%nHOST:PORT is what train prints; there it is given the job file, so that it needs nothing"
+          + " but the job's secret:%n",
       "    vertigrad node 10.0.0.5:15801 --secret secret --role worker%n",
       "With --join it is given a job file instead, which must be the same as the run's job.json."
     },

@@ -29,8 +29,9 @@ import picocli.CommandLine.Parameters;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Prints class and probability, labels or values of images: PNG, JPEG, GIF, BMP, or all those"
-          + " of an IDX file. They are scaled to the model's input and normalised as in training.",
+      "Prints what a trained model tells of images, of lines of values, or after a text.",
+      "%nImages are PNG, JPEG, GIF, BMP, or all those of an IDX file. They are scaled to the model's"
+          + " input and normalised as in training.",
       "A model trained on csv is asked about CSV files, with or without the columns that it tells;"
           + " one trained on text tells which token follows a text, or continues it."
     },

@@ -30,9 +30,12 @@ import picocli.CommandLine.Parameters;
 final class ReplayCommand implements Callable<Integer> {
 
   private static final long START_SECONDS = 60;
+  private static final Path RUNS = Path.of("runs");
 
-  @Parameters(paramLabel = "DIR", description = "The run's folder, such as runs/<time>-<job>.")
-  private Path folder;
+  @Parameters(
+      paramLabel = "DIR",
+      description = "The run's folder or its name below runs/, or last for the newest run.")
+  private String folder;
 
   @Option(
       names = "--port",
@@ -43,7 +46,7 @@ final class ReplayCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     RunLog.leaveConsole();
-    RunDirectory run = new RunDirectory(folder);
+    RunDirectory run = new RunDirectory(RunDirectory.named(RUNS, folder));
     if (!Files.isReadable(run.events())) {
       throw new InputException(
           "%s is missing; expected the folder of a run, as train makes them below runs/"

@@ -13,8 +13,8 @@ import picocli.CommandLine.Parameters;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Goes on with a run that was interrupted, or whose coordinator's process was killed.%n",
-      "Members of it that still live take part again; the others start from its checkpoints.",
+      "Goes on with a run that was interrupted, or whose coordinator's process was killed.",
+      "%nMembers of it that still live take part again; the others start from its checkpoints.",
       "What is trained again ends in the same parameters."
     },
     parameterListHeading = "%nParameters:%n",

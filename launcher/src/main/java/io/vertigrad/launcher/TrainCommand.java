@@ -32,8 +32,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Trains, evaluates and saves: everything in this JVM, or each role in a process.%n",
-      "The run is kept in runs/<time>-<job>: job.json, events.jsonl, summary.json, model.zip, logs."
+      "Trains, evaluates and saves: everything in this JVM, or each role in a process.",
+      "%nThe run is kept in runs/<time>-<job>: job.json, events.jsonl, summary.json, model.zip, logs."
     },
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n")

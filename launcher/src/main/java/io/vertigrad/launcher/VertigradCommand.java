@@ -18,23 +18,23 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     versionProvider = VertigradCommand.Version.class,
     synopsisSubcommandLabel = "COMMAND",
-    description = "Trains neural networks across JVMs, over the Vert.x event bus.%n",
+    description = "Trains neural networks across JVMs, over the Vert.x event bus.",
     commandListHeading = "%nCommands:%n",
     optionListHeading = "%nOptions:%n",
     footerHeading = "%nTry:%n",
     footer = {
-      "  ${sys:vertigrad.command:-./vertigrad} train                              trains on generated digits, in seconds",
-      "  ${sys:vertigrad.command:-./vertigrad} train conf/mnist-async.json --data DIR",
-      "  ${sys:vertigrad.command:-./vertigrad} train --processes                  every role in its own JVM",
-      "  ${sys:vertigrad.command:-./vertigrad} resume                             goes on with the newest run that did not end",
-      "  ${sys:vertigrad.command:-./vertigrad} replay runs/<time>-<job>           shows a run again in the browser",
-      "  ${sys:vertigrad.command:-./vertigrad} compare runs/<one> runs/<other>    finished runs side by side; --serve draws",
-      "  ${sys:vertigrad.command:-./vertigrad} evaluate runs/<one>                a trained model on its whole test set",
-      "  ${sys:vertigrad.command:-./vertigrad} predict runs/<one> digit.png       what it says to images",
-      "  ${sys:vertigrad.command:-./vertigrad} export runs/<one> --to onnx        the model for other programs",
-      "  ${sys:vertigrad.command:-./vertigrad} doctor                             checks this machine",
+      "  ${sys:vertigrad.command:-./vertigrad} train                             on generated digits, in seconds",
+      "  ${sys:vertigrad.command:-./vertigrad} train conf/mnist-sync.json --data DIR  on MNIST",
+      "  ${sys:vertigrad.command:-./vertigrad} train --processes                 every role in its own JVM",
+      "  ${sys:vertigrad.command:-./vertigrad} resume                            goes on with an interrupted run",
+      "  ${sys:vertigrad.command:-./vertigrad} replay last                       shows a run again",
+      "  ${sys:vertigrad.command:-./vertigrad} compare runs/<one> runs/<other>   runs side by side",
+      "  ${sys:vertigrad.command:-./vertigrad} evaluate last                     tests a trained model",
+      "  ${sys:vertigrad.command:-./vertigrad} predict last digit.png            asks it",
+      "  ${sys:vertigrad.command:-./vertigrad} export last --to onnx             for other programs",
+      "  ${sys:vertigrad.command:-./vertigrad} doctor                            checks this machine",
       "",
-      "Exit codes: 0 all went well, 1 the job failed, 2 the input was wrong, 130 interrupted."
+      "Exit codes: 0 well, 1 the job failed, 2 the input was wrong, 130 interrupted."
     })
 public final class VertigradCommand implements Runnable {
 

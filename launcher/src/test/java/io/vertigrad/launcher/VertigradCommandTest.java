@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -19,7 +21,19 @@ class VertigradCommandTest {
 
     assertEquals(0, run.exit());
     assertTrue(run.out().contains("vertigrad train --processes"), run.out());
-    assertTrue(run.out().contains("Exit codes: 0 all went well, 1 the job failed"), run.out());
+    assertTrue(run.out().contains("Exit codes: 0 well, 1 the job failed"), run.out());
+  }
+
+  @Test
+  void shouldTellEachCommandInAWholeSentenceWhenHelpListsThem() {
+    String help = CommandRun.of("--help").out();
+    String commands = help.substring(help.indexOf("Commands:"), help.indexOf("Try:"));
+
+    List<String> told =
+        Stream.of(commands.split("\n  (?=\\S)")).skip(1).map(String::strip).toList();
+
+    assertEquals(9, told.size(), commands);
+    told.forEach(command -> assertTrue(command.endsWith("."), command));
   }
 
   @Test

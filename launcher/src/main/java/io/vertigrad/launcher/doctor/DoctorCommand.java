@@ -20,7 +20,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "doctor",
     mixinStandardHelpOptions = true,
-    description = "Checks Java, memory, ND4J, ports, TLS, data and disk, and says what to do.%n",
+    description = "Checks Java, memory, engines, ports, TLS, data and disk, and says what to do.",
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n")
 public final class DoctorCommand implements Callable<Integer> {

@@ -199,6 +199,21 @@ public record RunDirectory(Path path) {
                         .formatted(name)));
   }
 
+  /**
+   * The folder that a name means, whether it holds a run or not.
+   *
+   * @param name its path, its name below {@code parent}, or {@code last} for the newest there
+   * @throws InputException when there is no newest
+   */
+  public static Path named(Path parent, String name) {
+    Path path = Path.of(name);
+    if (name.equals("last") && !Files.exists(path)) {
+      return find(parent, name).path();
+    }
+    Path below = parent.resolve(name);
+    return !Files.exists(path) && Files.isDirectory(below) ? below : path;
+  }
+
   private FileTime begun() {
     try {
       return Files.getLastModifiedTime(job());
