@@ -78,10 +78,10 @@ public record Score(
   /**
    * Samples whose class is among the k most probable, in percent; 0 for no samples.
    *
-   * @return from 0 to 100
+   * @return from 0 to 100; 0 where nothing was counted
    */
   public double topAccuracy() {
-    return samples == 0 ? 0 : percent(correctTop);
+    return answers == 0 ? 0 : percent(correctTop);
   }
 
   /**

@@ -42,6 +42,7 @@ class MetricTest {
     Score values = Score.NONE.plus(new Score(2, 8, 0, 0, 0, Metric.RMSE));
     assertEquals(2, values.metricValue());
     assertTrue(Double.isNaN(values.accuracy()));
+    assertEquals(0, values.topAccuracy(), "as in events without a count of the k most probable");
     assertEquals(75, new Score(4, 1, 3).accuracy());
     assertEquals(0, Score.NONE.accuracy());
   }

@@ -120,6 +120,16 @@ class PredictTest {
             run.toString(),
             Files.writeString(folder.resolve("short.txt"), "a b c").toString()),
         "short.txt: has 3 tokens, expected at least the 12 that the model takes (data.length)");
+    Path tensors = folder.resolve("letters.safetensors");
+    CommandRun exported =
+        CommandRun.of(
+            "export", run.toString(), "--to", "safetensors", "--output", tensors.toString());
+    assertEquals(0, exported.exit(), exported.err());
+    Files.write(words, List.of("a b c d e f g".split(" ")));
+    Path known = Files.writeString(folder.resolve("known.txt"), "a b c d e f g ".repeat(3));
+    assertRefused(
+        CommandRun.of("predict", tensors.toString(), known.toString(), "--top", "8"),
+        "letters.safetensors: was trained on ids of 8 tokens, but the data set 'text' has 7 now;");
   }
 
   private static String drawn(Path run, Path prompt, int seed) {

@@ -322,10 +322,17 @@ public final class SavedModel implements AutoCloseable {
    *
    * @param samples the file; what the model tells of a sample may be missing in it
    * @return the samples, in the file's order; targets are not to be asked of them
-   * @throws DataException when the file cannot be read, or the job's data set reads none alone
+   * @throws DataException when the file cannot be read, the job's data set reads none alone, or its
+   *     vocabulary is another by now
    */
   public Dataset unlabelled(Path samples) {
-    return DatasetProvider.unlabelled(job.data(), samples, input.shape(), LOADER);
+    Dataset found = DatasetProvider.unlabelled(job.data(), samples, input.shape(), LOADER);
+    if (found.tokens() != input.tokens()) {
+      throw new DataException(
+          "%s: was trained on ids of %d tokens, but the data set '%s' has %d now; expected the vocabulary of the training (data.vocabulary)"
+              .formatted(file, input.tokens(), job.data().name(), found.tokens()));
+    }
+    return found;
   }
 
   /**

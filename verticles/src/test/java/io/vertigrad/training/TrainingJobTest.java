@@ -272,6 +272,20 @@ class TrainingJobTest {
   }
 
   @Test
+  void shouldDeployNothingWhenTheLossDoesNotSuitTheData() {
+    JsonObject model = job(STEPS).getJsonObject("model", new JsonObject()).copy();
+    TrainingJob job =
+        TrainingJob.of(job(STEPS).put("model", model.put("loss", "meanSquaredError")));
+
+    Exception failure = assertThrows(Exception.class, () -> get(job.deploy(vertx)));
+
+    assertTrue(
+        failure.getMessage().contains("job: model.loss is meanSquaredError, which takes real"),
+        failure::getMessage);
+    assertEquals(Set.of(), vertx.deploymentIDs());
+  }
+
+  @Test
   void shouldUndeployAllWhenAMemberCannotStart() throws Exception {
     TrainingJob job = TrainingJob.of(dl4j(STEPS).put("model", JsonObject.of("name", "./pom.xml")));
 

@@ -1,5 +1,6 @@
 package io.vertigrad.engine.keras;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -66,6 +67,13 @@ class KerasLossTest {
       assertEquals(score.loss(), model.gradient(batch), tolerance);
       assertEquals(loss == Loss.MEAN_SQUARED_ERROR ? 0 : outputs, model.answers());
       assertSlopes(model, batch);
+      Path zip = folder.resolve("saved.zip");
+      model.save(zip);
+      model.export("onnx", folder.resolve("saved.onnx"));
+      try (Model again = model(zip, shape, outputs, loss)) {
+        assertArrayEquals(found, again.probabilities(batch, outputs), 0);
+        assertEquals(model.gradient(batch), again.gradient(batch), 0);
+      }
     }
   }
 
