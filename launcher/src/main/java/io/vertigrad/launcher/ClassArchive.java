@@ -5,6 +5,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetServer;
 import java.io.File;
 import java.io.IOException;
@@ -97,11 +98,12 @@ public final class ClassArchive {
   private static void connect(Path folder) throws Exception {
     Vertx vertx = Vertx.vertx();
     vertx.fileSystem().deleteRecursiveBlocking(folder.toString());
+    NetClient client = vertx.createNetClient();
     NetServer server =
         vertx.createNetServer().connectHandler(socket -> socket.handler(socket::write));
     server
         .listen(0, "127.0.0.1")
-        .compose(open -> vertx.createNetClient().connect(open.actualPort(), "127.0.0.1"))
+        .compose(open -> client.connect(open.actualPort(), "127.0.0.1"))
         .compose(
             socket -> {
               Promise<Void> heard = Promise.promise();
@@ -111,6 +113,7 @@ public final class ClassArchive {
         .toCompletionStage()
         .toCompletableFuture()
         .get(LIMIT_SECONDS, TimeUnit.SECONDS);
+    client.close();
     Await.farewell(vertx.close(), LIMIT_SECONDS, "closing");
   }
 

@@ -3,6 +3,7 @@ package io.vertigrad.launcher;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.WebSocket;
@@ -22,23 +23,27 @@ final class PageClient {
   private static final int LARGEST_MESSAGE = 64 << 20;
 
   private final Map<String, Promise<JsonObject>> asked = new ConcurrentHashMap<>();
+
+  /** Held, because Vert.x closes a client that nobody holds any more. */
+  private final WebSocketClient client;
+
   private final WebSocket socket;
   private final String requests;
 
   /** Connects to a page. */
   PageClient(Vertx vertx, URI page) {
-    WebSocketClient client =
+    client =
         vertx.createWebSocketClient(
             new WebSocketClientOptions()
                 .setMaxFrameSize(LARGEST_MESSAGE)
                 .setMaxMessageSize(LARGEST_MESSAGE));
+    HttpClient http = vertx.createHttpClient();
     JsonObject job =
         Await.result(
-            vertx
-                .createHttpClient()
-                .request(HttpMethod.GET, page.getPort(), page.getHost(), "/job")
+            http.request(HttpMethod.GET, page.getPort(), page.getHost(), "/job")
                 .compose(request -> request.send().compose(HttpClientResponse::body))
-                .map(body -> body.toJsonObject()),
+                .map(body -> body.toJsonObject())
+                .onComplete(answered -> http.close()),
             LIMIT_SECONDS,
             "the page's job");
     requests = "metrics-requests." + job.getString("job");

@@ -2,9 +2,11 @@ package io.vertigrad.examples.metricsbridge;
 
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.WebSocket;
+import io.vertx.core.http.WebSocketClient;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.util.function.Consumer;
@@ -51,17 +53,19 @@ public final class BridgeWatch {
             state.getDouble("samplesPerSecond", 0.0));
   }
 
+  /** Vert.x closes a client that nobody holds any more: each is held until it has done its work. */
   private Future<String> job() {
-    return vertx
-        .createHttpClient()
+    HttpClient client = vertx.createHttpClient();
+    return client
         .request(HttpMethod.GET, page.getPort(), page.getHost(), "/job")
         .compose(request -> request.send().compose(HttpClientResponse::body))
-        .map(body -> body.toJsonObject().getString("job"));
+        .map(body -> body.toJsonObject().getString("job"))
+        .onComplete(answered -> client.close());
   }
 
   private Future<WebSocket> listen(String address, Consumer<JsonObject> deltas) {
-    return vertx
-        .createWebSocketClient()
+    WebSocketClient client = vertx.createWebSocketClient();
+    return client
         .connect(page.getPort(), page.getHost(), "/eventbus/websocket")
         .onSuccess(
             socket -> {
@@ -75,8 +79,13 @@ public final class BridgeWatch {
               JsonObject register = new JsonObject().put("type", "register");
               socket.writeTextMessage(register.put("address", address).encode());
               long pings = vertx.setPeriodic(PING_MILLIS, id -> ping(socket));
-              socket.closeHandler(closed -> vertx.cancelTimer(pings));
-            });
+              socket.closeHandler(
+                  closed -> {
+                    vertx.cancelTimer(pings);
+                    client.close();
+                  });
+            })
+        .onFailure(refused -> client.close());
   }
 
   private static void ping(WebSocket socket) {

@@ -11,10 +11,12 @@ import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.WebSocket;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -52,6 +54,44 @@ final class BridgeWatchTest {
     JsonObject delta = running.get(20, TimeUnit.SECONDS);
     assertEquals("watched", delta.getString("job"));
     assertTrue(BridgeWatch.line(delta).contains("running"), BridgeWatch.line(delta));
+  }
+
+  /** Vert.x closes a client, and what it is about to open, that nobody holds at a collection. */
+  @Test
+  void shouldConnectAlsoWhileMemoryIsCollected() throws Exception {
+    JsonObject job = new JsonObject().put("job", "collected");
+    job.put("dashboard", new JsonObject().put("port", 0));
+    DeploymentOptions options =
+        new DeploymentOptions().setConfig(JobConfig.read("test", job).json());
+    DashboardVerticle page = new DashboardVerticle();
+    vertx
+        .deployVerticle(new MetricsVerticle(), options)
+        .compose(deployed -> vertx.deployVerticle(page, options))
+        .toCompletionStage()
+        .toCompletableFuture()
+        .get(20, TimeUnit.SECONDS);
+    AtomicBoolean connecting = new AtomicBoolean(true);
+    Thread collector =
+        new Thread(
+            () -> {
+              while (connecting.get()) {
+                System.gc();
+              }
+            });
+    collector.start();
+    try {
+      for (int i = 0; i < 30; i++) {
+        new BridgeWatch(vertx, URI.create(page.url()))
+            .follow(delta -> {})
+            .compose(WebSocket::close)
+            .toCompletionStage()
+            .toCompletableFuture()
+            .get(20, TimeUnit.SECONDS);
+      }
+    } finally {
+      connecting.set(false);
+      collector.join();
+    }
   }
 
   private static void take(JsonObject delta, CompletableFuture<JsonObject> running) {

@@ -7,6 +7,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetSocket;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -21,6 +22,10 @@ public final class BitFlippingProxy {
   private static final int KIND_OFFSET = 4;
 
   private final Vertx vertx;
+
+  /** Held, because Vert.x closes a client that nobody holds any more. */
+  private final NetClient connecting;
+
   private final AtomicInteger requests = new AtomicInteger();
   private final AtomicInteger answers = new AtomicInteger();
 
@@ -29,6 +34,7 @@ public final class BitFlippingProxy {
 
   public BitFlippingProxy(Vertx vertx) {
     this.vertx = vertx;
+    connecting = vertx.createNetClient();
   }
 
   /** Damages the next requests. */
@@ -80,8 +86,7 @@ public final class BitFlippingProxy {
 
   private void join(NetSocket client, StreamAddress target) {
     client.pause();
-    vertx
-        .createNetClient()
+    connecting
         .connect(target.port(), target.host())
         .onSuccess(
             server -> {

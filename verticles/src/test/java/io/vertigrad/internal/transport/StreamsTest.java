@@ -35,6 +35,7 @@ import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.eventbus.ReplyFailure;
 import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetSocket;
 import java.io.IOException;
 import java.net.Socket;
@@ -66,6 +67,9 @@ class StreamsTest {
   private static final Frame FRAME = frame(1, 2, 3);
 
   private final Vertx vertx = Vertx.vertx();
+
+  /** Held, because Vert.x closes a client that nobody holds any more. */
+  private final NetClient client = vertx.createNetClient();
 
   @BeforeEach
   void open() {
@@ -227,7 +231,7 @@ class StreamsTest {
             .createNetServer()
             .connectHandler(socket -> socket.handler(ignored -> {}))
             .listen(0, "127.0.0.1")
-            .compose(server -> vertx.createNetClient().connect(server.actualPort(), "127.0.0.1"));
+            .compose(server -> client.connect(server.actualPort(), "127.0.0.1"));
     Stream stream =
         new Stream(
             ADDRESS,
@@ -272,7 +276,7 @@ class StreamsTest {
                 .<JsonObject>request(
                     ADDRESS, null, new DeliveryOptions().addHeader(BusListener.WHERE, ""))
                 .map(answer -> StreamAddress.fromJson(answer.body()))
-                .compose(at -> vertx.createNetClient().connect(at.port(), at.host())));
+                .compose(at -> client.connect(at.port(), at.host())));
     Promise<Void> closed = Promise.promise();
     stranger.closeHandler(closed::tryComplete);
 

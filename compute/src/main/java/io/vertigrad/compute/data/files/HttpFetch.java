@@ -73,7 +73,9 @@ record HttpFetch(URI address, long timeoutMillis) {
   private void fetch(Vertx vertx, Path file, long most) throws IOException {
     OpenOptions newFile = new OpenOptions().setRead(false).setCreateNew(true);
     LimitedBody body = new LimitedBody(vertx.fileSystem().open(file.toString(), newFile), most);
-    CompletableFuture<?> done = send(WebClient.create(vertx, options()), body);
+    // Held until all has come: Vert.x closes a client that nobody holds any more.
+    WebClient client = WebClient.create(vertx, options());
+    CompletableFuture<?> done = send(client, body);
     try {
       CompletableFuture.anyOf(body.begun(), done).get(timeoutMillis, TimeUnit.MILLISECONDS);
       done.get(timeoutMillis, TimeUnit.MILLISECONDS);
@@ -84,6 +86,8 @@ record HttpFetch(URI address, long timeoutMillis) {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new DataException("%s: download interrupted".formatted(address), e);
+    } finally {
+      client.close();
     }
   }
 
