@@ -81,7 +81,7 @@ class KilledProcessTest {
 
   /** Without a checkpoint: one server after the other, each once its backup lacks nothing. */
   @ParameterizedTest
-  @CsvSource({"digits-sync, 800, 800"})
+  @CsvSource({"digits-sync, 600, 600"})
   void shouldLoseNothingWhenServersWithBackupsAreKilled(String job, int steps, long last)
       throws Exception {
     String[] settings = {"servers.replicas=1", "steps=" + steps, "evaluator.count=0"};

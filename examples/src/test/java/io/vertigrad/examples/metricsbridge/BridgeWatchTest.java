@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 final class BridgeWatchTest {
@@ -57,6 +58,7 @@ final class BridgeWatchTest {
   }
 
   /** Vert.x closes a client, and what it is about to open, that nobody holds at a collection. */
+  @Tag("slow")
   @Test
   void shouldConnectAlsoWhileMemoryIsCollected() throws Exception {
     JsonObject job = new JsonObject().put("job", "collected");
@@ -80,7 +82,7 @@ final class BridgeWatchTest {
             });
     collector.start();
     try {
-      for (int i = 0; i < 30; i++) {
+      for (int i = 0; i < 3; i++) {
         new BridgeWatch(vertx, URI.create(page.url()))
             .follow(delta -> {})
             .compose(WebSocket::close)
