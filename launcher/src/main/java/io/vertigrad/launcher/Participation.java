@@ -46,7 +46,7 @@ final class Participation implements AutoCloseable {
 
   /** Joins the job's cluster, to play a role. */
   static Participation join(JobConfig job, Role role) {
-    ClusterStart start = ClusterStart.ofMember(job, ClusterStart.secretOf(job), false);
+    ClusterStart start = ClusterStart.ofMember(job, ClusterStart.secretOf(job.cluster()), false);
     Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
     Participation participation = new Participation(job, role, start, vertx);
     Runtime.getRuntime().addShutdownHook(participation.hook);

@@ -287,7 +287,7 @@ final class TrainingRun {
   /** Joins the nodes that live; when all of them end just then, it begins a cluster instead. */
   private ClusterStart startCluster(JobSecret secret) {
     while (true) {
-      ClusterStart start = ClusterStart.ofMember(joining(), Optional.of(secret), true);
+      ClusterStart start = ClusterStart.ofMember(joining(), secret, true);
       try {
         vertx = await(start.start(), START_SECONDS, "starting the cluster");
         return start;

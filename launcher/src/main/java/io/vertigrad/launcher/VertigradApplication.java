@@ -6,10 +6,8 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
-import io.vertigrad.training.ClusterStreams;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
-import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.json.JsonObject;
 import io.vertx.launcher.application.HookContext;
 import io.vertx.launcher.application.VertxApplication;
@@ -31,7 +29,7 @@ public final class VertigradApplication extends VertxApplication implements Vert
   private final List<String> arguments;
   private JobConfig job;
   private ClusterStart start;
-  private EventBusOptions busOptions;
+  private VertxOptions options;
 
   private VertigradApplication(String[] arguments) {
     super(arguments);
@@ -61,7 +59,7 @@ public final class VertigradApplication extends VertxApplication implements Vert
         throw new InputException("-conf: expected the path of a JSON file, or one JSON object");
       }
       job = JobConfig.read("-conf", unread ? new JsonObject() : config);
-      start = ClusterStart.ofJob(job, ClusterStart.secretOf(job));
+      start = ClusterStart.ofJob(job, ClusterStart.secretOf(job.cluster()));
     } catch (InputException | SettingsException e) {
       System.err.println("vertigrad: " + e.getMessage());
       System.exit(ExitStatus.BAD_INPUT);
@@ -71,18 +69,15 @@ public final class VertigradApplication extends VertxApplication implements Vert
 
   @Override
   public VertxBuilder createVertxBuilder(VertxOptions options) {
-    start.configure(options);
-    busOptions = options.getEventBusOptions();
-    return VertxApplicationHooks.super
-        .createVertxBuilder(options)
-        .withClusterManager(start.manager());
+    this.options = options;
+    return start.builder(VertxApplicationHooks.super.createVertxBuilder(options), options);
   }
 
   @Override
   public void afterVertxStarted(HookContext context) {
     FrameCodecs.register(context.vertx().eventBus());
     if (context.vertx().isClustered()) {
-      ClusterStreams.open(context.vertx(), busOptions, job.exchange());
+      start.opened(context.vertx(), options);
     }
   }
 

@@ -4,6 +4,7 @@ import io.vertigrad.compute.settings.SettingsException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -78,6 +79,27 @@ public final class JobSecret {
       create(file);
     }
     return read(file);
+  }
+
+  /**
+   * Reads the secret that clusters on this machine have for whose jobs no file names one: {@code
+   * .vertigrad/secret} in the user's home folder. It is made at the first use, and nobody but the
+   * user can read it.
+   *
+   * @return the secret of the user who runs this process
+   * @throws SettingsException when the file cannot be read or written, or may be read by others
+   */
+  public static JobSecret ofUser() {
+    Path folder = Path.of(System.getProperty("user.home"), ".vertigrad");
+    try {
+      Files.createDirectories(folder);
+    } catch (IOException unwritable) {
+      throw new SettingsException(
+          "%s cannot be made (%s), and the job names no secret; name a file in cluster.secretFile"
+              .formatted(folder, unwritable),
+          unwritable);
+    }
+    return createOrRead(folder.resolve("secret"));
   }
 
   /**
@@ -193,10 +215,24 @@ public final class JobSecret {
           channel.write(left);
         }
       }
-      Files.move(draft, absolute, StandardCopyOption.ATOMIC_MOVE);
+      place(draft, absolute);
     } catch (IOException unwritable) {
       throw new SettingsException(
           "%s: the job's secret cannot be written: %s".formatted(file, unwritable), unwritable);
+    }
+  }
+
+  /**
+   * Of several processes that make the same file at once, one wins and the others read its file.
+   */
+  private static void place(Path draft, Path file) throws IOException {
+    try {
+      Files.createLink(file, draft);
+      Files.delete(draft);
+    } catch (FileAlreadyExistsException made) {
+      Files.delete(draft);
+    } catch (UnsupportedOperationException noLinks) {
+      Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
     }
   }
 

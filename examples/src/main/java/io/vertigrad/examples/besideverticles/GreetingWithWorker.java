@@ -26,9 +26,13 @@ public final class GreetingWithWorker {
       System.exit(2);
     }
     JsonObject file = new JsonObject(Files.readString(Path.of(arguments[1])));
-    file.put("cluster", JsonObject.of("members", JsonArray.of(arguments[0])));
-    JobConfig job = JobConfig.read(arguments[1], file);
-    new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster())
+    JsonObject cluster = JsonObject.of("members", JsonArray.of(arguments[0]));
+    Path secret = Path.of(arguments[1]).resolveSibling("secret");
+    if (Files.exists(secret)) {
+      cluster.put("secretFile", secret.toString());
+    }
+    JobConfig job = JobConfig.read(arguments[1], file.put("cluster", cluster));
+    ClusterStart.ofJob(job, ClusterStart.secretOf(job.cluster()))
         .start()
         .compose(vertx -> serveAndWork(vertx, job))
         .onSuccess(id -> System.out.printf("training; greetings at http://127.0.0.1:%d%n", PORT))

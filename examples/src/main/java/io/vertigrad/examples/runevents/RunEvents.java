@@ -22,7 +22,12 @@ public final class RunEvents {
     String file = elsewhere ? arguments[1] : "conf/digits-async.json";
     JsonObject json = new JsonObject(Files.readString(Path.of(file)));
     if (elsewhere) {
-      json.put("cluster", JsonObject.of("members", JsonArray.of(arguments[0])));
+      JsonObject cluster = JsonObject.of("members", JsonArray.of(arguments[0]));
+      Path secret = Path.of(file).resolveSibling("secret");
+      if (Files.exists(secret)) {
+        cluster.put("secretFile", secret.toString());
+      }
+      json.put("cluster", cluster);
     }
     JobConfig job = JobConfig.read(file, json);
     if (elsewhere) {
@@ -33,7 +38,7 @@ public final class RunEvents {
   }
 
   private static void follow(JobConfig job) {
-    new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster())
+    ClusterStart.ofJob(job, ClusterStart.secretOf(job.cluster()))
         .start()
         .onSuccess(vertx -> print(vertx, job, vertx::close))
         .onFailure(problem -> System.err.println(problem.getMessage()));

@@ -28,47 +28,68 @@ public final class ClusterStart {
 
   private final ClusterConfig config;
   private final String name;
+  private final ConnectionGuard hazelcastPort;
+  private final ConnectionGuard busPort;
   private final JobClusterManager manager;
   private ExchangeConfig exchange = ExchangeConfig.usual();
   private Consumer<Vertx> onceStarted = vertx -> {};
 
   /**
-   * Checks the settings; nothing is opened yet.
+   * Checks the settings; nothing is opened yet. Every connection between the nodes proves the
+   * secret of {@code cluster.secretFile}, or this user's own where it names none.
    *
-   * @param name of the cluster; nodes of another name are not let in
-   * @throws InputException for a non-loopback host without mutual TLS, or unreadable TLS files
+   * @param name of the cluster; nodes of another name or with another secret are not let in
+   * @throws InputException for a host that other machines reach without mutual TLS or without a
+   *     secret file, or files that cannot be read
    */
   public ClusterStart(String name, ClusterConfig config) {
-    this(name, name, config);
+    this(name, config, secretOf(config));
   }
 
-  private ClusterStart(String name, String hazelcastName, ClusterConfig config) {
+  private ClusterStart(String name, ClusterConfig config, JobSecret secret) {
     BusSecurity.check(config);
     this.name = name;
     this.config = config;
-    this.manager = new JobClusterManager(HazelcastNode.config(hazelcastName, config));
+    this.hazelcastPort = new ConnectionGuard("the port of Hazelcast", secret);
+    this.busPort = new ConnectionGuard("the port of the event bus", secret);
+    // Hazelcast puts its cluster's name into logs and messages; the secret keeps it apart as well.
+    String hidden = name + "-" + secret.name("the cluster");
+    this.manager = new JobClusterManager(HazelcastNode.config(hidden, config), hazelcastPort);
   }
 
   /**
-   * Prepares a node of a job's cluster. Hazelcast lets in whoever knows its cluster's name, so the
-   * name is one that only who knows the job's secret can tell.
+   * Prepares a node of a job's cluster. The messages and streams of the job are proved as well.
    *
-   * @param secret of the job, if it has one
+   * @param secret of the job
    * @throws InputException as the constructor
    */
-  public static ClusterStart ofJob(JobConfig job, Optional<JobSecret> secret) {
-    String plain = "vertigrad-" + job.addresses().job();
-    String hidden = secret.map(known -> plain + "-" + known.name("the cluster")).orElse(plain);
-    ClusterStart start = new ClusterStart(plain, hidden, job.cluster());
+  public static ClusterStart ofJob(JobConfig job, JobSecret secret) {
+    ClusterStart start =
+        new ClusterStart("vertigrad-" + job.addresses().job(), job.cluster(), secret);
     start.exchange = job.exchange();
-    start.onceStarted =
-        vertx -> secret.ifPresent(known -> ClusterStreams.authenticate(vertx, job, known));
+    start.onceStarted = vertx -> ClusterStreams.authenticate(vertx, job, secret);
     return start;
   }
 
-  /** The secret in the file that the job file names, if it names one. */
-  public static Optional<JobSecret> secretOf(JobConfig job) {
-    return job.cluster().secretFile().map(file -> JobSecret.read(Path.of(file)));
+  /**
+   * Reads the secret of the file that {@code cluster.secretFile} names. Without one it is the
+   * secret of this user, which processes of the same user on this machine share.
+   *
+   * @throws InputException when other machines reach the host and no file is named
+   */
+  public static JobSecret secretOf(ClusterConfig config) {
+    if (config.secretFile().isPresent()) {
+      return JobSecret.read(Path.of(config.secretFile().get()));
+    }
+    BusSecurity.check(config);
+    if (!BusSecurity.loopback(config.host())) {
+      throw new InputException(
+          "cluster.host %s can be reached from other machines and cluster.secretFile is not set;"
+                  .formatted(config.host())
+              + " make a file with openssl rand -hex 32 > FILE && chmod 600 FILE, copy it to every"
+              + " machine of the job and name it there");
+    }
+    return JobSecret.ofUser();
   }
 
   /**
@@ -77,8 +98,7 @@ public final class ClusterStart {
    * @param coordinates true for the node of the job's coordinator
    * @throws InputException as the constructor
    */
-  public static ClusterStart ofMember(
-      JobConfig job, Optional<JobSecret> secret, boolean coordinates) {
+  public static ClusterStart ofMember(JobConfig job, JobSecret secret, boolean coordinates) {
     ClusterStart start = ofJob(job, secret);
     start.manager.takePart(coordinates);
     return start;
@@ -108,37 +128,49 @@ public final class ClusterStart {
    */
   public Future<Vertx> start() {
     VertxOptions options = new VertxOptions();
-    configure(options);
     try {
       JoinAddress.firstAnswering(config)
           .ifPresent(member -> HazelcastNode.require(manager.getConfig(), member));
     } catch (InputException e) {
       return Future.failedFuture(e);
     }
-    VertxBuilder builder =
-        Vertx.builder()
-            .with(options)
-            .withClusterManager(manager)
-            .withMetrics(BusTraffic.counting());
-    return builder
+    return builder(Vertx.builder(), options)
+        .withMetrics(BusTraffic.counting())
         .buildClustered()
         .recover(error -> Future.failedFuture(refused(error)))
         .compose(this::withOthers)
-        .onSuccess(
-            vertx -> {
-              onceStarted.accept(vertx);
-              ClusterStreams.open(vertx, options.getEventBusOptions(), exchange);
-            });
+        .onSuccess(vertx -> opened(vertx, options));
   }
 
-  /** Sets the event bus's address and its TLS, for whoever builds Vert.x himself. */
-  public void configure(VertxOptions options) {
+  /**
+   * Prepares a builder of Vert.x that an application or the stock launcher builds: it sets the
+   * event bus's address and TLS, the cluster manager, and the proof of every connection. Call
+   * {@link #opened} once Vert.x is there.
+   *
+   * @return the same builder
+   */
+  public VertxBuilder builder(VertxBuilder builder, VertxOptions options) {
+    configure(options);
+    return builder
+        .with(options)
+        .withTransport(
+            new ProvedTransport(busPort, manager::isNode, options.getPreferNativeTransport()))
+        .withClusterManager(manager);
+  }
+
+  /** Opens the streams of a Vert.x that was built with {@link #builder}. */
+  public void opened(Vertx vertx, VertxOptions options) {
+    onceStarted.accept(vertx);
+    ClusterStreams.open(vertx, options.getEventBusOptions(), exchange);
+  }
+
+  private void configure(VertxOptions options) {
     options.getEventBusOptions().setHost(config.host()).setClusterPublicHost(config.host());
     BusSecurity.apply(config, options.getEventBusOptions());
   }
 
-  /** The cluster manager, for whoever builds Vert.x himself. */
-  public ClusterManager manager() {
+  /** Returns the cluster manager of this node. */
+  ClusterManager manager() {
     return manager;
   }
 
@@ -203,6 +235,11 @@ public final class ClusterStart {
   }
 
   private RuntimeException refused(Throwable error) {
+    Optional<String> secret = hazelcastPort.refusal().or(busPort::refusal);
+    if (secret.isPresent()) {
+      return JoinException.refused(
+          "this node is not let into cluster %s: %s".formatted(name, secret.get()));
+    }
     if (error instanceof IllegalStateException && !config.members().isEmpty()) {
       return notLetIn("was not let in within %d s".formatted(HazelcastNode.JOIN_SECONDS));
     }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
 import io.vertigrad.launcher.job.InputException;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -107,7 +108,7 @@ class ClusterStartTest {
     Path file = Files.createFile(folder.resolve("any.pem"));
     VertxOptions options = new VertxOptions();
 
-    new ClusterStart("test", tls(file, file, file)).configure(options);
+    new ClusterStart("test", tls(file, file, file)).builder(Vertx.builder(), options);
 
     EventBusOptions bus = options.getEventBusOptions();
     assertTrue(bus.isSsl());
@@ -134,8 +135,8 @@ class ClusterStartTest {
         "port 16701 (cluster.port) is taken: this cluster is joined at 127.0.0.1:%d, not at that port"
             .formatted(port),
         second.otherPort().orElseThrow());
-    assertFalse(
-        PortProbe.hangsUp(PortProbe.busPort(first)), "without TLS the bus listens to anyone");
+    assertTrue(
+        PortProbe.hangsUp(PortProbe.busPort(first)), "a client without a proof was listened to");
     assertFalse(
         PortProbe.hangsUp(PortProbe.streamPort(one, two)),
         "without TLS a stream waits for its first message");
@@ -144,10 +145,10 @@ class ClusterStartTest {
   @Test
   @Tag("slow")
   void shouldLeaveWithoutHandingOverDataWhenAllNodesBelongToTheJobThatIsOver() throws Exception {
-    ClusterStart coordinator = ClusterStart.ofMember(job(List.of()), Optional.empty(), true);
+    ClusterStart coordinator = ClusterStart.ofMember(job(List.of()), secret(), true);
     Vertx one = started(coordinator);
     ClusterStart member =
-        ClusterStart.ofMember(job(List.of(coordinator.joinAddress())), Optional.empty(), false);
+        ClusterStart.ofMember(job(List.of(coordinator.joinAddress())), secret(), false);
     started(member);
 
     coordinator.jobOver();
@@ -161,10 +162,10 @@ class ClusterStartTest {
   @Test
   @Tag("slow")
   void shouldHandOverAllDataWhenANodeTakesNoPartInTheJobThatIsOver() throws Exception {
-    ClusterStart coordinator = ClusterStart.ofMember(job(List.of()), Optional.empty(), true);
+    ClusterStart coordinator = ClusterStart.ofMember(job(List.of()), secret(), true);
     Vertx one = started(coordinator);
     List<String> join = List.of(coordinator.joinAddress());
-    ClusterStart member = ClusterStart.ofMember(job(join), Optional.empty(), false);
+    ClusterStart member = ClusterStart.ofMember(job(join), secret(), false);
     Vertx two = started(member);
     Vertx foreign = started(new ClusterStart("vertigrad-ending", config("127.0.0.1", join, false)));
     AsyncMap<String, Integer> map =
@@ -237,7 +238,7 @@ class ClusterStartTest {
     return vertx;
   }
 
-  private static ClusterConfig config(String host, List<String> members, boolean insecure) {
+  private ClusterConfig config(String host, List<String> members, boolean insecure) {
     return new ClusterConfig(
         host,
         16_701,
@@ -246,8 +247,17 @@ class ClusterStartTest {
         Optional.empty(),
         Optional.empty(),
         Optional.empty(),
-        Optional.empty(),
+        secretFile(),
         0);
+  }
+
+  private Optional<String> secretFile() {
+    secret();
+    return Optional.of(folder.resolve("secret").toString());
+  }
+
+  private JobSecret secret() {
+    return JobSecret.createOrRead(folder.resolve("secret"));
   }
 
   private static JobConfig job(List<String> members) {
@@ -256,7 +266,7 @@ class ClusterStartTest {
     return JobConfig.read("test", new JsonObject().put("job", "ending").put("cluster", cluster));
   }
 
-  private static ClusterConfig tls(Path certificate, Path key, Path authority) {
+  private ClusterConfig tls(Path certificate, Path key, Path authority) {
     return new ClusterConfig(
         "127.0.0.1",
         16_701,
@@ -265,7 +275,7 @@ class ClusterStartTest {
         Optional.of(certificate.toString()),
         Optional.of(key.toString()),
         Optional.of(authority.toString()),
-        Optional.empty(),
+        secretFile(),
         0);
   }
 

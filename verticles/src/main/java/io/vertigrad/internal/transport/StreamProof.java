@@ -1,70 +1,60 @@
 package io.vertigrad.internal.transport;
 
+import io.vertigrad.job.ConnectionProof;
 import io.vertigrad.job.JobSecret;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * How the two ends of a stream prove to each other that they know the job's secret, before any
- * frame: each answers the other's random bytes, so that nothing recorded opens a stream. Frames
- * themselves are not proved; the connection is.
+ * The messages by which the two ends of a stream prove to each other that they know the job's
+ * secret, before any frame. Frames themselves are not proved; the connection is.
  *
- * @param secret of the job that the address belongs to
- * @param address that the stream is for
+ * @param codes of the secret and the address that the stream is for
  */
-record StreamProof(JobSecret secret, String address) {
+record StreamProof(ConnectionProof codes) {
 
   /** Random bytes of either end. */
-  static final int NONCE_BYTES = 32;
+  static final int NONCE_BYTES = ConnectionProof.NONCE_BYTES;
 
-  /** The sender's first message: its random bytes, and which address the stream is for. */
+  StreamProof(JobSecret secret, String address) {
+    this(new ConnectionProof(secret, address));
+  }
+
+  /** Returns the sender's first message: its random bytes, and the address of the stream. */
   byte[] opening(byte[] ofSender) {
-    return joined(ofSender, name());
+    byte[] address = codes.name().getBytes(StandardCharsets.UTF_8);
+    return ByteBuffer.allocate(ofSender.length + address.length).put(ofSender).put(address).array();
   }
 
-  /** The listener's answer: its own random bytes, and its code over both. */
+  /** Returns the listener's answer: its own random bytes, and its code over both. */
   byte[] challenge(byte[] ofSender, byte[] ofListener) {
-    return joined(ofListener, code("listener of a stream", ofSender, ofListener));
+    return codes.challenge(ofSender, ofListener);
   }
 
-  /** The sender's last word before its first request: its code over both. */
+  /** Returns the sender's last message before its first request: its code over both. */
   byte[] proof(byte[] ofSender, byte[] ofListener) {
-    return code("sender of a stream", ofSender, ofListener);
+    return codes.proof(ofSender, ofListener);
   }
 
-  /** True when who sent this challenge knows the secret. */
+  /** Returns true when the sender of this challenge knows the secret. */
   boolean isListener(byte[] ofSender, StreamMessage challenge) {
-    byte[] ofListener = nonce(challenge);
-    return JobSecret.equal(challenge.bytes(0), challenge(ofSender, ofListener));
+    return codes.isFromAccepting(ofSender, nonce(challenge), challenge.bytes(0));
   }
 
-  /** True when who sent this proof knows the secret. */
+  /** Returns true when the sender of this proof knows the secret. */
   boolean isSender(byte[] ofSender, byte[] ofListener, StreamMessage proof) {
-    return JobSecret.equal(proof.bytes(0), proof(ofSender, ofListener));
+    return codes.isFromConnecting(ofSender, ofListener, proof.bytes(0));
   }
 
-  /** The random bytes of an opening or a challenge; of one that is too short, what there is. */
+  /** Returns the random bytes of an opening or a challenge, or all of one that is shorter. */
   static byte[] nonce(StreamMessage message) {
     byte[] all = message.bytes(0);
     return Arrays.copyOf(all, Math.min(all.length, NONCE_BYTES));
   }
 
-  /** The address that an opening names. */
+  /** Returns the address that an opening names. */
   static String address(StreamMessage opening) {
     return new String(opening.bytes(NONCE_BYTES), StandardCharsets.UTF_8);
-  }
-
-  private byte[] code(String purpose, byte[] ofSender, byte[] ofListener) {
-    return secret.sign(
-        purpose, ByteBuffer.wrap(ofSender), ByteBuffer.wrap(ofListener), ByteBuffer.wrap(name()));
-  }
-
-  private byte[] name() {
-    return address.getBytes(StandardCharsets.UTF_8);
-  }
-
-  private static byte[] joined(byte[] first, byte[] second) {
-    return ByteBuffer.allocate(first.length + second.length).put(first).put(second).array();
   }
 }

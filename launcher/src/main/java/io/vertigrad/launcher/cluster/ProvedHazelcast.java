@@ -1,0 +1,226 @@
+package io.vertigrad.launcher.cluster;
+
+import static com.hazelcast.internal.nio.IOUtil.compactOrClear;
+
+import com.hazelcast.config.Config;
+import com.hazelcast.core.HazelcastInstance;
+import com.hazelcast.instance.EndpointQualifier;
+import com.hazelcast.instance.impl.DefaultNodeContext;
+import com.hazelcast.instance.impl.DefaultNodeExtension;
+import com.hazelcast.instance.impl.HazelcastInstanceFactory;
+import com.hazelcast.instance.impl.Node;
+import com.hazelcast.instance.impl.NodeExtension;
+import com.hazelcast.internal.networking.Channel;
+import com.hazelcast.internal.networking.ChannelInitializer;
+import com.hazelcast.internal.networking.ChannelOption;
+import com.hazelcast.internal.networking.ChannelOptions;
+import com.hazelcast.internal.networking.HandlerStatus;
+import com.hazelcast.internal.networking.InboundHandler;
+import com.hazelcast.internal.networking.OutboundHandler;
+import com.hazelcast.internal.server.ServerContext;
+import com.hazelcast.internal.server.tcp.UnifiedProtocolDecoder;
+import com.hazelcast.internal.server.tcp.UnifiedProtocolEncoder;
+import com.hazelcast.spi.properties.ClusterProperty;
+import com.hazelcast.spi.properties.HazelcastProperties;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Function;
+
+/**
+ * Hazelcast with a proof of the cluster's secret before anything else on every connection: before
+ * it reads a protocol or the size of a packet, which it allocates at once.
+ *
+ * <p>Hazelcast's open-source edition has no TLS and calls no socket interceptor, but lets a node
+ * bring its own handlers. They are internal classes of Hazelcast, so its version is pinned.
+ */
+final class ProvedHazelcast {
+
+  private ProvedHazelcast() {}
+
+  /** Starts a node; blocks until it has joined or founded its cluster. */
+  static HazelcastInstance start(Config config, ConnectionGuard guard) {
+    return HazelcastInstanceFactory.newHazelcastInstance(
+        config,
+        config.getInstanceName(),
+        new DefaultNodeContext() {
+          @Override
+          public NodeExtension createNodeExtension(Node node) {
+            return new ProvedExtension(node, guard);
+          }
+        });
+  }
+
+  private static final class ProvedExtension extends DefaultNodeExtension {
+
+    private static final int KILOBYTE = 1_024;
+
+    private final ConnectionGuard guard;
+
+    ProvedExtension(Node node, ConnectionGuard guard) {
+      super(node);
+      this.guard = guard;
+    }
+
+    @Override
+    public Function<EndpointQualifier, ChannelInitializer> createChannelInitializerFn(
+        ServerContext server) {
+      return endpoint ->
+          channel -> {
+            setOptions(channel.options(), server.properties());
+            Proof proof = new Proof(channel, guard, server, this::endJoining);
+            channel.outboundPipeline().addLast(proof.outbound);
+            channel.inboundPipeline().addLast(proof.inbound);
+          };
+    }
+
+    /** A node with another secret is told at once, and not after it has tried for half a minute. */
+    private void endJoining() {
+      if (!node.getClusterService().isJoined()) {
+        Thread end = new Thread(() -> node.shutdown(true), "end-joining");
+        end.setDaemon(true);
+        end.start();
+      }
+    }
+
+    /** The options that Hazelcast's UnifiedChannelInitializer sets. */
+    private static void setOptions(ChannelOptions options, HazelcastProperties set) {
+      options
+          .setOption(ChannelOption.DIRECT_BUF, set.getBoolean(ClusterProperty.SOCKET_BUFFER_DIRECT))
+          .setOption(ChannelOption.TCP_NODELAY, set.getBoolean(ClusterProperty.SOCKET_NO_DELAY))
+          .setOption(ChannelOption.SO_KEEPALIVE, set.getBoolean(ClusterProperty.SOCKET_KEEP_ALIVE))
+          .setOption(
+              ChannelOption.SO_SNDBUF,
+              set.getInteger(ClusterProperty.SOCKET_SEND_BUFFER_SIZE) * KILOBYTE)
+          .setOption(
+              ChannelOption.SO_RCVBUF,
+              set.getInteger(ClusterProperty.SOCKET_RECEIVE_BUFFER_SIZE) * KILOBYTE)
+          .setOption(ChannelOption.SO_LINGER, set.getSeconds(ClusterProperty.SOCKET_LINGER_SECONDS))
+          .setOption(ChannelOption.TCP_KEEPIDLE, set.getInteger(ClusterProperty.SOCKET_KEEP_IDLE))
+          .setOption(ChannelOption.TCP_KEEPCOUNT, set.getInteger(ClusterProperty.SOCKET_KEEP_COUNT))
+          .setOption(
+              ChannelOption.TCP_KEEPINTERVAL, set.getInteger(ClusterProperty.SOCKET_KEEP_INTERVAL));
+    }
+  }
+
+  /** A connection until it is proved; its two halves run on two threads of Hazelcast. */
+  private static final class Proof implements ConnectionGuard.Unproved {
+
+    private final Channel channel;
+    private final ConnectionGuard guard;
+    private final Runnable onRefusal;
+    private final Handshake handshake;
+    private final Queue<byte[]> replies = new ConcurrentLinkedQueue<>();
+    private final Inbound inbound = new Inbound();
+    private final Outbound outbound = new Outbound();
+    private final UnifiedProtocolEncoder encoder;
+    private final UnifiedProtocolDecoder decoder;
+    private volatile boolean proved;
+
+    Proof(Channel channel, ConnectionGuard guard, ServerContext server, Runnable onRefusal) {
+      this.channel = channel;
+      this.guard = guard;
+      this.onRefusal = onRefusal;
+      this.encoder = new UnifiedProtocolEncoder(server);
+      this.decoder = new UnifiedProtocolDecoder(server, encoder);
+      // The decoder may signal the encoder before the other thread has put that in its place.
+      encoder.setChannel(channel);
+      if (channel.isClientMode()) {
+        handshake = guard.connecting();
+        replies.add(handshake.opening());
+      } else {
+        handshake = guard.accepting();
+        guard.add(this);
+        channel.addCloseListener(closed -> guard.remove(this));
+      }
+    }
+
+    @Override
+    public void close() {
+      try {
+        channel.close();
+      } catch (IOException e) {
+        // It carries nothing any more either way.
+      }
+    }
+
+    private void take(byte[] message) throws EOFException {
+      try {
+        byte[] reply = handshake.take(message);
+        if (reply.length > 0) {
+          replies.add(reply);
+        }
+      } catch (Handshake.RefusedException why) {
+        if (channel.isClientMode()) {
+          guard.refusedBy(channel.remoteSocketAddress(), why.getMessage());
+          onRefusal.run();
+        } else {
+          guard.refused(channel.remoteSocketAddress(), why.getMessage());
+        }
+        // The kind of exception at which Hazelcast closes a connection without a stack trace.
+        throw new EOFException(why.getMessage());
+      }
+      if (handshake.proved()) {
+        guard.remove(this);
+        proved = true;
+        channel.inboundPipeline().replace(inbound, decoder);
+      }
+      channel.outboundPipeline().wakeup();
+    }
+
+    private final class Inbound extends InboundHandler<ByteBuffer, Void> {
+
+      @Override
+      public void handlerAdded() {
+        initSrcBuffer(Handshake.MOST_BYTES);
+        src.limit(handshake.expectedBytes());
+      }
+
+      @Override
+      public HandlerStatus onRead() throws Exception {
+        if (src.hasRemaining()) {
+          return HandlerStatus.CLEAN;
+        }
+        byte[] message = new byte[src.flip().remaining()];
+        src.get(message);
+        take(message);
+        // Never more than the next message, so that what follows the proof stays in the socket.
+        src.clear().limit(handshake.expectedBytes());
+        return HandlerStatus.CLEAN;
+      }
+    }
+
+    private final class Outbound extends OutboundHandler<Void, ByteBuffer> {
+
+      @Override
+      public void handlerAdded() {
+        initDstBuffer(Handshake.MOST_BYTES);
+      }
+
+      @Override
+      public HandlerStatus onWrite() {
+        compactOrClear(dst);
+        try {
+          // Read before the queue: the last reply is in there when this is true.
+          boolean last = proved;
+          if (dst.position() == 0 && !replies.isEmpty()) {
+            dst.put(replies.remove());
+          }
+          if (dst.position() > 0) {
+            return HandlerStatus.DIRTY;
+          }
+          if (last) {
+            channel.outboundPipeline().replace(this, encoder);
+            return HandlerStatus.CLEAN;
+          }
+          // Frames of Hazelcast wait; the next reply wakes this up.
+          return HandlerStatus.BLOCKED;
+        } finally {
+          dst.flip();
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,226 @@
+package io.vertigrad.launcher.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.sun.management.ThreadMXBean;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
+import io.vertigrad.job.JoinException;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What somebody without the secret can make a node do who reaches one of its ports. */
+@Tag("slow")
+class PortAttackTest {
+
+  /** Far less than a stranger announces, and more than the node's own threads need meanwhile. */
+  private static final long MOST_BYTES = 64 << 20;
+
+  private static final int CONNECTIONS = 200;
+
+  private final List<Vertx> started = new ArrayList<>();
+  @TempDir private Path folder;
+  private JobSecret secret;
+  private ClusterStart node;
+
+  @BeforeEach
+  void start() throws Exception {
+    secret = JobSecret.createOrRead(folder.resolve("secret"));
+    node = ClusterStart.ofMember(job(List.of(), new JsonObject()), secret, true);
+    started(node);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    for (Vertx each : started) {
+      await(each.close());
+    }
+  }
+
+  @Test
+  void shouldAllocateNothingForAPacketThatAStrangerAnnouncesToHazelcast() throws Exception {
+    for (int announced : new int[] {Integer.MAX_VALUE, 1 << 30, 256 << 20}) {
+      // The protocol, then the head of a packet: version, flags, partition, size.
+      byte[] frame =
+          ByteBuffer.allocate(14)
+              .put("HZC".getBytes())
+              .put((byte) 4)
+              .putShort((short) 0)
+              .putInt(-1)
+              .putInt(announced)
+              .array();
+      assertAllocatesLittle(hazelcastPort(), frame);
+    }
+    assertStillLetsNodesIn();
+  }
+
+  @Test
+  void shouldAllocateNothingForAMessageThatAStrangerAnnouncesToTheEventBus() throws Exception {
+    for (int announced : new int[] {Integer.MAX_VALUE - 7, 1 << 30, 256 << 20}) {
+      byte[] frame = ByteBuffer.allocate(24).putInt(announced).array();
+      assertAllocatesLittle(PortProbe.busPort(node), frame);
+    }
+    assertStillLetsNodesIn();
+  }
+
+  @Test
+  void shouldAllocateNothingForAStrangerUnderTlsEither() throws Exception {
+    assumeTrue(Files.isExecutable(Path.of("/usr/bin/openssl")), "needs openssl");
+    stop();
+    started.clear();
+    Certificates certificates = new Certificates(folder);
+    certificates.authority("authority");
+    certificates.node("node", "authority");
+    JsonObject tls =
+        new JsonObject()
+            .put("certificate", certificates.file("node.pem").toString())
+            .put("key", certificates.file("node.key").toString())
+            .put("authority", certificates.file("authority.pem").toString());
+    node = ClusterStart.ofMember(job(List.of(), tls), secret, true);
+    started(node);
+    byte[] junk = new byte[4_096];
+    Arrays.fill(junk, (byte) 0x7f);
+
+    assertAllocatesLittle(hazelcastPort(), junk);
+    assertAllocatesLittle(PortProbe.busPort(node), junk);
+
+    Vertx member =
+        started(ClusterStart.ofMember(job(List.of(node.joinAddress()), tls), secret, false));
+    assertEchoes(member);
+  }
+
+  @Test
+  void shouldLetANodeInWhileStrangersHoldConnectionsOpen() throws Exception {
+    List<Socket> held = new ArrayList<>();
+    try {
+      for (int i = 0; i < CONNECTIONS; i++) {
+        held.add(new Socket(InetAddress.getLoopbackAddress(), hazelcastPort()));
+        held.add(new Socket(InetAddress.getLoopbackAddress(), PortProbe.busPort(node)));
+      }
+
+      assertStillLetsNodesIn();
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(ConnectionGuard.SECONDS + 10L))
+          .until(() -> held.stream().allMatch(PortAttackTest::isClosed));
+    } finally {
+      for (Socket each : held) {
+        each.close();
+      }
+    }
+  }
+
+  @Test
+  void shouldTellANodeThatItHasAnotherSecret() throws Exception {
+    JobConfig joining = job(List.of(node.joinAddress()), new JsonObject());
+    ClusterStart other = ClusterStart.ofMember(joining, JobSecret.random(), false);
+
+    ExecutionException refused = assertThrows(ExecutionException.class, () -> await(other.start()));
+
+    assertTrue(((JoinException) refused.getCause()).refused());
+    assertEquals(
+        "this node is not let into cluster vertigrad-attacked: the port of Hazelcast at"
+            + " /%s: it has another secret (cluster.secretFile)".formatted(node.joinAddress()),
+        refused.getCause().getMessage());
+  }
+
+  private void assertAllocatesLittle(int port, byte[] bytes) throws Exception {
+    long before = allocatedByOthers();
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      socket.setSoTimeout(5_000);
+      OutputStream out = socket.getOutputStream();
+      out.write(bytes);
+      out.flush();
+      assertTrue(hangsUp(socket), "the connection should be closed");
+    }
+    long cost = allocatedByOthers() - before;
+    assertTrue(cost < MOST_BYTES, cost + " bytes allocated");
+  }
+
+  private static long allocatedByOthers() {
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long own = Thread.currentThread().getId();
+    return Arrays.stream(threads.getAllThreadIds())
+        .filter(id -> id != own)
+        .map(threads::getThreadAllocatedBytes)
+        .filter(bytes -> bytes > 0)
+        .sum();
+  }
+
+  private void assertStillLetsNodesIn() throws Exception {
+    JobConfig joining = job(List.of(node.joinAddress()), new JsonObject());
+    assertEchoes(started(ClusterStart.ofMember(joining, secret, false)));
+  }
+
+  private void assertEchoes(Vertx member) throws Exception {
+    Vertx first = started.get(started.size() - 1);
+    await(first.eventBus().<String>consumer("echo", m -> m.reply(m.body())).completion());
+    assertEquals("hello", await(member.eventBus().<String>request("echo", "hello")).body());
+  }
+
+  private int hazelcastPort() {
+    return JoinAddress.parse(node.joinAddress()).port();
+  }
+
+  private static boolean hangsUp(Socket socket) {
+    try {
+      while (socket.getInputStream().read() >= 0) {
+        Thread.onSpinWait();
+      }
+      return true;
+    } catch (SocketTimeoutException open) {
+      return false;
+    } catch (IOException reset) {
+      return true;
+    }
+  }
+
+  private static boolean isClosed(Socket socket) {
+    try {
+      socket.setSoTimeout(1);
+      return hangsUp(socket);
+    } catch (IOException closed) {
+      return true;
+    }
+  }
+
+  private static JobConfig job(List<String> members, JsonObject cluster) {
+    JsonObject all = cluster.copy().put("port", 16_741).put("members", new JsonArray(members));
+    return JobConfig.read("test", new JsonObject().put("job", "attacked").put("cluster", all));
+  }
+
+  private Vertx started(ClusterStart starting) throws Exception {
+    Vertx made = await(starting.start());
+    started.add(0, made);
+    return made;
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(60, TimeUnit.SECONDS);
+  }
+}
