@@ -1,5 +1,6 @@
 package io.vertigrad.examples;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -11,6 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -23,14 +25,7 @@ class DocumentedCodeTest {
   @ParameterizedTest
   @ValueSource(strings = {"docs/api.md", "examples/embed/README.md"})
   void shouldShowLinesOfAnExampleWhenAPageHasJava(String page) throws IOException {
-    List<String> sources = new ArrayList<>();
-    for (String folder : List.of("examples/src/main/java", "examples/embed/src/main/java")) {
-      try (Stream<Path> files = Files.walk(ROOT.resolve(folder))) {
-        for (Path file : files.filter(path -> path.toString().endsWith(".java")).toList()) {
-          sources.add(stripped(Files.readString(file)));
-        }
-      }
-    }
+    List<String> sources = sources();
     Matcher blocks = BLOCK.matcher(Files.readString(ROOT.resolve(page)));
 
     int found = 0;
@@ -42,6 +37,37 @@ class DocumentedCodeTest {
           () -> page + ": no example has these lines:\n" + code);
     }
     assertTrue(found > 0, page + ": has no Java");
+  }
+
+  /** Lines of a method compile only inside its class: what implements an interface is shown whole. */
+  @Test
+  void shouldShowWholeClassesWhenAPageSaysWhatToImplement() throws IOException {
+    List<String> sources = sources();
+    String page = Files.readString(ROOT.resolve("docs/api.md"));
+    Matcher blocks = BLOCK.matcher(page.substring(page.indexOf("## Write a model or a data set")));
+
+    int found = 0;
+    while (blocks.find()) {
+      found++;
+      String code = stripped(blocks.group(1));
+      assertTrue(code.startsWith("\npublic final class"), code);
+      assertTrue(
+          sources.stream().anyMatch(source -> source.endsWith(code)),
+          () -> "no example ends with this class:\n" + code);
+    }
+    assertEquals(2, found, "a data set and a model");
+  }
+
+  private static List<String> sources() throws IOException {
+    List<String> sources = new ArrayList<>();
+    for (String folder : List.of("examples/src/main/java", "examples/embed/src/main/java")) {
+      try (Stream<Path> files = Files.walk(ROOT.resolve(folder))) {
+        for (Path file : files.filter(path -> path.toString().endsWith(".java")).toList()) {
+          sources.add(stripped(Files.readString(file)));
+        }
+      }
+    }
+    return sources;
   }
 
   private static String stripped(String text) {

@@ -66,7 +66,9 @@ final class TrainCommand implements Callable<Integer> {
 
   @Option(
       names = "--listen",
-      description = "Opens the cluster's port, so that nodes can join: vertigrad node --join ...")
+      description =
+          "Opens the cluster's port, so that nodes can join, and prints the command that joins:"
+              + " vertigrad node HOST:PORT --secret FILE --role worker")
   private boolean listen;
 
   @Option(

@@ -54,7 +54,7 @@ class DecentralTrainingTest {
     double before = 0;
     for (int epoch = 1; epoch <= 2; epoch++) {
       String[] line = lines.get(epoch - 1).split(" ");
-      assertEquals(String.valueOf(epoch), line[0], "whole, never between two epochs");
+      assertEquals(String.valueOf(epoch - 1), line[0], "counted from 0");
       assertEquals(lossOfEpoch(epoch), Double.parseDouble(line[2]), 1e-3);
       JsonObject test = testOf(16L * epoch);
       assertEquals(test.getDouble("accuracy"), Double.parseDouble(line[3]), 0.01);

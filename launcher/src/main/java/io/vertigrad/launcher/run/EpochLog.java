@@ -22,10 +22,10 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 
 /**
- * One line for each epoch, as the coordinators of published programs log it: epoch, seconds of
- * training so far, mean training loss of all workers over the epoch, test accuracy in percent, or
- * the RMSE, perplexity or label accuracy in its place, and with {@code evaluator.topK} the top-k
- * accuracy. Separated by spaces.
+ * One line for each epoch, as the coordinators of published programs log it: epoch from 0, seconds
+ * of training so far, mean of the workers' mean training losses over the epoch, test accuracy in
+ * percent, or the RMSE, perplexity or label accuracy in its place, and with {@code evaluator.topK}
+ * the top-k accuracy. Separated by spaces.
  *
  * <p>The seconds are those of the slowest worker of each epoch, from each batch to the next
  * parameters; tests and pauses are not in them. An accuracy is that of the version at which the
@@ -43,6 +43,7 @@ public final class EpochLog implements AutoCloseable {
   private final TreeMap<Long, Open> open = new TreeMap<>();
   private final TreeMap<Long, Evaluated> tests = new TreeMap<>();
   private long newestTest;
+  /** Number of the newest epoch that has its line, from 1. */
   private long written;
   private double seconds;
   private boolean full;
@@ -69,7 +70,7 @@ public final class EpochLog implements AutoCloseable {
     try {
       for (String line : Files.readAllLines(file)) {
         String[] words = line.split(" ");
-        written = Long.parseLong(words[0]);
+        written = Long.parseLong(words[0]) + 1;
         seconds = Double.parseDouble(words[1]);
       }
     } catch (IOException | NumberFormatException | ArrayIndexOutOfBoundsException e) {
@@ -109,13 +110,13 @@ public final class EpochLog implements AutoCloseable {
 
   /** In order: an epoch that waits for somebody gets its line at the latest with the next. */
   private void writeComplete() {
-    long last =
+    long complete =
         open.descendingMap().entrySet().stream()
             .filter(epoch -> isComplete(epoch.getValue()))
             .mapToLong(Map.Entry::getKey)
             .findFirst()
             .orElse(0);
-    while (!open.isEmpty() && open.firstKey() <= last) {
+    while (!open.isEmpty() && open.firstKey() <= complete) {
       writeFirst();
     }
   }
@@ -132,7 +133,7 @@ public final class EpochLog implements AutoCloseable {
     written = first.getKey();
     seconds += epoch.reports().values().stream().mapToDouble(EpochTrained::seconds).max().orElse(0);
     StringBuilder line = new StringBuilder();
-    line.append(format("%d %.3f %.4f", written, seconds, loss(epoch)));
+    line.append(format("%d %.3f %.4f", written - 1, seconds, loss(epoch)));
     Evaluated test = tests.get(epoch.version());
     line.append(' ').append(test == null ? "nan" : figure(test));
     if (job.evaluator().topK() > 0) {
@@ -147,13 +148,12 @@ public final class EpochLog implements AutoCloseable {
     return test.kind().figure(value).replace(" %", "");
   }
 
+  /** Each worker counts once, whatever its share of the samples, as in the published program. */
   private static double loss(Open epoch) {
-    long samples = epoch.reports().values().stream().mapToLong(EpochTrained::samples).sum();
-    double sum =
-        epoch.reports().values().stream()
-            .mapToDouble(report -> report.loss() * report.samples())
-            .sum();
-    return sum / samples;
+    return epoch.reports().values().stream()
+        .mapToDouble(EpochTrained::loss)
+        .average()
+        .orElse(Double.NaN);
   }
 
   private void append(String line) {

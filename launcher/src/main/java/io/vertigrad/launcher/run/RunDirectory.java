@@ -79,7 +79,7 @@ public record RunDirectory(Path path) {
     return path.resolve("events.jsonl");
   }
 
-  /** A line per epoch: number, seconds of training, training loss, test accuracy. */
+  /** A line per epoch: number from 0, seconds of training, training loss, test accuracy. */
   public Path epochs() {
     return path.resolve("epochs.log");
   }

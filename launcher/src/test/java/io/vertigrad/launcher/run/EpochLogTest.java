@@ -40,7 +40,16 @@ final class EpochLogTest {
 
     trained(1, 1, 1.0, 0.75);
 
-    assertEquals(List.of("1 0.750 1.5000 50.00"), lines());
+    assertEquals(List.of("0 0.750 1.5000 50.00"), lines());
+  }
+
+  @Test
+  void shouldTakeTheMeanOfTheWorkersMeansWhateverTheirSamples() throws IOException {
+    log.record(new EpochTrained(0, 0, 0, 1, 10, 900, 2.0, 50, 1));
+    log.record(new EpochTrained(0, 1, 0, 1, 10, 100, 1.0, 50, 1));
+    tested(10, 50);
+
+    assertEquals(List.of("0 1.000 1.5000 50.00"), lines());
   }
 
   @Test
@@ -51,7 +60,7 @@ final class EpochLogTest {
       tested(10 * epoch, 60 + epoch);
     }
 
-    assertEquals(List.of("1 2.000 1.0000 61.00", "2 4.000 1.0000 62.00"), lines());
+    assertEquals(List.of("0 2.000 1.0000 61.00", "1 4.000 1.0000 62.00"), lines());
   }
 
   @Test
@@ -67,7 +76,7 @@ final class EpochLogTest {
       tested(10 * epoch, 60 + epoch);
     }
 
-    assertEquals(List.of("1 0.750 1.5000 50.00", "2 1.750 1.0000 62.00"), lines());
+    assertEquals(List.of("0 0.750 1.5000 50.00", "1 1.750 1.0000 62.00"), lines());
     assertEquals(List.of(), trouble);
   }
 
@@ -78,7 +87,7 @@ final class EpochLogTest {
 
     tested(11, 70);
 
-    assertEquals(List.of("1 1.000 1.0000 nan"), lines());
+    assertEquals(List.of("0 1.000 1.0000 nan"), lines());
   }
 
   @Test
@@ -88,7 +97,7 @@ final class EpochLogTest {
 
     log.record(new EvaluationSkipped(0, 10, "no evaluator takes part"));
 
-    assertEquals(List.of("1 1.000 1.0000 nan"), lines());
+    assertEquals(List.of("0 1.000 1.0000 nan"), lines());
   }
 
   @Test
@@ -99,7 +108,7 @@ final class EpochLogTest {
 
     log.record(new MemberLeft(0, "worker", 1, 0, "silent"));
 
-    assertEquals(List.of("1 1.000 1.0000 nan"), lines());
+    assertEquals(List.of("0 1.000 1.0000 nan"), lines());
   }
 
   @Test
@@ -108,13 +117,13 @@ final class EpochLogTest {
     trained(0, 2, 3, 1);
     trained(1, 2, 3, 1);
     tested(20, 80);
-    assertEquals(List.of("1 1.000 1.0000 nan", "2 2.000 3.0000 80.00"), lines());
+    assertEquals(List.of("0 1.000 1.0000 nan", "1 2.000 3.0000 80.00"), lines());
     trained(1, 1, 1, 1);
     trained(0, 3, 5, 1);
 
     log.close();
 
-    assertEquals("3 3.000 5.0000 nan", lines().get(2));
+    assertEquals("2 3.000 5.0000 nan", lines().get(2));
     assertEquals(3, lines().size(), "a late report makes no second line");
   }
 
@@ -126,7 +135,7 @@ final class EpochLogTest {
 
     log.record(new Evaluated(0, 10, 500, 1, 40, 5, 90.5, false, ""));
 
-    assertEquals(List.of("1 1.000 1.0000 40.00 90.50"), lines());
+    assertEquals(List.of("0 1.000 1.0000 40.00 90.50"), lines());
   }
 
   private void trained(int rank, int epoch, double loss, double seconds) {

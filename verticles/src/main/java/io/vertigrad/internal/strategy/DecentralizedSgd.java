@@ -25,8 +25,8 @@ import java.nio.FloatBuffer;
  * D-PSGD: {@code x_i <- sum_j W_ij x_j - gamma g_i}, the gradient taken at the pre-average {@code
  * x_i}; Lian et al. 2017.
  *
- * <p>The swap with the neighbours therefore starts before the gradient and goes on beside it. The
- * sum is formed in rank order. Only trainable elements are swapped; each worker's running
+ * <p>The swap with the neighbours can therefore start before the gradient and go on beside it. Each
+ * worker adds its own share first, then its neighbours' in rank order. Only trainable elements are swapped; each worker's running
  * statistics follow its own batches, and are averaged when the model is evaluated.
  */
 final class DecentralizedSgd implements PeerStrategy {

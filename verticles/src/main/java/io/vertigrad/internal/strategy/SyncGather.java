@@ -20,8 +20,9 @@ import io.vertigrad.strategy.StrategyProvider;
  * <p>Memory: one array for the sum, and the gradients that arrived before a lower rank's (with a
  * quorum: all of the round); these are unanswered, so each worker's window bounds them.
  *
- * <p>The gradient of a worker that leaves stays in the open round if it was summed already and is
- * dropped if not.
+ * <p>Without a quorum the round waits for the rank of a worker that leaves, and keeps what it sent.
+ * With a quorum, and for workers beyond the ranks of the job, the gradient of one that leaves stays
+ * in the open round if it was summed already and is dropped if not.
  */
 final class SyncGather {
 
