@@ -2,6 +2,7 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.MissingClass;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.launcher.job.ExitStatus;
@@ -29,12 +30,24 @@ final class FailureReport {
     CommandLine command = error.getCommandLine();
     StringBuilder line = new StringBuilder("vertigrad: ").append(oneLine(error.getMessage()));
     if (error instanceof UnmatchedArgumentException unmatched) {
-      List<String> nearest = unmatched.getSuggestions();
+      List<String> nearest = suggestions(unmatched);
       line.append(nearest.isEmpty() ? "" : ", did you mean " + String.join(" or ", nearest) + "?");
     }
     line.append("; see ").append(help(command.getCommandSpec().qualifiedName()));
     command.getErr().println(line);
     return ExitStatus.BAD_INPUT;
+  }
+
+  /** Options alike, or how the key is set that other programs have an option of this name for. */
+  private static List<String> suggestions(UnmatchedArgumentException error) {
+    String typed = error.getUnmatched().get(0);
+    boolean takesKeys = error.getCommandLine().getCommandSpec().optionsMap().containsKey("--set");
+    Optional<String> key =
+        typed.startsWith("--") && takesKeys
+            ? Settings.usualKey(typed.substring(2).replaceFirst("=.*", ""))
+            : Optional.empty();
+    return key.map(path -> List.of("--set %s=VALUE".formatted(path)))
+        .orElseGet(error::getSuggestions);
   }
 
   private static ShellCommand help(String command) {

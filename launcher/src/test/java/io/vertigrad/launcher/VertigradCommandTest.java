@@ -10,6 +10,9 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class VertigradCommandTest {
 
@@ -110,6 +113,38 @@ class VertigradCommandTest {
         "train",
         "--set",
         "workers.cout=3");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "lr, optimizer.learningRate",
+    "learning_rate, optimizer.learningRate",
+    "optimizer.lr, learningRate",
+    "workers.lr, optimizer.learningRate",
+    "batch_size, workers.batch",
+    "workers.batchSize, batch",
+    "num_epochs, epochs",
+    "weight_decay, optimizer.weightDecay",
+    "optimizer.lr_scheduler, schedule.name",
+    "dataset, data.name",
+  })
+  void shouldNameOurKeyWhenAnotherProgramsNameIsGiven(String key, String ours) {
+    assertRefused(
+        "vertigrad: conf/digits-sync.json with --set %s=1: %s is not a known key, did you mean \"%s\"?"
+            .formatted(key, key, ours),
+        "train",
+        "--set",
+        key + "=1");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--lr", "--lr=0.1", "--learning-rate"})
+  void shouldSayWhichKeyToSetWhenAnotherProgramsOptionIsGiven(String option) {
+    CommandRun run = CommandRun.of("train", option);
+
+    assertEquals(2, run.exit());
+    assertTrue(
+        run.err().contains(", did you mean --set optimizer.learningRate=VALUE?; see "), run.err());
   }
 
   @Test

@@ -1,22 +1,51 @@
 package io.vertigrad.compute.settings;
 
 import java.util.Collection;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import org.apache.commons.text.similarity.LevenshteinDistance;
 
-/** The known key that a mistyped one most likely meant. */
+/** The key that a mistyped one most likely meant, or one by its name in other programs. */
 final class NearestKey {
 
   /** What the library answers above the threshold. */
   private static final int TOO_FAR = -1;
 
+  /** Paths of keys by what other programs call them, in lower case and without separators. */
+  private static final Map<String, String> USUAL_NAMES = usualNames();
+
   private NearestKey() {}
 
   /**
-   * The key at the smallest Levenshtein distance, the first of equals, if that is at most two or a
-   * third of the letters.
+   * The known key at the smallest Levenshtein distance, the first of equals, if that is at most two
+   * or a third of the letters; before that, the key that goes by this name in other programs.
+   *
+   * @param typed the unknown key
+   * @param section where it was found, its keys separated by dots; empty for the root
+   * @param known the keys of that section
+   * @return a known key, or the path of a key in another section
    */
-  static Optional<String> of(String typed, Collection<String> known) {
+  static Optional<String> of(String typed, String section, Collection<String> known) {
+    String prefix = section.isEmpty() ? "" : section + ".";
+    Optional<String> same =
+        known.stream().filter(key -> plain(key).equals(plain(typed))).findFirst();
+    Optional<String> usual = usual(typed);
+    Optional<String> here =
+        usual
+            .filter(path -> path.startsWith(prefix))
+            .map(path -> path.substring(prefix.length()))
+            .filter(key -> known.contains(key.replaceFirst("\\..*", "")));
+    return same.or(() -> here).or(() -> nearest(typed, known)).or(() -> usual);
+  }
+
+  /** The path of the key that other programs call so. */
+  static Optional<String> usual(String name) {
+    return Optional.ofNullable(USUAL_NAMES.get(plain(name)));
+  }
+
+  private static Optional<String> nearest(String typed, Collection<String> known) {
     LevenshteinDistance distance = new LevenshteinDistance(Math.max(2, typed.length() / 3));
     int best = Integer.MAX_VALUE;
     String nearest = null;
@@ -28,5 +57,38 @@ final class NearestKey {
       }
     }
     return Optional.ofNullable(nearest);
+  }
+
+  private static String plain(String name) {
+    return name.replaceAll("[-_]", "").toLowerCase(Locale.ROOT);
+  }
+
+  private static Map<String, String> usualNames() {
+    Map<String, String> names = new TreeMap<>();
+    put(names, "optimizer.learningRate", "lr", "learningRate", "eta", "alpha", "stepSize");
+    put(names, "optimizer.momentum", "momentum");
+    put(names, "optimizer.weightDecay", "weightDecay", "wd");
+    put(names, "optimizer.l2", "l2");
+    put(names, "optimizer.name", "optim");
+    put(names, "optimizer.schedule.name", "lrScheduler", "scheduler");
+    put(names, "workers.batch", "batch", "batchSize", "bs", "miniBatch", "miniBatchSize");
+    put(names, "workers.count", "numWorkers", "worldSize", "nProc", "nProcs", "numProcesses");
+    put(names, "workers.device", "device", "gpu");
+    put(names, "epochs", "epoch", "numEpochs", "nEpochs", "maxEpochs");
+    put(names, "steps", "step", "numSteps", "maxSteps", "iterations", "iters", "maxIter");
+    put(names, "seed", "randomSeed", "manualSeed", "rngSeed");
+    put(names, "data.name", "dataset");
+    put(names, "data.directory", "dataDir", "dataRoot", "dataPath");
+    put(names, "model.name", "net", "network", "arch", "architecture");
+    put(names, "model.loss", "loss", "criterion", "lossFunction");
+    put(names, "strategy.name", "algorithm", "aggregation");
+    put(names, "engine", "backend", "framework");
+    return names;
+  }
+
+  private static void put(Map<String, String> names, String path, String... all) {
+    for (String name : all) {
+      names.put(plain(name), path);
+    }
   }
 }

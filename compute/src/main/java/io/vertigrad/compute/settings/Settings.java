@@ -310,6 +310,16 @@ public final class Settings {
         element -> element instanceof String text ? usable(key, text) : null);
   }
 
+  /**
+   * Finds the key of a job file that other programs give this name, such as {@code lr}.
+   *
+   * @param name as somebody typed it
+   * @return the path of the key, {@code optimizer.learningRate}; empty when the name is not usual
+   */
+  public static Optional<String> usualKey(String name) {
+    return NearestKey.usual(name);
+  }
+
   /** Refuses every key that was not asked for, with the nearest known one as a suggestion. */
   public void refuseUnknown() {
     for (String key : values.fieldNames()) {
@@ -445,7 +455,7 @@ public final class Settings {
     if (known.isEmpty()) {
       return "expected none";
     }
-    return NearestKey.of(key, known)
+    return NearestKey.of(key, path, known)
         .map("did you mean \"%s\"?"::formatted)
         .orElseGet(() -> "expected one of " + String.join(", ", known));
   }

@@ -203,7 +203,7 @@ class SettingsTest {
   void shouldSuggestWhatIsFewEditsAway(String typed, String expected) {
     List<String> known = List.of("batch", "learningRate", "optimizer", "seed", "steps", "workers");
 
-    assertEquals(Optional.ofNullable(expected), NearestKey.of(typed, known));
+    assertEquals(Optional.ofNullable(expected), NearestKey.of(typed, "", known));
   }
 
   private static Arguments refused(String expected, Consumer<Settings> reading) {
