@@ -149,7 +149,13 @@ public interface Engine {
       }
     }
     throw new IllegalArgumentException(
-        "engine '%s' is not on the class path, expected one of: %s; name another's jar in VERTIGRAD_CLASSPATH, or have the start script build it with VERTIGRAD_ENGINE"
-            .formatted(name, String.join(", ", names())));
+        ("engine '%s' is not on the class path, expected one of: %s; put %s and what it depends on"
+                + " into VERTIGRAD_CLASSPATH (docs/pytorch.md)")
+            .formatted(
+                name,
+                String.join(", ", names()),
+                name.matches("dl4j|pytorch")
+                    ? "the jar io.vertigrad:vertigrad-engine-" + name
+                    : "its jar"));
   }
 }

@@ -1,0 +1,149 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.PathMatcher;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Test;
+import org.w3c.dom.Element;
+import org.w3c.dom.NodeList;
+
+/** Follows the relative links of all documents, in the repository and in a release. */
+class DocumentLinksTest {
+
+  private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+  private static final Path ASSEMBLY = Path.of("src/main/assembly/release.xml");
+  private static final Pattern LINK = Pattern.compile("]\\(([^)\\s]+)\\)");
+  private static final Pattern HEADING = Pattern.compile("(?m)^#+ +(.+)$");
+  private static final Pattern CODE = Pattern.compile("(?ms)^```.*?^```|`[^`\n]*`");
+
+  @Test
+  void shouldLeadSomewhereInTheRepository() throws IOException {
+    Map<Path, Path> all = new TreeMap<>();
+    for (Path file : files(ROOT)) {
+      all.put(ROOT.relativize(file), file);
+    }
+
+    assertEquals(List.of(), dead(all));
+  }
+
+  @Test
+  void shouldLeadSomewhereInARelease() throws Exception {
+    Map<Path, Path> released = released();
+
+    assertTrue(released.containsKey(Path.of("README.md")), released.keySet().toString());
+    assertTrue(released.containsKey(Path.of("docs/api.md")), released.keySet().toString());
+    assertEquals(List.of(), dead(released));
+  }
+
+  /** Links to no file, or to no heading of a file; {@code files} are by their path in the tree. */
+  private static List<String> dead(Map<Path, Path> files) throws IOException {
+    List<String> dead = new ArrayList<>();
+    for (Map.Entry<Path, Path> page : files.entrySet()) {
+      if (!page.getKey().toString().endsWith(".md")) {
+        continue;
+      }
+      Matcher links = LINK.matcher(Files.readString(page.getValue()));
+      while (links.find()) {
+        String link = links.group(1);
+        if (!link.matches("[a-z]+:.*") && !isThere(link, page.getKey(), files)) {
+          dead.add(page.getKey() + ": " + link);
+        }
+      }
+    }
+    return dead;
+  }
+
+  private static boolean isThere(String link, Path page, Map<Path, Path> files) throws IOException {
+    String[] parts = link.split("#", 2);
+    Path target = parts[0].isEmpty() ? page : page.resolveSibling(parts[0]).normalize();
+    Path file = files.get(target);
+    if (file == null) {
+      return files.keySet().stream().anyMatch(other -> other.startsWith(target));
+    }
+    return parts.length == 1 || headings(Files.readString(file)).contains(parts[1]);
+  }
+
+  /** Anchors as code hosts make them of headings. */
+  private static List<String> headings(String page) {
+    List<String> anchors = new ArrayList<>();
+    Matcher headings =
+        HEADING.matcher(CODE.matcher(page).replaceAll(found -> inline(found.group())));
+    while (headings.find()) {
+      String text = headings.group(1).strip().toLowerCase(Locale.ROOT);
+      anchors.add(text.replaceAll("[^\\p{Alnum} _-]", "").replace(' ', '-'));
+    }
+    return anchors;
+  }
+
+  /** Code within a heading counts; a block of code has no headings. */
+  private static String inline(String code) {
+    return code.startsWith("```") ? "" : Matcher.quoteReplacement(code.replace("`", ""));
+  }
+
+  /** What the assembly packs besides libraries, by its path in the release. */
+  private static Map<Path, Path> released() throws Exception {
+    DocumentBuilderFactory factory = DocumentBuilderFactory.newInstance();
+    NodeList sets =
+        factory.newDocumentBuilder().parse(ASSEMBLY.toFile()).getElementsByTagName("fileSet");
+    Map<Path, Path> released = new TreeMap<>();
+    for (int i = 0; i < sets.getLength(); i++) {
+      Element set = (Element) sets.item(i);
+      Path folder = Path.of(texts(set, "directory").get(0)).toAbsolutePath().normalize();
+      Path to = Path.of(texts(set, "outputDirectory").get(0)).normalize();
+      List<PathMatcher> included = matchers(texts(set, "include"));
+      List<PathMatcher> excluded = matchers(texts(set, "exclude"));
+      for (Path file : files(folder)) {
+        Path inside = folder.relativize(file);
+        boolean taken = included.isEmpty() || included.stream().anyMatch(m -> m.matches(inside));
+        if (taken && excluded.stream().noneMatch(m -> m.matches(inside))) {
+          released.put(to.resolve(inside).normalize(), file);
+        }
+      }
+    }
+    return released;
+  }
+
+  private static List<String> texts(Element parent, String tag) {
+    NodeList found = parent.getElementsByTagName(tag);
+    List<String> texts = new ArrayList<>();
+    for (int i = 0; i < found.getLength(); i++) {
+      texts.add(found.item(i).getTextContent());
+    }
+    return texts;
+  }
+
+  /** Maven's patterns: two asterisks and a slash also stand for no folder at all. */
+  private static List<PathMatcher> matchers(Collection<String> patterns) {
+    return patterns.stream()
+        .flatMap(p -> p.startsWith("**/") ? Stream.of(p, p.substring(3)) : Stream.of(p))
+        .map(p -> FileSystems.getDefault().getPathMatcher("glob:" + p))
+        .toList();
+  }
+
+  /** Without what is hidden or was built. */
+  private static List<Path> files(Path folder) throws IOException {
+    try (Stream<Path> all = Files.walk(folder)) {
+      return all.filter(Files::isRegularFile)
+          .filter(
+              file ->
+                  !(File.separator + folder.relativize(file)).matches(".*/(\\.|target/|runs/).*"))
+          .toList();
+    }
+  }
+}
