@@ -39,7 +39,9 @@ class DocumentedCodeTest {
     assertTrue(found > 0, page + ": has no Java");
   }
 
-  /** Lines of a method compile only inside its class: what implements an interface is shown whole. */
+  /**
+   * Lines of a method compile only inside its class: what implements an interface is shown whole.
+   */
   @Test
   void shouldShowWholeClassesWhenAPageSaysWhatToImplement() throws IOException {
     List<String> sources = sources();

@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a person may do after a run, as a command that works in the folder where the run was
- * started, with the same data and settings; never the command that was just run.
+ * What a person may do after a run, as commands that work in the folder where the run was started,
+ * with the same data and settings; never the command that was just run.
  *
  * @param arguments of that command, from {@code train} on
  * @param directory the run's
@@ -17,20 +17,46 @@ record NextCommand(List<String> arguments, RunDirectory directory, boolean open)
 
   private static final String RUN_DIRECTORY = "--run-dir";
   private static final String PROCESSES = "--processes";
+  private static final String RATE = "optimizer.learningRate";
 
-  /** After a run that came to its end. */
-  ShellCommand afterTheEnd() {
+  /** A rate that most jobs bear, the default of the key. */
+  private static final double USUAL_RATE = 0.01;
+
+  /** After a run that came to its end: looking at it, asking its model, training once more. */
+  List<ShellCommand> afterTheEnd() {
+    List<ShellCommand> next = new ArrayList<>(List.of(look(), ofRun("predict")));
     if (arguments.equals(List.of("train"))) {
-      return ShellCommand.of("train", "conf/digits-async.json");
+      next.add(ShellCommand.of("train", "conf/digits-async.json"));
+    } else if (!open && !arguments.contains(PROCESSES)) {
+      next.add(repeated().with(PROCESSES));
     }
-    return open || arguments.contains(PROCESSES)
-        ? ShellCommand.of("replay", directory.path().toString())
-        : repeated().with(PROCESSES);
+    return next;
+  }
+
+  /**
+   * After a run that diverged: looking at it, and training with a lower learning rate.
+   *
+   * @param rate that it was trained with
+   */
+  List<ShellCommand> afterDivergence(double rate) {
+    List<ShellCommand> next = new ArrayList<>(List.of(look()));
+    if (arguments.get(0).equals("train")) {
+      next.add(repeated().with("--set", RATE + "=" + Math.min(USUAL_RATE, rate / 10)));
+    }
+    return next;
   }
 
   /** After a run that was interrupted. */
   ShellCommand goingOn() {
-    return ShellCommand.of("resume", directory.path().toString());
+    return ofRun("resume");
+  }
+
+  private ShellCommand look() {
+    return ofRun("replay");
+  }
+
+  private ShellCommand ofRun(String command) {
+    return ShellCommand.of(command, directory.path().toString());
   }
 
   /** The same once more, in a folder of its own. */

@@ -2,6 +2,8 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.files.ImageFile;
 import io.vertigrad.compute.settings.Settings;
@@ -33,7 +35,8 @@ import picocli.CommandLine.Parameters;
       "%nImages are PNG, JPEG, GIF, BMP, or all those of an IDX file. They are scaled to the model's"
           + " input and normalised as in training.",
       "A model trained on csv is asked about CSV files, with or without the columns that it tells;"
-          + " one trained on text tells which token follows a text, or continues it."
+          + " one trained on text tells which token follows a text, or continues it.",
+      "Without a file it is asked about the first samples of its test set."
     },
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n")
@@ -41,14 +44,19 @@ final class PredictCommand implements Callable<Integer> {
 
   private static final int BATCH = 128;
 
+  /** Samples of the test set that it is asked about where no file is named. */
+  private static final int SHOWN = 5;
+
+  private static final ClassLoader LOADER = PredictCommand.class.getClassLoader();
+
   @Mixin private ModelOptions model;
 
   @Parameters(
       index = "1..*",
-      arity = "1..*",
+      arity = "0..*",
       paramLabel = "FILE",
-      description = "Images, CSV files or texts.")
-  private List<Path> files;
+      description = "Images, CSV files or texts; none for the first samples of the test set.")
+  private List<Path> files = List.of();
 
   @Option(
       names = "--top",
@@ -109,6 +117,9 @@ final class PredictCommand implements Callable<Integer> {
     ModelOptions.Chosen chosen = model.chosen();
     try (SavedModel saved = chosen.open()) {
       refuseForOthers(saved, chosen);
+      if (files.isEmpty()) {
+        ofTestSet(saved, chosen);
+      }
       for (Path file : files) {
         if (saved.normalisation().isPresent()) {
           ofImages(saved, file, ImageFile.Fit.of(dataOf(chosen)), saved.normalisation().get());
@@ -134,6 +145,10 @@ final class PredictCommand implements Callable<Integer> {
           "--continue: %s was not trained on a text (data set %s), expected a model of tokens"
               .formatted(chosen.file(), data));
     }
+    if (files.isEmpty() && (invert || length != null)) {
+      throw new InputException(
+          "%s: expected a file to ask about".formatted(invert ? "--invert" : "--continue"));
+    }
   }
 
   private static Settings dataOf(ModelOptions.Chosen chosen) {
@@ -152,6 +167,31 @@ final class PredictCommand implements Callable<Integer> {
             print(saved, "image", images.size() == 1 ? file.toString() : at(file, index), outputs));
   }
 
+  /** Beside each answer stands the class that the test set has, where it has one. */
+  private void ofTestSet(SavedModel saved, ModelOptions.Chosen chosen) {
+    Dataset test = DatasetProvider.open(chosen.job().data(), Split.TEST, LOADER);
+    boolean classes =
+        test.targets().kind() == Targets.Kind.CLASS && test.targets().positions() == 1;
+    for (int i = 0; i < Math.min(SHOWN, test.size()); i++) {
+      float[] sample = new float[product(saved.inputShape())];
+      test.read(i, sample, 0);
+      String name = "test[%d]".formatted(i);
+      if (saved.takesTokens()) {
+        printNext(name, afterLast(saved, sample), test);
+      } else {
+        String truth = classes ? " (is class %d)".formatted(test.label(i)) : "";
+        print(saved, "sample", name + truth, saved.probabilities(sample, 1));
+      }
+    }
+  }
+
+  private void printNext(String name, float[] next, Dataset text) {
+    System.out.println(
+        json
+            ? ModelText.nextTokenJson(name, next, top, text::text).encode()
+            : ModelText.nextToken(name, next, top, text::text));
+  }
+
   private void ofSamples(SavedModel saved, Path file, Dataset samples) {
     inBatches(
         saved,
@@ -165,11 +205,7 @@ final class PredictCommand implements Callable<Integer> {
     float[] window = new float[product(saved.inputShape())];
     text.read(text.size() - 1, window, 0);
     if (length == null) {
-      float[] next = afterLast(saved, window);
-      System.out.println(
-          json
-              ? ModelText.nextTokenJson(file.toString(), next, top, text::text).encode()
-              : ModelText.nextToken(file.toString(), next, top, text::text));
+      printNext(file.toString(), afterLast(saved, window), text);
       return;
     }
     SplittableRandom random = new SplittableRandom(seed);

@@ -21,6 +21,7 @@ import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.LocalSettings;
+import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.launcher.run.RunProgress;
@@ -355,7 +356,16 @@ final class TrainingRun {
     Await.result(tellDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
     monitor.close();
     display.conclude(ResultText.closing(job, directory, summary), summary);
-    display.offer("next", next.afterTheEnd().toString());
+    offerNext(
+        RunSummary.isDiverged(summary)
+            ? next.afterDivergence(job.optimizer().learningRate())
+            : next.afterTheEnd());
+  }
+
+  private void offerNext(List<ShellCommand> commands) {
+    for (int i = 0; i < commands.size(); i++) {
+      display.offer(i == 0 ? "next" : "or", commands.get(i).toString());
+    }
   }
 
   /** On a signal's own thread. */

@@ -11,6 +11,8 @@ import org.junit.jupiter.api.Test;
 final class NextCommandTest {
 
   private static final RunDirectory RUN = new RunDirectory(Path.of("runs/a run"));
+  private static final String REPLAY = "./vertigrad replay 'runs/a run'";
+  private static final String PREDICT = "./vertigrad predict 'runs/a run'";
 
   @Test
   void shouldKeepEveryOptionButTheRunsFolder() {
@@ -18,22 +20,42 @@ final class NextCommandTest {
         List.of("train", "conf/mnist-sync.json", "--data", "my data", "--run-dir", "x", "--seed=3");
 
     assertEquals(
-        "./vertigrad train conf/mnist-sync.json --data 'my data' --seed=3 --processes",
-        new NextCommand(typed, RUN, false).afterTheEnd().toString());
+        List.of(
+            REPLAY,
+            PREDICT,
+            "./vertigrad train conf/mnist-sync.json --data 'my data' --seed=3 --processes"),
+        afterTheEnd(typed, false));
   }
 
   @Test
   void shouldNeverOfferTheCommandThatWasJustRun() {
-    String replay = "./vertigrad replay 'runs/a run'";
+    List<String> looking = List.of(REPLAY, PREDICT);
+
+    assertEquals(looking, afterTheEnd(List.of("train", "--processes"), false));
+    assertEquals(looking, afterTheEnd(List.of("train", "--listen"), true));
+    assertEquals(
+        List.of(REPLAY, PREDICT, "./vertigrad train conf/digits-async.json"),
+        afterTheEnd(List.of("train"), false));
+  }
+
+  @Test
+  void shouldOfferALowerRateAfterARunThatDiverged() {
+    NextCommand next =
+        new NextCommand(List.of("train", "--set", "optimizer.learningRate=1000"), RUN, false);
 
     assertEquals(
-        replay,
-        new NextCommand(List.of("train", "--processes"), RUN, false).afterTheEnd().toString());
+        List.of(
+            REPLAY,
+            "./vertigrad train --set optimizer.learningRate=1000"
+                + " --set optimizer.learningRate=0.01"),
+        next.afterDivergence(1_000).stream().map(ShellCommand::toString).toList());
     assertEquals(
-        replay, new NextCommand(List.of("train", "--listen"), RUN, true).afterTheEnd().toString());
+        "./vertigrad train --set optimizer.learningRate=1000 --set optimizer.learningRate=0.001",
+        next.afterDivergence(0.01).get(1).toString());
     assertEquals(
-        "./vertigrad train conf/digits-async.json",
-        new NextCommand(List.of("train"), RUN, false).afterTheEnd().toString());
+        List.of(REPLAY),
+        new NextCommand(List.of("resume"), RUN, true)
+            .afterDivergence(1).stream().map(ShellCommand::toString).toList());
   }
 
   @Test
@@ -54,5 +76,10 @@ final class NextCommandTest {
     } finally {
       System.clearProperty("vertigrad.command");
     }
+  }
+
+  private static List<String> afterTheEnd(List<String> typed, boolean open) {
+    return new NextCommand(typed, RUN, open)
+        .afterTheEnd().stream().map(ShellCommand::toString).toList();
   }
 }

@@ -2,7 +2,6 @@ package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertx.core.json.JsonObject;
@@ -44,7 +43,12 @@ final class PastedCommandsTest {
 
     CommandRun trained = CommandRun.of(first.toArray(String[]::new));
     assertEquals(0, trained.exit(), trained.err());
-    PastedCommand withProcesses = PastedCommand.after("next:", trained.out());
+    PastedCommand look = PastedCommand.after("next:", trained.out());
+    assertEquals(List.of("replay", folder.resolve("a run").toString()), look.words());
+    CommandRun asked = offered("predict", trained).run();
+    assertEquals(0, asked.exit(), asked.err());
+    assertTrue(asked.out().startsWith("test[0] (is class "), asked.out());
+    PastedCommand withProcesses = offered("train", trained);
     typed.add("--processes");
     assertEquals(typed, withProcesses.words());
 
@@ -62,14 +66,6 @@ final class PastedCommandsTest {
         CommandRun.of("compare", folder.resolve("a run").toString(), second.toString());
     assertEquals(0, compared.exit(), compared.err());
     assertFalse(compared.out().contains("vertigrad"), compared.out());
-  }
-
-  @Test
-  void shouldOfferAnotherJobAfterTheDefaultOne() {
-    NextCommand next = new NextCommand(List.of("train"), null, false);
-
-    assertNotEquals("./vertigrad train", next.afterTheEnd().toString());
-    assertEquals("./vertigrad train conf/digits-async.json", next.afterTheEnd().toString());
   }
 
   @Test
@@ -114,6 +110,17 @@ final class PastedCommandsTest {
 
     assertEquals(List.of("train", "--listen"), first.words());
     VertigradCommand.commandLine().parseArgs(first.words().toArray(String[]::new));
+  }
+
+  /** What stands behind another label than {@code next}. */
+  private static PastedCommand offered(String command, CommandRun run) {
+    String line =
+        run.out()
+            .lines()
+            .filter(l -> l.startsWith("or: ./vertigrad " + command))
+            .findFirst()
+            .orElseThrow(() -> new AssertionError(run.out()));
+    return PastedCommand.after("or:", line);
   }
 
   private void assertPortable(Path job) throws IOException {

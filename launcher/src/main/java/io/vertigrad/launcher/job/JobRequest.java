@@ -10,9 +10,17 @@ import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** A job file's name and what the command line changes in it. */
 public final class JobRequest {
+
+  private static final String JOB = "job";
+
+  /** Sections whose names are parts of jobs' names. */
+  private static final List<String> NAMING = List.of("data", "model", "strategy");
 
   private final String name;
   private final List<String> words = new ArrayList<>();
@@ -77,9 +85,40 @@ public final class JobRequest {
     } catch (InputException noSection) {
       throw new InputException(origin + ": " + noSection.getMessage(), noSection);
     }
+    if (assignments.stream().noneMatch(assignment -> assignment.path().equals(JOB))) {
+      NAMING.forEach(section -> rename(section, file.json(), changed));
+    }
     JobConfig job = JobConfig.read(origin, changed);
     StrategyProviders.configure(job, getClass().getClassLoader());
     return job;
+  }
+
+  /** A job called after the data of its file, {@code digits-sync}, is called after other data. */
+  private static void rename(String section, JsonObject before, JsonObject changed) {
+    Optional<String> old = nameIn(section, before);
+    Optional<String> now = nameIn(section, changed).map(JobRequest::shortName);
+    if (old.isPresent() && now.isPresent() && changed.getValue(JOB) instanceof String job) {
+      changed.put(
+          JOB,
+          Stream.of(job.split("-"))
+              .map(part -> part.equals(old.get()) ? now.get() : part)
+              .collect(Collectors.joining("-")));
+    }
+  }
+
+  private static Optional<String> nameIn(String section, JsonObject job) {
+    return job.getValue(section) instanceof JsonObject found
+            && found.getValue("name") instanceof String name
+        ? Optional.of(name)
+        : Optional.empty();
+  }
+
+  /** A name, a file without folder and ending, or a class without its package. */
+  private static String shortName(String name) {
+    return name.replaceFirst(".*[/\\\\]", "")
+        .replaceFirst("\\.(zip|json|pt|h5|hdf5)$", "")
+        .replaceFirst(".*\\.", "")
+        .replaceAll("[^A-Za-z0-9_]", "_");
   }
 
   /** Steps that are asked for here stand instead of a file's epochs, and the other way round. */

@@ -43,8 +43,10 @@ public final class EpochLog implements AutoCloseable {
   private final TreeMap<Long, Open> open = new TreeMap<>();
   private final TreeMap<Long, Evaluated> tests = new TreeMap<>();
   private long newestTest;
+
   /** Number of the newest epoch that has its line, from 1. */
   private long written;
+
   private double seconds;
   private boolean full;
 

@@ -44,6 +44,7 @@ public final class RunProgress {
   private JobFinished finished;
   private Evaluated evaluated;
   private Evaluated wholeTestSet;
+  private double initialLoss = Double.NaN;
   private long startedNanos;
   private long endedNanos;
   private boolean stopped;
@@ -78,6 +79,7 @@ public final class RunProgress {
     } else if (event instanceof Evaluated tested) {
       evaluated = tested;
       wholeTestSet = tested.wholeTestSet() ? tested : wholeTestSet;
+      initialLoss = tested.version() == 0 ? tested.loss() : initialLoss;
     } else if (event instanceof JobStarted start && started == null) {
       started = start;
       startedNanos = now();
@@ -146,6 +148,11 @@ public final class RunProgress {
   /** The newest evaluation on the whole test set. */
   public Optional<Evaluated> wholeTestSet() {
     return Optional.ofNullable(wholeTestSet);
+  }
+
+  /** Loss of the parameters before the first step; NaN where they were not tested. */
+  public double initialLoss() {
+    return initialLoss;
   }
 
   /** Highest version any worker has seen. */

@@ -14,6 +14,9 @@ import java.util.Optional;
 /** What came out of a run, as {@code summary.json}. */
 public final class RunSummary {
 
+  /** How many times the loss before the first step a loss is that no training should end with. */
+  private static final double DIVERGED = 1.5;
+
   private RunSummary() {}
 
   /**
@@ -39,6 +42,10 @@ public final class RunSummary {
     JsonObject summary = new JsonObject();
     putKnown(summary, "trainingLoss", progress.trainingLoss());
     putKnown(summary, "trainingAccuracy", progress.trainingAccuracy());
+    putKnown(summary, "initialLoss", progress.initialLoss());
+    tested
+        .filter(found -> diverged(found.loss(), progress.trainingLoss(), progress.initialLoss()))
+        .ifPresent(found -> summary.put("diverged", true));
     if (progress.replicas().present()) {
       summary.put("replicas", progress.replicas().toJson());
     }
@@ -74,6 +81,23 @@ public final class RunSummary {
         .put("bytesReceived", (long) progress.ofWorkers(WorkerProgress::bytesReceived))
         .put("gitRevision", Versions.gitRevision())
         .put("versions", versionsJson);
+  }
+
+  /** Tells whether a run has ended with worse parameters than it began with. */
+  public static boolean isDiverged(JsonObject summary) {
+    return summary.getBoolean("diverged", false);
+  }
+
+  /**
+   * A test loss that is no number, or either loss far above that of the initial parameters while
+   * the other is no better than it: a model that only knows its training set by heart has a low
+   * training loss.
+   */
+  static boolean diverged(double tested, double training, double initial) {
+    double most = DIVERGED * initial;
+    boolean worse =
+        tested > most && !(training < initial) || training > most && tested > 0.9 * initial;
+    return !Double.isFinite(tested) || worse;
   }
 
   private static void put(JsonObject summary, Evaluated tested) {

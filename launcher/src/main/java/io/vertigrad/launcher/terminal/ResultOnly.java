@@ -5,6 +5,8 @@ import io.vertigrad.launcher.run.RunProgress;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintStream;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Nothing until the run is over, then one line: its result, and where it is saved. */
 final class ResultOnly implements Display {
@@ -26,8 +28,14 @@ final class ResultOnly implements Display {
 
   @Override
   public void conclude(List<String> lines, JsonObject summary) {
-    String where = lines.stream().filter(l -> l.startsWith(ResultText.SAVED)).findFirst().get();
-    out.println(lines.get(0) + "; " + where);
+    out.println(
+        Stream.concat(
+                lines.stream().limit(1),
+                lines.stream()
+                    .skip(1)
+                    .filter(
+                        l -> l.startsWith(ResultText.DIVERGED) || l.startsWith(ResultText.SAVED)))
+            .collect(Collectors.joining("; ")));
   }
 
   @Override

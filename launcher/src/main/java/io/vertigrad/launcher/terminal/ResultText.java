@@ -17,6 +17,9 @@ public final class ResultText {
   /** What the line begins with that says where the run is. */
   static final String SAVED = "saved ";
 
+  /** What the line begins with that says that training has spoilt the model. */
+  static final String DIVERGED = "DIVERGED: ";
+
   private static final int PROBLEMS = 4;
 
   private ResultText() {}
@@ -50,6 +53,9 @@ public final class ResultText {
   public static List<String> closing(JobConfig job, RunDirectory directory, JsonObject summary) {
     List<String> lines = new ArrayList<>();
     lines.add(outcome(summary));
+    if (RunSummary.isDiverged(summary)) {
+      lines.add(DIVERGED + divergence(job, summary));
+    }
     if (summary.getLong("samples") > 0) {
       lines.add(throughput(job, summary));
     }
@@ -94,6 +100,26 @@ public final class ResultText {
             summary.getBoolean("wholeTestSet") ? "the whole test set" : "a part of the test set",
             summary.getInteger("testSamples"),
             summary.getDouble("loss"));
+  }
+
+  private static String divergence(JobConfig job, JsonObject summary) {
+    String training =
+        summary.containsKey("trainingLoss")
+            ? EventText.format("training loss %.4g, ", summary.getDouble("trainingLoss"))
+            : "";
+    String before =
+        summary.containsKey("initialLoss")
+            ? EventText.format(", before the first step %.4g", summary.getDouble("initialLoss"))
+            : "";
+    return EventText.format(
+        "%stest loss %.4g%s: the model is no better than before training. optimizer.learningRate"
+            + " %s is likely too high: train again with a lower one, a warm-up"
+            + " (optimizer.schedule.warmUpUpdates) or optimizer.clipNorm",
+        training, summary.getDouble("loss"), before, number(job.optimizer().learningRate()));
+  }
+
+  private static String number(double value) {
+    return value == Math.rint(value) ? String.valueOf((long) value) : String.valueOf(value);
   }
 
   private static String figures(JsonObject summary) {

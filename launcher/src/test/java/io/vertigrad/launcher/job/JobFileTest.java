@@ -16,6 +16,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class JobFileTest {
 
@@ -31,6 +33,25 @@ class JobFileTest {
   @AfterAll
   static void stop() {
     vertx.close();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "digits-sync, data.name=shapes, shapes-sync",
+    "digits-sync, strategy.name=async, digits-async",
+    "digits-sync, data.name=org.example.Spirals, Spirals-sync",
+    "digits-sync, data.name=digits, digits-sync",
+    "digits-sync, optimizer.learningRate=0.1, digits-sync",
+    "mine, data.name=shapes, mine",
+  })
+  void shouldCallTheJobAfterWhatTheCommandLineHasItTrain(String file, String set, String called)
+      throws Exception {
+    String job =
+        "{\"job\": \"%s\", \"data\": {\"name\": \"digits\"}, \"strategy\": {\"name\": \"sync\"}}";
+    JobRequest request = new JobRequest(write("a.json", job.formatted(file))).set(set);
+
+    assertEquals(called, await(request.read(vertx)).addresses().job());
+    assertEquals("chosen", await(request.set("job=chosen").read(vertx)).addresses().job());
   }
 
   @Test

@@ -1,11 +1,13 @@
 package io.vertigrad.launcher.terminal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunProgress;
@@ -17,6 +19,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class ResultTextTest {
 
@@ -67,6 +71,42 @@ final class ResultTextTest {
     assertEquals(
         "RMSE Infinity on the whole test set (200 samples), loss Infinity",
         ResultText.closing(JOB, new RunDirectory(folder), summary).get(0));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "2.3535, 9.357, 2.3279, true",
+    "2.3, 19, 19, true",
+    "2.3, NaN, 19, true",
+    "NaN, NaN, Infinity, true",
+    "2.3, 2.2, NaN, true",
+    "2.3, 0.01, 6, false",
+    "2.3, 2.31, 2.30, false",
+    "0.1, 0.12, 0.11, false",
+    "2.3, 5, 1.2, false",
+    "NaN, 19, 19, false",
+  })
+  void shouldSayThatARunDivergedWhenItsModelIsWorseThanTheInitialOne(
+      double initial, double training, double test, boolean diverged) {
+    if (!Double.isNaN(initial)) {
+      progress.apply(new Evaluated(0, 0, 100, initial, 10, false, ""));
+    }
+    if (!Double.isNaN(training)) {
+      progress.apply(
+          new WorkerProgress(
+              0, 0, 0, 9, 9, 1, 100, training, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of()));
+    }
+    Evaluated tested = new Evaluated(0, 9, 100, test, 10.45, true, "");
+    JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.of(tested), Map.of());
+
+    List<String> lines = ResultText.closing(JOB, new RunDirectory(folder), summary);
+
+    assertEquals(diverged, RunSummary.isDiverged(summary), summary.encode());
+    assertEquals(diverged, lines.get(1).startsWith("DIVERGED: "), lines.toString());
+    if (diverged) {
+      assertTrue(
+          lines.get(1).contains("optimizer.learningRate 0.01 is likely too high"), lines.get(1));
+    }
   }
 
   private List<String> replicas(double distance, double gap, double hidden) {
