@@ -357,7 +357,7 @@ final class TrainingRun {
     monitor.close();
     display.conclude(ResultText.closing(job, directory, summary), summary);
     offerNext(
-        RunSummary.isDiverged(summary)
+        RunSummary.divergence(summary).isPresent()
             ? next.afterDivergence(job.optimizer().learningRate())
             : next.afterTheEnd());
   }

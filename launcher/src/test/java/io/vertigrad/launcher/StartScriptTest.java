@@ -35,6 +35,7 @@ class StartScriptTest {
             case $word in -XX:ArchiveClassesAtExit=*) echo classes >"${word#*=}" ;; esac
           done
           ;;
+        *-sources.jar*) echo sources >>"$here/calls" ;;
         *SharedArchiveFile=*) echo with >>"$here/calls" ;;
         *) echo without >>"$here/calls" ;;
       esac
@@ -103,6 +104,17 @@ class StartScriptTest {
     assertEnds(0, start("train"));
 
     assertEquals(List.of("archive", "without", "with", "with"), calls());
+  }
+
+  @Test
+  void shouldTakeTheClassesWhereAReleaseHasBeenBuilt() throws Exception {
+    built();
+    Files.createFile(home.resolve("launcher/target/vertigrad-launcher-1-sources.jar"));
+    Files.createFile(home.resolve("launcher/target/vertigrad-launcher-1-javadoc.jar"));
+
+    assertEnds(0, start("doctor"));
+
+    assertEquals(List.of("without"), calls());
   }
 
   @Test

@@ -45,6 +45,7 @@ public final class RunProgress {
   private Evaluated evaluated;
   private Evaluated wholeTestSet;
   private double initialLoss = Double.NaN;
+  private double worstLoss = Double.NaN;
   private long startedNanos;
   private long endedNanos;
   private boolean stopped;
@@ -73,6 +74,7 @@ public final class RunProgress {
       reached(worker.version());
       pace.reached(worker.version(), progressNanos);
       noteEnd(worker);
+      worsen(worker.loss());
     } else if (event instanceof ServerProgress server) {
       servers.put(server.shard() + "." + server.incarnation(), server);
       reached(server.version());
@@ -80,6 +82,7 @@ public final class RunProgress {
       evaluated = tested;
       wholeTestSet = tested.wholeTestSet() ? tested : wholeTestSet;
       initialLoss = tested.version() == 0 ? tested.loss() : initialLoss;
+      worsen(tested.loss());
     } else if (event instanceof JobStarted start && started == null) {
       started = start;
       startedNanos = now();
@@ -111,6 +114,10 @@ public final class RunProgress {
   public void startedBefore(int incarnation) {
     startedBefore = true;
     firstIncarnation = incarnation;
+  }
+
+  private void worsen(double loss) {
+    worstLoss = worstLoss >= loss || Double.isNaN(loss) ? worstLoss : loss;
   }
 
   private void reached(long version) {
@@ -153,6 +160,11 @@ public final class RunProgress {
   /** Loss of the parameters before the first step; NaN where they were not tested. */
   public double initialLoss() {
     return initialLoss;
+  }
+
+  /** The highest loss that a worker or a test has reported; NaN before the first. */
+  public double worstLoss() {
+    return worstLoss;
   }
 
   /** Highest version any worker has seen. */

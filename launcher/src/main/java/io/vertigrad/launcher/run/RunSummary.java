@@ -14,8 +14,13 @@ import java.util.Optional;
 /** What came out of a run, as {@code summary.json}. */
 public final class RunSummary {
 
-  /** How many times the loss before the first step a loss is that no training should end with. */
-  private static final double DIVERGED = 1.5;
+  private static final String DIVERGED = "diverged";
+
+  /** How many times the loss before the first step one is that no good training comes to. */
+  private static final double WORSE = 1.5;
+
+  /** What share of the loss before the first step a model has that learned something. */
+  private static final double BETTER = 0.9;
 
   private RunSummary() {}
 
@@ -42,10 +47,9 @@ public final class RunSummary {
     JsonObject summary = new JsonObject();
     putKnown(summary, "trainingLoss", progress.trainingLoss());
     putKnown(summary, "trainingAccuracy", progress.trainingAccuracy());
-    putKnown(summary, "initialLoss", progress.initialLoss());
     tested
-        .filter(found -> diverged(found.loss(), progress.trainingLoss(), progress.initialLoss()))
-        .ifPresent(found -> summary.put("diverged", true));
+        .filter(found -> diverged(found.loss(), progress))
+        .ifPresent(found -> summary.put(DIVERGED, losses(progress)));
     if (progress.replicas().present()) {
       summary.put("replicas", progress.replicas().toJson());
     }
@@ -83,21 +87,33 @@ public final class RunSummary {
         .put("versions", versionsJson);
   }
 
-  /** Tells whether a run has ended with worse parameters than it began with. */
-  public static boolean isDiverged(JsonObject summary) {
-    return summary.getBoolean("diverged", false);
+  /**
+   * Tells how a run diverged: the loss before the first step as {@code initialLoss} and the highest
+   * one as {@code worstLoss}, those of them that are finite; empty when it did not.
+   */
+  public static Optional<JsonObject> divergence(JsonObject summary) {
+    return Optional.ofNullable(summary.getJsonObject(DIVERGED));
   }
 
   /**
-   * A test loss that is no number, or either loss far above that of the initial parameters while
-   * the other is no better than it: a model that only knows its training set by heart has a low
-   * training loss.
+   * A loss that is no number, or one far above that of the initial parameters when the model ends
+   * no better than these. One that knows its training set by heart has a high test loss as well,
+   * but a low training loss.
    */
-  static boolean diverged(double tested, double training, double initial) {
-    double most = DIVERGED * initial;
-    boolean worse =
-        tested > most && !(training < initial) || training > most && tested > 0.9 * initial;
-    return !Double.isFinite(tested) || worse;
+  private static boolean diverged(double tested, RunProgress progress) {
+    double initial = progress.initialLoss();
+    boolean high = tested > WORSE * initial && !(progress.trainingLoss() < initial);
+    boolean spoilt = progress.worstLoss() > WORSE * initial && tested > BETTER * initial;
+    return !Double.isFinite(tested)
+        || high
+        || spoilt && !(progress.trainingLoss() < BETTER * initial);
+  }
+
+  private static JsonObject losses(RunProgress progress) {
+    JsonObject losses = new JsonObject();
+    putKnown(losses, "initialLoss", progress.initialLoss());
+    putKnown(losses, "worstLoss", progress.worstLoss());
+    return losses;
   }
 
   private static void put(JsonObject summary, Evaluated tested) {

@@ -53,9 +53,8 @@ public final class ResultText {
   public static List<String> closing(JobConfig job, RunDirectory directory, JsonObject summary) {
     List<String> lines = new ArrayList<>();
     lines.add(outcome(summary));
-    if (RunSummary.isDiverged(summary)) {
-      lines.add(DIVERGED + divergence(job, summary));
-    }
+    RunSummary.divergence(summary)
+        .ifPresent(losses -> lines.add(DIVERGED + divergence(job, summary, losses)));
     if (summary.getLong("samples") > 0) {
       lines.add(throughput(job, summary));
     }
@@ -102,20 +101,18 @@ public final class ResultText {
             summary.getDouble("loss"));
   }
 
-  private static String divergence(JobConfig job, JsonObject summary) {
-    String training =
-        summary.containsKey("trainingLoss")
-            ? EventText.format("training loss %.4g, ", summary.getDouble("trainingLoss"))
-            : "";
-    String before =
-        summary.containsKey("initialLoss")
-            ? EventText.format(", before the first step %.4g", summary.getDouble("initialLoss"))
-            : "";
+  private static String divergence(JobConfig job, JsonObject summary, JsonObject losses) {
+    String rose =
+        losses.size() == 2
+            ? EventText.format(
+                "the loss rose from %.4g before the first step to %.4g",
+                losses.getDouble("initialLoss"), losses.getDouble("worstLoss"))
+            : EventText.format("the loss came to %.4g", summary.getDouble("loss"));
     return EventText.format(
-        "%stest loss %.4g%s: the model is no better than before training. optimizer.learningRate"
-            + " %s is likely too high: train again with a lower one, a warm-up"
-            + " (optimizer.schedule.warmUpUpdates) or optimizer.clipNorm",
-        training, summary.getDouble("loss"), before, number(job.optimizer().learningRate()));
+        "%s, and the model is no better than before. optimizer.learningRate %s is likely too high:"
+            + " train again with a lower one, a warm-up (optimizer.schedule.warmUpUpdates) or"
+            + " optimizer.clipNorm",
+        rose, number(job.optimizer().learningRate()));
   }
 
   private static String number(double value) {

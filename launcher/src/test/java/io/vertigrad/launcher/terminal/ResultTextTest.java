@@ -76,6 +76,7 @@ final class ResultTextTest {
   @ParameterizedTest
   @CsvSource({
     "2.3535, 9.357, 2.3279, true",
+    "2.3535, 2.3279, 2.3279, false",
     "2.3, 19, 19, true",
     "2.3, NaN, 19, true",
     "NaN, NaN, Infinity, true",
@@ -101,12 +102,29 @@ final class ResultTextTest {
 
     List<String> lines = ResultText.closing(JOB, new RunDirectory(folder), summary);
 
-    assertEquals(diverged, RunSummary.isDiverged(summary), summary.encode());
+    assertEquals(diverged, RunSummary.divergence(summary).isPresent(), summary.encode());
     assertEquals(diverged, lines.get(1).startsWith("DIVERGED: "), lines.toString());
     if (diverged) {
       assertTrue(
           lines.get(1).contains("optimizer.learningRate 0.01 is likely too high"), lines.get(1));
     }
+  }
+
+  @Test
+  void shouldRememberThatTheLossRoseWhenTheModelEndsAtChance() {
+    progress.apply(new Evaluated(0, 0, 100, 2.3535, 14, false, ""));
+    progress.apply(new Evaluated(0, 5, 100, 20.72, 10, false, ""));
+    Evaluated tested = new Evaluated(0, 9, 100, 2.3279, 10.45, true, "");
+    JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.of(tested), Map.of());
+
+    String line = ResultText.closing(JOB, new RunDirectory(folder), summary).get(1);
+
+    assertTrue(
+        line.startsWith("DIVERGED: the loss rose from 2.354 before the first step to 20.72, and"),
+        line);
+    assertEquals(
+        new JsonObject().put("initialLoss", 2.3535).put("worstLoss", 20.72),
+        summary.getJsonObject("diverged"));
   }
 
   private List<String> replicas(double distance, double gap, double hidden) {
