@@ -8,6 +8,7 @@ import io.vertigrad.compute.settings.Settings;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.ServiceLoader;
 
 /** A library that computes: builds models and update rules. Found by name through ServiceLoader. */
@@ -65,6 +66,16 @@ public interface Engine {
    *     options are wrong, or it does not fit the input shape or the number of classes
    */
   Model model(ModelConfig config);
+
+  /**
+   * How many parameters a model has, as far as that is known without building it.
+   *
+   * @param config the model
+   * @return empty where only building it tells
+   */
+  default OptionalLong parameters(ModelConfig config) {
+    return OptionalLong.empty();
+  }
 
   /**
    * Cuts a model into stages on the calling thread; builds none of them yet.

@@ -4,8 +4,12 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.doctor.MemoryEstimate;
+import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.training.LocalMembers;
 import io.vertigrad.training.SavedModel;
+import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * Finds what is wrong with a job before a folder is made, a port opened or a process started. It
@@ -24,10 +28,15 @@ final class JobCheck {
   }
 
   /**
-   * Looks for the device, certificates and data that those who start here will use, and whether the
-   * loss takes what the data have.
+   * Looks for the device, certificates and data that those who start here will use, whether the
+   * loss takes what the data have, and whether they fit into the heap.
+   *
+   * @param processes true when each of them gets a JVM of its own, whose heap is as large as this
+   *     one's
+   * @return what they need, where that is more than half of the heap
+   * @throws InputException when it is more than the heap
    */
-  static void files(JobConfig job, LocalMembers roles) {
+  static Optional<String> files(JobConfig job, LocalMembers roles, boolean processes) {
     roles.checkDevice(job);
     ClusterStart.check(job.cluster());
     if (roles.servers() + roles.workers() > 0) {
@@ -35,8 +44,19 @@ final class JobCheck {
     }
     DatasetProvider.check(job.data(), Split.TEST, LOADER);
     job.checkTargets(Split.TEST, LOADER);
-    if (roles.servers() + roles.workers() > 0) {
-      SavedModel.checkStart(job);
+    OptionalLong parameters =
+        roles.servers() + roles.workers() > 0 ? SavedModel.checkStart(job) : OptionalLong.empty();
+    if (parameters.isEmpty()) {
+      return Optional.empty();
     }
+    long heap = Runtime.getRuntime().maxMemory();
+    MemoryEstimate estimate = new MemoryEstimate(job, roles, parameters.getAsLong(), processes);
+    estimate
+        .shortage(heap)
+        .ifPresent(
+            why -> {
+              throw new InputException("%s: %s".formatted(job.origin(), why));
+            });
+    return estimate.shortage(heap / 2).map(tight -> "memory: " + estimate.describe());
   }
 }

@@ -139,7 +139,7 @@ final class ResumedRun {
     boolean apart = processes.orElse(before.processes());
     LocalMembers all = LocalMembers.of(job);
     LocalMembers roles = all.withWorkers(Math.min(before.workersHere(), all.workers()));
-    JobCheck.files(job, roles);
+    JobCheck.files(job, roles, apart);
     RunLaunch launch = before.again(LocalSettings.of(job.json()), apart);
     launch.write(directory);
     Display display = Display.of(style, System.out, job);

@@ -19,6 +19,7 @@ import java.nio.file.Path;
 import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -113,7 +114,7 @@ final class TrainCommand implements Callable<Integer> {
     RunLog.leaveConsole();
     JobConfig asked = JobCheck.counted(read());
     LocalMembers roles = roles(asked);
-    JobCheck.files(asked, roles);
+    Optional<String> memory = JobCheck.files(asked, roles, processes);
     RunDirectory directory =
         runDirectory == null
             ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
@@ -125,6 +126,7 @@ final class TrainCommand implements Callable<Integer> {
     boolean open = listen || joins || workersHere != null;
     List<String> notes = new ArrayList<>(start.plan());
     ResultText.length(kept).ifPresent(notes::add);
+    memory.ifPresent(notes::add);
     long updates =
         StrategyProviders.configure(kept.strategy(), LOADER)
             .lastVersion(kept.steps(), kept.workers().count());

@@ -174,7 +174,7 @@ class JobFileMutationTest {
     }
     JobConfig read = Await.result(request.read(vertx), 20, "reading the job file");
     JobConfig job = JobCheck.counted(read);
-    JobCheck.files(job, LocalMembers.of(job));
+    JobCheck.files(job, LocalMembers.of(job), false);
     return job;
   }
 

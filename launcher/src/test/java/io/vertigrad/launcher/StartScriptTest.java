@@ -27,6 +27,12 @@ class StartScriptTest {
       #!/bin/sh
       here=$(dirname "$0")/..
       case "$*" in
+        *OutOfMemoryError*'node memory'*)
+          for word in "$@"; do
+            case $word in -XX:OnOutOfMemoryError=*) sh -c "${word#*=}" ;; esac
+          done
+          exit 3
+          ;;
         -version) echo 'openjdk version "17.0.1"' >&2 ;;
         *launcher.ClassArchive*)
           echo archive >>"$here/calls"
@@ -148,6 +154,21 @@ class StartScriptTest {
     assertEquals(List.of("without", "archive"), calls().subList(4, 6));
   }
 
+  @Test
+  void shouldNameTheHeapAndTheRemedyWhenJavaRunsOutOfMemory() throws Exception {
+    built();
+    go();
+    assertEnds(0, start("train"));
+    Files.delete(folder.resolve("said"));
+
+    assertEnds(3, start("node", "memory"));
+
+    assertTrue(
+        said().startsWith("vertigrad: out of memory: this JVM had a heap of 300m. Give it more"),
+        said());
+    assertEquals(1, said().lines().count(), said());
+  }
+
   /** As after a build, so that none is needed. */
   private void built() throws Exception {
     go();
@@ -166,6 +187,7 @@ class StartScriptTest {
     ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile());
     builder.environment().put("PATH", folder.resolve("bin") + ":" + System.getenv("PATH"));
     builder.environment().keySet().removeIf(name -> name.matches("JAVA_HOME|VERTIGRAD_.*"));
+    builder.environment().put("VERTIGRAD_JAVA_OPTS", "-Xss2m -Xmx300m");
     return builder
         .redirectErrorStream(true)
         .redirectOutput(ProcessBuilder.Redirect.appendTo(folder.resolve("said").toFile()))

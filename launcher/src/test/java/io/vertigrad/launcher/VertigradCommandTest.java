@@ -148,6 +148,26 @@ class VertigradCommandTest {
   }
 
   @Test
+  void shouldNameTheHeapAndWhatIsNeededBeforeAModelIsBuiltThatDoesNotFit() {
+    Path run = folder.resolve("run");
+
+    CommandRun refused = train("--set", "model.name=mlp", "--set", "model.hidden=1000000");
+
+    assertEquals(2, refused.exit(), refused.out());
+    assertTrue(
+        refused
+            .err()
+            .matches(
+                "(?s)vertigrad: conf/digits-sync.json with .*: this JVM needs at least [0-9,]+ MiB of"
+                    + " heap: 795,000,010 parameters of 3,032 MiB .copies: server 2, saved model"
+                    + " 1. and samples of 10 MiB; the heap has [0-9,]+ MiB: set"
+                    + " VERTIGRAD_JAVA_OPTS=-Xmx[0-9]+m, give each role a JVM of its own with"
+                    + " --processes, or train a smaller model\\R"),
+        refused.err());
+    assertTrue(Files.notExists(run), "nothing was begun");
+  }
+
+  @Test
   void shouldRefuseForeignAddressWhenTlsIsOff() {
     CommandRun run = CommandRun.of("train", "--listen", "--host", "0.0.0.0");
 

@@ -31,6 +31,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
@@ -192,19 +193,24 @@ public final class SavedModel implements AutoCloseable {
 
   /**
    * Builds the model that a job's training begins with, where that comes from a file, and lets it
-   * go again: what does not fit is found before anything else begins. Without such a file it does
-   * nothing.
+   * go again: what does not fit is found before anything else begins.
    *
    * @param job whose model is checked
+   * @return how many parameters it has; empty where there is no such file and the engine does not
+   *     know it without building the model
    * @throws DataException when {@code model.parameters} names a file that does not fit the model
    * @throws IllegalArgumentException when {@code model.name} names a file that does not fit the
    *     data
    */
-  public static void checkStart(JobConfig job) {
+  public static OptionalLong checkStart(JobConfig job) {
+    Engine engine = Engine.named(job.engine());
+    ModelConfig config = job.modelOn(test(job));
     if (job.initialParameters().isEmpty() && !isFile(job.model().name())) {
-      return;
+      return engine.parameters(config);
     }
-    InitialParameters.into(Engine.named(job.engine()).model(job.modelOn(test(job))), job).close();
+    try (Model model = InitialParameters.into(engine.model(config), job)) {
+      return OptionalLong.of(model.layout().length());
+    }
   }
 
   private static boolean isFile(String name) {

@@ -26,8 +26,9 @@ import java.nio.FloatBuffer;
  * x_i}; Lian et al. 2017.
  *
  * <p>The swap with the neighbours can therefore start before the gradient and go on beside it. Each
- * worker adds its own share first, then its neighbours' in rank order. Only trainable elements are swapped; each worker's running
- * statistics follow its own batches, and are averaged when the model is evaluated.
+ * worker adds its own share first, then its neighbours' in rank order. Only trainable elements are
+ * swapped; each worker's running statistics follow its own batches, and are averaged when the model
+ * is evaluated.
  */
 final class DecentralizedSgd implements PeerStrategy {
 

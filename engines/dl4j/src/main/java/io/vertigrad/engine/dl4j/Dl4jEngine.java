@@ -11,6 +11,7 @@ import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.settings.Settings;
 import java.util.Map;
+import java.util.OptionalLong;
 import org.bytedeco.javacpp.Pointer;
 
 /** Eclipse Deeplearning4j as an engine. */
@@ -46,6 +47,11 @@ public final class Dl4jEngine implements Engine {
   public Model model(ModelConfig config) {
     Backend.start(config.threads());
     return ModelLoader.named(config, () -> new ModelLoader(config).load());
+  }
+
+  @Override
+  public OptionalLong parameters(ModelConfig config) {
+    return ModelLoader.parameters(config);
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.vertigrad.engine.dl4j;
 
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.settings.Settings;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 
@@ -27,6 +28,15 @@ public interface ModelFactory {
    * @throws io.vertigrad.compute.settings.SettingsException when a value is out of range
    */
   default void check(Settings options) {}
+
+  /**
+   * How many parameters the network has, for an estimate of the memory before anything is built.
+   *
+   * @return empty where only building it tells
+   */
+  default OptionalLong parameters(ModelConfig config) {
+    return OptionalLong.empty();
+  }
 
   /**
    * A new, initialised network with softmax outputs: the same bits for the same configuration.

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.ServiceLoader;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -98,6 +99,12 @@ final class ModelLoader {
     factory.options().forEach(options::has);
     options.refuseUnknown();
     factory.check(options);
+  }
+
+  /** How many parameters the model has, where its factory knows that without building it. */
+  static OptionalLong parameters(ModelConfig config) {
+    ModelFactory factory = registered().get(config.name());
+    return factory == null ? OptionalLong.empty() : factory.parameters(config);
   }
 
   /** As {@link #found} decides it. */

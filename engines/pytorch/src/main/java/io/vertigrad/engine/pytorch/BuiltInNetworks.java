@@ -5,6 +5,7 @@ import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.function.BiFunction;
 
@@ -59,6 +60,21 @@ final class BuiltInNetworks {
     } catch (SettingsException e) {
       throw new IllegalArgumentException(e.getMessage(), e);
     }
+  }
+
+  /** How many parameters a network has, where that is known without building it. */
+  static OptionalLong parameters(ModelConfig config) {
+    if (!config.name().equals("mlp")) {
+      return OptionalLong.empty();
+    }
+    Options options =
+        Options.read(
+            config.name(),
+            Settings.of("model mlp", new JsonObject(new TreeMap<>(config.options()))));
+    long inputs = config.inputShape().stream().reduce(1, Math::multiplyExact);
+    long hidden = options.hidden();
+    long between = (options.layers() - 1) * (hidden + 1) * hidden;
+    return OptionalLong.of((inputs + 1) * hidden + between + (hidden + 1) * config.classes());
   }
 
   /** The named networks end with one row of outputs. */

@@ -12,6 +12,7 @@ import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.settings.Settings;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.function.Supplier;
 
 /**
@@ -58,6 +59,11 @@ public final class PyTorchEngine implements Engine {
   public Model model(ModelConfig config) {
     LibTorch.start(config.threads());
     return new ModelLoader(config, places(config)).load();
+  }
+
+  @Override
+  public OptionalLong parameters(ModelConfig config) {
+    return BuiltInNetworks.parameters(config);
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.vertigrad.engine.dl4j.models;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.engine.dl4j.ModelFactory;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration.ListBuilder;
@@ -41,10 +42,18 @@ public final class MlpFactory implements ModelFactory {
   }
 
   @Override
+  public OptionalLong parameters(ModelConfig config) {
+    long hidden = hidden(config);
+    long between = (layers(config) - 1) * (hidden + 1) * hidden;
+    return OptionalLong.of(
+        (inputs(config) + 1L) * hidden + between + (hidden + 1) * config.classes());
+  }
+
+  @Override
   public NeuralNetwork network(ModelConfig config) {
-    int inputs = config.inputShape().stream().reduce(1, Math::multiplyExact);
-    int hidden = Options.integer(config, HIDDEN, DEFAULT_HIDDEN, 1, MOST_HIDDEN);
-    int layers = Options.integer(config, LAYERS, DEFAULT_LAYERS, 1, MOST_LAYERS);
+    int inputs = inputs(config);
+    int hidden = hidden(config);
+    int layers = layers(config);
     ListBuilder list = Layers.defaults(config.seed()).list();
     for (int i = 1; i <= layers; i++) {
       list.layer(dense("fc" + i, i == 1 ? inputs : hidden, hidden));
@@ -54,6 +63,18 @@ public final class MlpFactory implements ModelFactory {
     network.init();
     Initialization.apply(config, network.paramTable());
     return network;
+  }
+
+  private static int inputs(ModelConfig config) {
+    return config.inputShape().stream().reduce(1, Math::multiplyExact);
+  }
+
+  private static int hidden(ModelConfig config) {
+    return Options.integer(config, HIDDEN, DEFAULT_HIDDEN, 1, MOST_HIDDEN);
+  }
+
+  private static int layers(ModelConfig config) {
+    return Options.integer(config, LAYERS, DEFAULT_LAYERS, 1, MOST_LAYERS);
   }
 
   private static DenseLayer dense(String name, int inputs, int units) {

@@ -1,0 +1,132 @@
+package io.vertigrad.launcher.doctor;
+
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.training.LocalMembers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * The heap that members need at least, estimated before any of them starts: what they keep of a
+ * model's size, and the samples. What networks compute with lies outside the heap.
+ */
+public final class MemoryEstimate {
+
+  private static final ClassLoader LOADER = MemoryEstimate.class.getClassLoader();
+  private static final long MIB = 1L << 20;
+
+  /** Classes and threads: what is live in a job whose model and data are tiny. */
+  private static final long BASE_MIB = 30;
+
+  /** Vectors of the model's size: parameters, and the sum of a round. */
+  private static final int OF_SERVERS = 2;
+
+  /**
+   * Of one in a job without servers: parameters, those of the beginning, the gradient, and what the
+   * strategy makes of them.
+   */
+  private static final int OF_A_WORKER = 4;
+
+  /** Of the process that saves the model at the end. */
+  private static final int SAVED = 1;
+
+  /** A heap that is full at every collection is slow. */
+  private static final double ROOM = 1.5;
+
+  private final JobConfig job;
+  private final LocalMembers roles;
+  private final long parameters;
+  private final boolean processes;
+
+  /**
+   * Looks at a job.
+   *
+   * @param job its samples counted
+   * @param roles who starts on this machine
+   * @param parameters of its model
+   * @param processes true when each of them has a JVM of its own
+   */
+  public MemoryEstimate(JobConfig job, LocalMembers roles, long parameters, boolean processes) {
+    this.job = job;
+    this.roles = roles;
+    this.parameters = parameters;
+    this.processes = processes;
+  }
+
+  /** Why the largest member, or all of them in this JVM, cannot do with a heap; empty if it can. */
+  public Optional<String> shortage(long heapBytes) {
+    long needed = neededMib();
+    long heap = heapBytes / MIB;
+    if (needed <= heap) {
+      return Optional.empty();
+    }
+    long wanted = (long) (Math.ceil(needed * ROOM / 100) * 100);
+    String apart =
+        processes || roles.servers() + roles.workers() < 2
+            ? ""
+            : ", give each role a JVM of its own with --processes";
+    return Optional.of(
+        format(
+            "%s; the heap has %,d MiB: set VERTIGRAD_JAVA_OPTS=-Xmx%dm%s, or train a smaller model",
+            describe(), heap, wanted, apart));
+  }
+
+  /** One line: what needs how much. */
+  public String describe() {
+    List<String> owners = new ArrayList<>();
+    add(owners, "server", ofServers());
+    add(owners, processes || roles.workers() == 1 ? "worker" : "workers", ofWorkers());
+    add(owners, "saved model", SAVED);
+    return format(
+        "%s at least %,d MiB of heap: %,d parameters of %,d MiB (copies: %s) and samples of %,d MiB",
+        processes ? "the largest process needs" : "this JVM needs",
+        neededMib(),
+        parameters,
+        parameters * Float.BYTES / MIB,
+        String.join(", ", owners),
+        samplesBytes() / MIB);
+  }
+
+  private static void add(List<String> owners, String owner, long copies) {
+    if (copies > 0) {
+      owners.add(owner + " " + copies);
+    }
+  }
+
+  private long neededMib() {
+    long copies =
+        processes
+            ? Math.max(SAVED, Math.max(ofServers(), ofWorkers()))
+            : ofServers() + ofWorkers() + SAVED;
+    return BASE_MIB + (copies * parameters * Float.BYTES + samplesBytes()) / MIB;
+  }
+
+  /** Of all shards together, or of one process's share, rounded up. */
+  private long ofServers() {
+    int together = Math.max(1, processes ? roles.servers() : 1);
+    return roles.servers() == 0 ? 0 : (OF_SERVERS + together - 1) / together;
+  }
+
+  private long ofWorkers() {
+    boolean alone = LocalMembers.of(job).servers() == 0 && job.pipeline().isEmpty();
+    return alone
+        ? (long) OF_A_WORKER * (processes ? Math.min(1, roles.workers()) : roles.workers())
+        : 0;
+  }
+
+  /** Images are kept as bytes, lines of values as numbers; of other data nothing is known. */
+  private long samplesBytes() {
+    Dataset test = DatasetProvider.open(job.data(), Split.TEST, LOADER);
+    int bytes = test.normalisation().isPresent() ? 1 : job.data().name().equals("csv") ? 4 : 0;
+    long each = (long) bytes * test.shape().stream().reduce(1, Math::multiplyExact);
+    return each * (job.trainingSamples().orElse(0) + test.size());
+  }
+
+  private static String format(String pattern, Object... values) {
+    return String.format(Locale.ROOT, pattern, values);
+  }
+}
