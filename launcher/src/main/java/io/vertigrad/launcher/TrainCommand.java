@@ -93,6 +93,11 @@ final class TrainCommand implements Callable<Integer> {
   private boolean noDashboard;
 
   @Option(
+      names = "--keep-open",
+      description = "Serves the page after the run's end too, until Ctrl-C.")
+  private boolean keepOpen;
+
+  @Option(
       names = "--timeline",
       description = "Writes what every member did when to the run's timeline.json (timeline).")
   private boolean timeline;
@@ -106,10 +111,19 @@ final class TrainCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (resume != null) {
+      if (keepOpen) {
+        throw new InputException(
+            "--keep-open cannot be given with --resume; vertigrad replay shows the run later");
+      }
       return new ResumedRun(resume, List.of(), processes ? true : null).call(json, quiet);
     }
     RunLog.leaveConsole();
     JobConfig asked = JobCheck.counted(read());
+    if (keepOpen && !asked.dashboard().enabled()) {
+      throw new InputException(
+          "--keep-open: there is no page to keep; leave --no-dashboard out, or set"
+              + " dashboard.enabled to true");
+    }
     LocalMembers roles = roles(asked);
     JobCheck.files(asked, roles);
     RunDirectory directory =
@@ -132,7 +146,8 @@ final class TrainCommand implements Callable<Integer> {
     try (lock) {
       new RunLaunch(LocalSettings.of(kept.json()), processes, open, roles.workers(), 0)
           .write(directory);
-      return new TrainingRun(kept, directory, display, notes, next).call(roles, processes, open);
+      TrainingRun run = new TrainingRun(kept, directory, display, notes, next);
+      return (keepOpen ? run.keepingPage() : run).call(roles, processes, open);
     }
   }
 
