@@ -168,17 +168,17 @@ final class BrowserBridge implements Handler<SockJSSocket> {
     return topics.computeIfAbsent(
         address,
         name -> {
-          MessageConsumer<Object> consumer = vertx.eventBus().consumer(name);
-          consumer.handler(delta -> deliver(name, delta));
-          return new Topic(consumer, new LinkedHashSet<>());
+          Set<BrowserSocket> listeners = new LinkedHashSet<>();
+          return new Topic(
+              vertx.eventBus().consumer(name, message -> deliver(name, message, listeners)),
+              listeners);
         });
   }
 
-  private void deliver(String address, Message<?> message) {
+  private void deliver(String address, Message<?> message, Set<BrowserSocket> listeners) {
     if (address.equals(addresses.metrics())) {
       snapshot = Optional.empty();
     }
-    Set<BrowserSocket> listeners = topics.get(address).listeners();
     if (listeners.isEmpty() || !(message.body() instanceof JsonObject body)) {
       return;
     }
@@ -234,6 +234,9 @@ final class BrowserBridge implements Handler<SockJSSocket> {
 
   /** The body was encoded for everyone; only the address before it differs. */
   private void answerSnapshot(BrowserSocket browser, String asker, AsyncResult<Buffer> found) {
+    if (!sockets.contains(browser)) {
+      return;
+    }
     if (found.failed()) {
       answer(browser, asker, Future.failedFuture(found.cause()));
       return;
