@@ -97,7 +97,8 @@ final class BrowserBridge implements Handler<SockJSSocket> {
       return;
     }
     sockets.add(browser);
-    socket.exceptionHandler(broken -> LOG.debug("a browser's connection broke", broken));
+    // A broken connection ends, too.
+    socket.exceptionHandler(broken -> {});
     socket.endHandler(ended -> forget(browser));
     socket.handler(message -> receive(browser, message));
   }

@@ -46,9 +46,7 @@ final class PageFiles {
       request.next();
       return;
     }
-    if (failure instanceof IOException) {
-      LOG.debug("a browser's connection broke: {}", failure.getMessage());
-    } else {
+    if (!(failure instanceof IOException)) {
       LOG.error("a request for {} failed", request.request().path(), failure);
     }
     HttpServerResponse response = request.response();
