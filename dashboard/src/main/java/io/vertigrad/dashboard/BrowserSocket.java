@@ -1,61 +1,103 @@
 package io.vertigrad.dashboard;
 
+import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.SocketAddress;
 import io.vertx.ext.web.handler.sockjs.SockJSSocket;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.HashSet;
+import java.util.Set;
 
-/** One browser's socket: what waits to be read by it, and how often it asks. */
+/** One browser's socket: what waits to be read by it, and how often it asks; single-threaded. */
 final class BrowserSocket {
 
-  static final long UNREAD_BYTES = 4 << 20;
+  /** Most bytes that wait to be read, unless they are a single message. */
+  static final int PENDING_BYTES = 1 << 20;
+
   static final int BURST = 40;
-  private static final long REFILL_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final int MESSAGES_PER_SECOND = 10;
+  private static final int SNAPSHOT_BURST = 3;
 
   private final SockJSSocket socket;
-  private final AtomicLong unread = new AtomicLong();
-  private final AtomicLong told = new AtomicLong();
-  private long allowance = BURST;
-  private long refilledNanos = System.nanoTime();
+  private final String host;
+  private final Set<String> topics = new HashSet<>();
+  private final Allowance messages = new Allowance(BURST, MESSAGES_PER_SECOND);
+  private final Allowance snapshots = new Allowance(SNAPSHOT_BURST, 1);
+  private int awaitedAnswers;
+  private long pendingBytes;
+  private long sentDelta;
+  private long heardNanos;
 
-  BrowserSocket(SockJSSocket socket) {
+  BrowserSocket(SockJSSocket socket, long nowNanos) {
     this.socket = socket;
+    SocketAddress remote = socket.remoteAddress();
+    host = remote == null ? "unknown" : String.valueOf(remote.hostAddress());
+    heardNanos = nowNanos;
   }
 
-  /** Sends a message unless too much waits already. */
-  boolean write(Buffer message) {
-    return write(message, 0);
+  /** The remote address without its port. */
+  String host() {
+    return host;
   }
 
-  /** Sends the delta of this number, likewise. */
-  boolean write(Buffer message, long number) {
-    int length = message.length();
-    if (unread.addAndGet(length) > UNREAD_BYTES) {
-      return false;
-    }
-    socket
-        .write(message)
-        .onComplete(
-            written -> {
-              unread.addAndGet(-length);
-              told.accumulateAndGet(number, Math::max);
-            });
-    return true;
+  /** The addresses it listens to. */
+  Set<String> topics() {
+    return topics;
   }
 
-  /** True when it follows the run and the delta of this number has not been sent yet. */
+  /** Counts a request that will be answered. */
+  void awaitAnswer() {
+    awaitedAnswers++;
+  }
+
+  void answered() {
+    awaitedAnswers--;
+  }
+
+  int handlers() {
+    return topics.size() + awaitedAnswers;
+  }
+
+  /** Counts a message from it; true {@value #BURST} times at once, then ten times a second. */
+  boolean mayAsk(long nowNanos) {
+    heardNanos = nowNanos;
+    return messages.take(nowNanos, 1);
+  }
+
+  /** Counts a snapshot for it; true three times at once, then once a second. */
+  boolean mayHaveSnapshot(long nowNanos) {
+    return snapshots.take(nowNanos, 1);
+  }
+
+  long silentNanos(long nowNanos) {
+    return nowNanos - heardNanos;
+  }
+
+  long pendingBytes() {
+    return pendingBytes;
+  }
+
+  boolean hasRoomFor(int length) {
+    return pendingBytes == 0 || pendingBytes + length <= PENDING_BYTES;
+  }
+
+  /** Completes when the message left this process; {@link #written} has to be called then. */
+  Future<Void> write(Buffer message) {
+    pendingBytes += message.length();
+    return socket.write(message);
+  }
+
+  /** {@code number} of the delta that was sent, 0 for anything else. */
+  void written(int length, long number) {
+    pendingBytes -= length;
+    sentDelta = Math.max(sentDelta, number);
+  }
+
+  /** Returns whether it listens to the job and has not been sent this delta yet. */
   boolean lacks(long number) {
-    long last = told.get();
-    return last > 0 && last < number;
+    return sentDelta > 0 && sentDelta < number;
   }
 
-  /** True up to {@value #BURST} times at once, and ten times a second in the long run. */
-  synchronized boolean mayAsk(long nowNanos) {
-    long earned = (nowNanos - refilledNanos) / REFILL_NANOS;
-    if (earned > 0) {
-      allowance = Math.min(BURST, allowance + earned);
-      refilledNanos = nowNanos;
-    }
-    return allowance-- > 0;
+  void close() {
+    socket.close();
   }
 }

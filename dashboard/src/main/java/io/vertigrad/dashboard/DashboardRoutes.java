@@ -5,10 +5,8 @@ import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
-import io.vertx.ext.bridge.PermittedOptions;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.handler.BodyHandler;
-import io.vertx.ext.web.handler.sockjs.SockJSBridgeOptions;
 import io.vertx.ext.web.handler.sockjs.SockJSHandler;
 import io.vertx.ext.web.handler.sockjs.SockJSHandlerOptions;
 
@@ -19,21 +17,17 @@ import io.vertx.ext.web.handler.sockjs.SockJSHandlerOptions;
 final class DashboardRoutes {
 
   private static final int BODY_BYTES = 16 * 1024;
-  private static final int HANDLERS = 16;
-  private static final int ADDRESS_LENGTH = 100;
-  private static final int PING_MILLIS = 15_000;
-  private static final int REPLY_MILLIS = 10_000;
 
   private DashboardRoutes() {}
 
   static Router of(
-      Vertx vertx, JobConfig job, JobView view, RunMeters meters, BrowserLimits limits) {
+      Vertx vertx, JobConfig job, JobView view, RunMeters meters, BrowserBridge bridge) {
     Addresses addresses = job.addresses();
     Router router = PageFiles.guarded(vertx, job.dashboard().host());
     router
         .route("/eventbus/*")
         .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES))
-        .subRouter(bridge(vertx, addresses, limits));
+        .subRouter(SockJSHandler.create(vertx, transports()).socketHandler(bridge));
     JobHealth health = new JobHealth(vertx, job, view);
     router.get("/health/live").handler(health.live());
     router.get("/health/ready").handler(health.ready());
@@ -45,23 +39,13 @@ final class DashboardRoutes {
     return router;
   }
 
-  private static Router bridge(Vertx vertx, Addresses addresses, BrowserLimits limits) {
-    SockJSHandlerOptions transports =
-        new SockJSHandlerOptions()
-            .setRegisterWriteHandler(false)
-            .setInsertJSESSIONID(false)
-            .setLibraryURL("/vendor/sockjs-client/sockjs.min.js")
-            .addDisabledTransport("EVENT_SOURCE")
-            .addDisabledTransport("HTML_FILE")
-            .addDisabledTransport("JSON_P");
-    SockJSBridgeOptions permitted =
-        new SockJSBridgeOptions()
-            .setPingTimeout(PING_MILLIS)
-            .setReplyTimeout(REPLY_MILLIS)
-            .setMaxHandlersPerSocket(HANDLERS)
-            .setMaxAddressLength(ADDRESS_LENGTH)
-            .addInboundPermitted(new PermittedOptions().setAddress(addresses.metricsRequests()))
-            .addOutboundPermitted(new PermittedOptions().setAddressRegex(BrowserLimits.LISTENED));
-    return SockJSHandler.create(vertx, transports).bridge(permitted, limits);
+  private static SockJSHandlerOptions transports() {
+    return new SockJSHandlerOptions()
+        .setRegisterWriteHandler(false)
+        .setInsertJSESSIONID(false)
+        .setLibraryURL("/vendor/sockjs-client/sockjs.min.js")
+        .addDisabledTransport("EVENT_SOURCE")
+        .addDisabledTransport("HTML_FILE")
+        .addDisabledTransport("JSON_P");
   }
 }

@@ -20,17 +20,18 @@ public final class DashboardVerticle extends VerticleBase {
   private volatile String url;
   private final JobView view = new JobView();
   private RunMeters meters;
-  private BrowserLimits limits;
+  private BrowserBridge bridge;
 
   @Override
   public Future<?> start() {
     JobConfig job = JobConfig.read("-conf", config());
-    limits = new BrowserLimits(job.addresses());
+    bridge = new BrowserBridge(vertx, job.addresses());
+    bridge.open();
     meters = new RunMeters(job.addresses().job(), view, BusTraffic.of(vertx));
     vertx
         .eventBus()
         .<JsonObject>consumer(job.addresses().metrics(), delta -> view.take(delta.body()));
-    Router router = DashboardRoutes.of(vertx, job, view, meters, limits);
+    Router router = DashboardRoutes.of(vertx, job, view, meters, bridge);
     return new PageServer(vertx, job.dashboard()).start(router).onSuccess(address -> url = address);
   }
 
@@ -45,9 +46,14 @@ public final class DashboardVerticle extends VerticleBase {
 
   /** Browsers are told how the run ended before their sockets close. */
   private Future<?> lastWords(long begunNanos) {
-    return limits.lacks(view.number()) && System.nanoTime() - begunNanos < LAST_WORDS_NANOS
+    return bridge.lacks(view.number()) && System.nanoTime() - begunNanos < LAST_WORDS_NANOS
         ? vertx.timer(LOOK_MILLIS, TimeUnit.MILLISECONDS).compose(go -> lastWords(begunNanos))
         : Future.succeededFuture();
+  }
+
+  /** Bytes that wait to be read by browsers. */
+  long pendingBytes() {
+    return bridge.pendingBytes();
   }
 
   /** Where the page is; once deployed. */

@@ -5,6 +5,9 @@ import io.vertx.core.http.HttpServerResponse;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.StaticHandler;
+import java.io.IOException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The files of the pages, and what guards every answer of a server that has them. */
 final class PageFiles {
@@ -13,11 +16,16 @@ final class PageFiles {
   private static final String CONTENT_POLICY =
       "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
+  private static final int FAILED = 500;
+
+  private static final Logger LOG = LoggerFactory.getLogger(PageFiles.class);
+
   private PageFiles() {}
 
   /** A router for pages of this server only, its host being the address it listens on. */
   static Router guarded(Vertx vertx, String host) {
     Router router = Router.router(vertx);
+    router.route().failureHandler(PageFiles::fail);
     router.route().handler(new OwnOrigin(host)).handler(PageFiles::protect);
     return router;
   }
@@ -29,6 +37,22 @@ final class PageFiles {
         .setCachingEnabled(false)
         .setFilesReadOnly(true)
         .setDirectoryListing(false);
+  }
+
+  /** A connection that breaks in the middle of a request is no defect. */
+  private static void fail(RoutingContext request) {
+    Throwable failure = request.failure();
+    if (failure == null) {
+      request.next();
+      return;
+    }
+    if (!(failure instanceof IOException)) {
+      LOG.error("a request for {} failed", request.request().path(), failure);
+    }
+    HttpServerResponse response = request.response();
+    if (!response.ended() && !response.closed()) {
+      response.setStatusCode(FAILED).end();
+    }
   }
 
   private static void protect(RoutingContext request) {

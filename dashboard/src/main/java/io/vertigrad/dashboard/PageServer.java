@@ -3,10 +3,14 @@ package io.vertigrad.dashboard;
 import io.vertigrad.job.DashboardConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.ext.web.Router;
 import java.net.BindException;
+import java.util.Map;
+import java.util.WeakHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,9 +20,12 @@ final class PageServer {
   private static final Logger LOG = LoggerFactory.getLogger(PageServer.class);
   private static final int MESSAGE_BYTES = 16 * 1024;
   private static final int IDLE_SECONDS = 60;
+  private static final int REQUESTS_AT_ONCE = 200;
+  private static final int REQUESTS_PER_SECOND = 50;
 
   private final Vertx vertx;
   private final DashboardConfig where;
+  private final Map<HttpConnection, Allowance> allowances = new WeakHashMap<>();
 
   PageServer(Vertx vertx, DashboardConfig where) {
     this.vertx = vertx;
@@ -51,12 +58,28 @@ final class PageServer {
   private Future<HttpServer> listen(Router router, int port) {
     return vertx
         .createHttpServer(options().setHost(where.host()).setPort(port))
-        .requestHandler(router)
+        .requestHandler(request -> answer(router, request))
         .listen();
   }
 
+  /** A connection that asks too often is closed, with all that it has asked for in advance. */
+  private void answer(Router router, HttpServerRequest request) {
+    HttpConnection connection = request.connection();
+    Allowance requests =
+        allowances.computeIfAbsent(
+            connection, fresh -> new Allowance(REQUESTS_AT_ONCE, REQUESTS_PER_SECOND));
+    if (requests.take(System.nanoTime(), 1)) {
+      router.handle(request);
+    } else {
+      connection.close();
+    }
+  }
+
+  /** Compressing every message for every browser would cost the run more than its bytes do. */
   private static HttpServerOptions options() {
     return new HttpServerOptions()
+        .setPerMessageWebSocketCompressionSupported(false)
+        .setPerFrameWebSocketCompressionSupported(false)
         .setMaxWebSocketFrameSize(MESSAGE_BYTES)
         .setMaxWebSocketMessageSize(MESSAGE_BYTES)
         .setWebSocketClosingTimeout(1)

@@ -6,6 +6,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
@@ -56,6 +57,8 @@ final class RunMetrics {
   private final TestCurve tests = new TestCurve();
   private final RecentEvents recent = new RecentEvents();
   private final ThroughputBook book = new ThroughputBook();
+  private JsonArray classes = new JsonArray();
+  private boolean classesTold;
   private long number;
 
   public RunMetrics(RunDescription run) {
@@ -88,11 +91,17 @@ final class RunMetrics {
             points.put(name, point);
           }
         });
-    return message("delta", timeMillis)
-        .put("members", changed)
-        .put("history", points)
-        .put("tests", tests.takeFresh())
-        .put("events", recent.takeFresh());
+    JsonObject delta =
+        message("delta", timeMillis)
+            .put("members", changed)
+            .put("history", points)
+            .put("tests", tests.takeFresh())
+            .put("events", recent.takeFresh());
+    if (!classesTold && !classes.isEmpty()) {
+      classesTold = true;
+      delta.put("classes", classes);
+    }
+    return delta;
   }
 
   /** The run is over, and this is its {@code summary.json}; the next delta tells. */
@@ -113,6 +122,7 @@ final class RunMetrics {
         });
     return message("snapshot", timeMillis)
         .put("run", run.toJson())
+        .put("classes", classes)
         .put("members", all)
         .put("history", history)
         .put("tests", tests.toJson())
@@ -131,6 +141,11 @@ final class RunMetrics {
 
   private void apply(TrainingEvent event) {
     state.apply(event);
+    if (event instanceof JobStarted started
+        && started.toJson().getValue("classes") instanceof JsonArray names) {
+      classes = names;
+      classesTold = false;
+    }
     if (event instanceof JobResumed resumed) {
       book.resumed(resumed.timeMillis());
       members.values().forEach(MemberMetrics::interrupt);

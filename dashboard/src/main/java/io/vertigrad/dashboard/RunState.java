@@ -71,6 +71,8 @@ final class RunState {
       phase("running", "startedMillis", started.timeMillis());
       values.mergeIn(started.toJson());
       values.remove("type");
+      // Told once, beside the state: there may be a thousand.
+      values.remove("classes");
       values.remove("timeMillis");
     } else if (event instanceof JobPaused) {
       values.put("phase", PAUSED);

@@ -1,5 +1,6 @@
 package io.vertigrad.dashboard;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -14,6 +15,9 @@ import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.json.JsonObject;
 import io.vertx.junit5.VertxExtension;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -105,6 +109,27 @@ final class DashboardVerticleTest {
         call(HttpMethod.POST, "/eventbus/000/abcdefgh/xhr_send", Map.of(), "x".repeat(64 * 1024));
 
     assertEquals(413, answer.statusCode());
+  }
+
+  @Test
+  void shouldCloseAConnectionThatAsksTooOftenWithoutAnsweringTheRest() throws Exception {
+    int requests = 2_000;
+    try (Socket socket = new Socket("127.0.0.1", port)) {
+      String request = "GET /job HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n".formatted(port);
+      socket.setSoTimeout(20_000);
+      String answers;
+      try {
+        socket.getOutputStream().write(request.repeat(requests).getBytes(US_ASCII));
+        answers = new String(socket.getInputStream().readAllBytes(), US_ASCII);
+      } catch (SocketTimeoutException open) {
+        throw new AssertionError("the connection is still open", open);
+      } catch (SocketException reset) {
+        return;
+      }
+
+      int answered = answers.split("HTTP/1.1 200").length - 1;
+      assertTrue(answered < requests, answered + " requests were answered");
+    }
   }
 
   @ParameterizedTest

@@ -24,9 +24,15 @@ final class RawBrowser {
   }
 
   static WebSocketClient client(Vertx vertx) {
+    return client(vertx, "127.0.0.1");
+  }
+
+  /** Connects from this address of the machine. */
+  static WebSocketClient client(Vertx vertx, String localAddress) {
     WebSocketClientOptions options =
         new WebSocketClientOptions()
             .setMaxConnections(1_000)
+            .setLocalAddress(localAddress)
             .setMaxFrameSize(8 << 20)
             .setMaxMessageSize(8 << 20);
     return vertx.createWebSocketClient(options);
@@ -52,7 +58,11 @@ final class RawBrowser {
   }
 
   void ping() {
-    socket.writeTextMessage("{\"type\":\"ping\"}");
+    text("{\"type\":\"ping\"}");
+  }
+
+  void text(String message) {
+    socket.writeTextMessage(message);
   }
 
   /** From now on nothing is taken from the connection. */

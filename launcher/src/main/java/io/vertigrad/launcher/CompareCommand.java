@@ -16,13 +16,14 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code vertigrad compare}: finished runs side by side. */
+/** {@code vertigrad compare}: runs side by side. */
 @Command(
     name = "compare",
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Prints finished runs side by side, and their accuracy at shared sample counts.",
+      "Prints runs that finished or were interrupted side by side, and their accuracy at shared"
+          + " sample counts.",
       "With --serve, a page shows their curves on top of each other."
     },
     parameterListHeading = "%nParameters:%n",

@@ -10,7 +10,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 
-/** The page that shows finished runs on top of each other, with the table beneath. */
+/** The page that shows the curves of several runs in the same charts, with the table below. */
 final class ComparisonPage {
 
   private static final String HOST = "127.0.0.1";
@@ -32,6 +32,8 @@ final class ComparisonPage {
           run.curves()
               .toJson()
               .put("name", run.name())
+              .put("state", run.state())
+              .put("counted", run.counted().orElse("versions"))
               .put("samplesPerVersion", run.samplesPerVersion()));
     }
     return new JsonObject()

@@ -96,6 +96,11 @@ final class TrainCommand implements Callable<Integer> {
   private boolean noDashboard;
 
   @Option(
+      names = "--keep-open",
+      description = "Serves the page after the run's end too, until Ctrl-C.")
+  private boolean keepOpen;
+
+  @Option(
       names = "--timeline",
       description = "Writes what every member did when to the run's timeline.json (timeline).")
   private boolean timeline;
@@ -109,10 +114,19 @@ final class TrainCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (resume != null) {
+      if (keepOpen) {
+        throw new InputException(
+            "--keep-open cannot be given with --resume; vertigrad replay shows the run later");
+      }
       return new ResumedRun(resume, List.of(), processes ? true : null).call(json, quiet);
     }
     RunLog.leaveConsole();
     JobConfig asked = JobCheck.counted(read());
+    if (keepOpen && !asked.dashboard().enabled()) {
+      throw new InputException(
+          "--keep-open: there is no page to keep; leave --no-dashboard out, or set"
+              + " dashboard.enabled to true");
+    }
     LocalMembers roles = roles(asked);
     Optional<String> memory = JobCheck.files(asked, roles, processes);
     RunDirectory directory =
@@ -136,7 +150,8 @@ final class TrainCommand implements Callable<Integer> {
     try (lock) {
       new RunLaunch(LocalSettings.of(kept.json()), processes, open, roles.workers(), 0)
           .write(directory);
-      return new TrainingRun(kept, directory, display, notes, next).call(roles, processes, open);
+      TrainingRun run = new TrainingRun(kept, directory, display, notes, next);
+      return (keepOpen ? run.keepingPage() : run).call(roles, processes, open);
     }
   }
 

@@ -71,6 +71,7 @@ final class TrainingRun {
   private final TimelineRecorder timeline;
   private List<JoinAddress> living = List.of();
   private boolean resumed;
+  private boolean keepsPage;
   private Optional<StandbyProcess> standby = Optional.empty();
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
   private Vertx vertx;
@@ -78,6 +79,8 @@ final class TrainingRun {
   private boolean coordinating;
   private boolean finished;
   private volatile boolean concluding;
+  private volatile boolean pageKept;
+  private String pageUrl = "";
   private TerminationSignals signals;
   private String joinAddress;
   private JoinPort joinPort;
@@ -118,6 +121,12 @@ final class TrainingRun {
     return this;
   }
 
+  /** Has the page outlive the run, until a signal comes. */
+  TrainingRun keepingPage() {
+    keepsPage = true;
+    return this;
+  }
+
   /**
    * Trains in this JVM, or in processes; opens the cluster's port when asked to, or needed.
    *
@@ -146,7 +155,11 @@ final class TrainingRun {
     try {
       start(roles, processes, listen);
       finish(await(ended(), FOREVER_SECONDS, "the job"));
-      return Optional.ofNullable(signals.first().result()).orElse(ExitStatus.OK);
+      int status = Optional.ofNullable(signals.first().result()).orElse(ExitStatus.OK);
+      if (keepsPage && status == ExitStatus.OK) {
+        keepPage();
+      }
+      return status;
     } catch (TerminationSignals.Received signal) {
       LOG.info("interrupted: {}", signal.getMessage());
       if (monitor.ask(TrainingRun::allStepsMade)) {
@@ -156,6 +169,19 @@ final class TrainingRun {
       }
       return signal.status();
     }
+  }
+
+  /** Lets all members go and serves the page until a signal comes. */
+  private void keepPage() {
+    pageKept = true;
+    if (joinPort != null) {
+      joinPort.close();
+      RunLog.expectLeavingNodes();
+    }
+    Future<Void> left = coordinator.stop("the run is over").eventually(deployment::stop);
+    Await.farewell(left, STOP_SECONDS, "letting members go");
+    display.say("the page stays open at " + pageUrl + "  (Ctrl-C ends it)");
+    Await.result(signals.first(), FOREVER_SECONDS, "Ctrl-C");
   }
 
   /** Fails with {@link TerminationSignals.Received} as soon as a signal comes. */
@@ -259,6 +285,7 @@ final class TrainingRun {
     String url =
         await(Dashboard.start(vertx, job, source), START_SECONDS, "starting the dashboard");
     metrics = Optional.of(source);
+    pageUrl = url;
     Dashboard.otherPort(job.dashboard().port(), url).ifPresent(monitor::say);
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
@@ -370,6 +397,9 @@ final class TrainingRun {
 
   /** On a signal's own thread. */
   private void signalled() {
+    if (pageKept) {
+      return;
+    }
     monitor.say(
         concluding
             ? "the job has ended, its model is being saved; Ctrl-C again ends at once"

@@ -39,6 +39,29 @@ final class CompareCommandTest {
   }
 
   @Test
+  void shouldPrintHowEachRunEndedAndWhatItTrainedOn() throws IOException {
+    Path one = run("one", "sync", 40, 40 * 256, 0.5);
+    job(one, "sync", "convnet", 64, 0.01);
+    Path other = run("other", "async", 80, 80 * 128, 0.25);
+    job(other, "async", "mlp", 128, 0.0001);
+    JsonObject summary = new JsonObject(Files.readString(other.resolve("summary.json")));
+    Files.writeString(other.resolve("summary.json"), summary.put("state", "interrupted").encode());
+
+    CommandRun run = CommandRun.of("compare", one.toString(), other.toString());
+
+    assertEquals(0, run.exit(), run.err());
+    List<List<String>> rows =
+        run.out().lines().map(line -> List.of(line.strip().split(" {2,}"))).toList();
+    assertTrue(rows.contains(List.of("state", "finished", "interrupted")), run.out());
+    assertTrue(rows.contains(List.of("model", "convnet", "mlp")), run.out());
+    assertTrue(rows.contains(List.of("data", "digits", "digits")), run.out());
+    assertTrue(rows.contains(List.of("batch of a worker", "64", "128")), run.out());
+    assertTrue(rows.contains(List.of("learning rate", "0.01", "0.0001")), run.out());
+    assertTrue(rows.contains(List.of("done", "40 rounds", "80 updates")), run.out());
+    assertTrue(rows.contains(List.of("samples", "10,240", "10,240")), run.out());
+  }
+
+  @Test
   void shouldShowADashForWhatAnOlderRunDidNotSay() throws IOException {
     Path one = run("one", "sync", 40, 40, 1);
     Files.writeString(one.resolve("summary.json"), "{\"version\": 40, \"samples\": 40}");
@@ -61,6 +84,18 @@ final class CompareCommandTest {
     assertTrue(unfinished.err().contains(torn + ": summary.json is missing"), unfinished.err());
     assertEquals(2, absent.exit());
     assertTrue(absent.err().contains(folder + "/none: there is no such folder"), absent.err());
+  }
+
+  private static void job(Path run, String strategy, String model, int batch, double rate)
+      throws IOException {
+    JsonObject job =
+        new JsonObject()
+            .put("strategy", new JsonObject().put("name", strategy))
+            .put("model", new JsonObject().put("name", model))
+            .put("data", new JsonObject().put("name", "digits"))
+            .put("workers", new JsonObject().put("batch", batch))
+            .put("optimizer", new JsonObject().put("learningRate", rate));
+    Files.writeString(run.resolve("job.json"), job.encode());
   }
 
   private Path run(String name, String strategy, int version, long samples, double perVersion)

@@ -32,23 +32,26 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /**
- * Whether a run goes on, in bounded memory, when many watch it, and whether a program in Node can;
- * the many live in this JVM, and both tests watch one run.
+ * A run that many browsers watch and ask for snapshots trains on in bounded memory, and a program
+ * in Node can watch it. The browsers live in this JVM, and both tests watch one run.
  */
 @Tag("slow")
 @TestInstance(Lifecycle.PER_CLASS)
 final class DashboardLoadTest {
 
   private static final int SOCKETS = 200;
+  private static final int SOCKETS_PER_ADDRESS = 64;
+  private static final long ASK_MILLIS = 200;
   private static final int ROUNDS = 3;
   private static final long ROUND_MILLIS = 3_000;
   private static final long LIMIT_SECONDS = 60;
   private static final long HEAP_GROWTH = 64 << 20;
+  private static final int FRAME_BYTES = 16 << 20;
 
   private final Vertx vertx = Vertx.vertx();
   private final AtomicLong samples = new AtomicLong();
   private final AtomicLong messages = new AtomicLong();
-  private WebSocketClient client;
+  private final List<WebSocketClient> clients = new ArrayList<>();
   private CoordinatorVerticle coordinator;
   private URI page;
 
@@ -65,14 +68,16 @@ final class DashboardLoadTest {
   }
 
   @Test
-  void shouldTrainOnInAsLittleMemoryWhenTwoHundredWatchAndOneNeverReads() {
+  void shouldTrainOnInAsLittleMemoryWhenTwoHundredWatchAndAskForSnapshotsAndOneNeverReads() {
     long heap = 0;
     for (int round = 0; round < ROUNDS; round++) {
       List<WebSocket> watchers = watch(page);
+      long asking = vertx.setPeriodic(ASK_MILLIS, timer -> watchers.forEach(this::askForSnapshot));
       trainOn();
       heap = round == 0 ? usedHeap() : heap;
       long grown = usedHeap() - heap;
       assertTrue(grown < HEAP_GROWTH, "the heap grew by " + grown + " bytes");
+      vertx.cancelTimer(asking);
       watchers.forEach(WebSocket::close);
     }
 
@@ -119,8 +124,14 @@ final class DashboardLoadTest {
         Await.result(
             Dashboard.start(vertx, job, new MetricsVerticle()), LIMIT_SECONDS, "the dashboard");
     Await.result(LocalMembers.of(job).deploy(vertx, job), LIMIT_SECONDS, "the members");
-    client =
-        vertx.createWebSocketClient(new WebSocketClientOptions().setMaxConnections(SOCKETS + 1));
+    for (int address = 1; address <= 1 + SOCKETS / SOCKETS_PER_ADDRESS; address++) {
+      clients.add(
+          vertx.createWebSocketClient(
+              new WebSocketClientOptions()
+                  .setMaxConnections(SOCKETS_PER_ADDRESS)
+                  .setMaxFrameSize(FRAME_BYTES)
+                  .setLocalAddress("127.0.0." + address)));
+    }
     return URI.create(url);
   }
 
@@ -133,6 +144,7 @@ final class DashboardLoadTest {
   private List<WebSocket> watch(URI page) {
     List<WebSocket> watchers = new ArrayList<>();
     for (int i = 0; i <= SOCKETS; i++) {
+      WebSocketClient client = clients.get(i / SOCKETS_PER_ADDRESS);
       WebSocket socket =
           Await.result(
               client.connect(page.getPort(), page.getHost(), "/eventbus/websocket"),
@@ -146,6 +158,16 @@ final class DashboardLoadTest {
       watchers.add(socket);
     }
     return watchers;
+  }
+
+  private void askForSnapshot(WebSocket socket) {
+    JsonObject request =
+        new JsonObject()
+            .put("type", "send")
+            .put("address", "metrics-requests.watched")
+            .put("replyAddress", "watcher")
+            .put("body", new JsonObject().put("request", "snapshot"));
+    socket.writeTextMessage(request.encode());
   }
 
   /** How fast is for {@code benchmarks/run watching} to say: a shared machine cannot. */

@@ -213,6 +213,8 @@ final class DashboardTest {
 
     assertGaps(browser.gaps("#loss", BLUE), 0.2);
     assertEquals("running", browser.text("#phase"));
+    assertTrue(browser.text("#config").contains("cat, dog"), browser.text("#config"));
+    assertTrue(browser.has("header #replay"), "the form of a replay is in no landmark");
   }
 
   @Test
@@ -328,6 +330,7 @@ final class DashboardTest {
               .put("number", 9)
               .put("timeMillis", 100_000)
               .put("state", state.put("version", 100))
+              .put("classes", JsonArray.of("cat", "dog"))
               .put("members", JsonArray.of(worker.put("condition", "up")))
               .put("tests", new JsonArray())
               .put("events", new JsonArray())

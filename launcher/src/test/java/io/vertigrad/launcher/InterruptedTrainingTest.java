@@ -13,6 +13,9 @@ import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -31,6 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** SIGTERM in the middle of a run in one JVM: what is saved, under every kind of strategy. */
 @Tag("slow")
@@ -116,6 +120,46 @@ final class InterruptedTrainingTest {
       long before = states.get(i - 1).getLong("version", 0L);
       assertTrue(states.get(i).getLong("version", 0L) >= before, states.get(i).encode());
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void shouldServeThePageAfterTheEndOfTheRunUntilASignal(boolean processes) throws Exception {
+    Path folderOfRun = folder.resolve("run");
+    List<String> options = new ArrayList<>(List.of("--steps", "20", "--keep-open"));
+    if (processes) {
+      options.add("--processes");
+    }
+    RunProcess run = RunProcess.train(folderOfRun, options.toArray(String[]::new));
+    try {
+      Awaitility.await()
+          .atMost(LIMIT)
+          .until(() -> run.output().contains("the page stays open at " + run.url()));
+      HttpResponse<String> metrics =
+          HttpClient.newHttpClient()
+              .send(
+                  HttpRequest.newBuilder(URI.create(run.url()).resolve("metrics")).build(),
+                  HttpResponse.BodyHandlers.ofString());
+
+      run.terminate();
+
+      assertTrue(
+          metrics.body().matches("(?s).*job_phase\\{[^}]*phase=\"finished\"[^}]*} 1.0.*"),
+          metrics.body());
+      assertEquals(0, run.exit(), run.output());
+      assertFalse(run.output().contains("interrupted"), run.output());
+      assertTrue(Files.exists(folderOfRun.resolve("summary.json")));
+    } finally {
+      run.close();
+    }
+  }
+
+  @Test
+  void shouldRefuseToKeepAPageThatIsNotServed() {
+    CommandRun run = CommandRun.of("train", "--keep-open", "--no-dashboard");
+
+    assertEquals(2, run.exit());
+    assertTrue(run.err().contains("--keep-open: there is no page to keep"), run.err());
   }
 
   @Test

@@ -51,6 +51,11 @@ final class RunProcess {
     return process.waitFor(60, TimeUnit.SECONDS) ? process.exitValue() : -1;
   }
 
+  /** Sends SIGTERM. */
+  void terminate() {
+    process.destroy();
+  }
+
   /** Ends it and its children, whatever they do. */
   void close() {
     process.descendants().forEach(ProcessHandle::destroyForcibly);

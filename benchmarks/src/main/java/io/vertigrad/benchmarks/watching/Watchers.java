@@ -9,12 +9,16 @@ import io.vertx.core.http.WebSocketClientOptions;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.URI;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Sockets that hear every delta of a run, as many pages would, and one that never reads. */
+/**
+ * Sockets that hear every delta of a run, as many pages would, and one that never reads; or sockets
+ * that ask for snapshots all the time.
+ */
 final class Watchers {
 
   static final String COME = "come";
@@ -22,14 +26,14 @@ final class Watchers {
 
   private static final long LIMIT_SECONDS = 60;
   private static final long PING_MILLIS = 5_000;
-  private static final int SOCKETS_MOST = 256;
+  private static final int MESSAGE_BYTES = 16 << 20;
+  private static final int SOCKETS_PER_ADDRESS = 64;
 
   private final Vertx vertx = Vertx.vertx();
-  private final WebSocketClient client =
-      vertx.createWebSocketClient(new WebSocketClientOptions().setMaxConnections(SOCKETS_MOST));
+  private final List<WebSocketClient> clients = new ArrayList<>();
   private final List<WebSocket> sockets = new CopyOnWriteArrayList<>();
   private final AtomicLong messages = new AtomicLong();
-  private long pings;
+  private long timer;
 
   private Watchers() {}
 
@@ -46,14 +50,37 @@ final class Watchers {
   }
 
   private JsonObject come(JsonObject question) throws Exception {
-    URI page = URI.create(question.getString("url"));
-    int reading = question.getInteger("sockets");
+    int asks = question.getInteger("asksPerSecond", 0);
     messages.set(0);
+    return asks == 0 ? listen(question) : ask(question, asks);
+  }
+
+  private JsonObject ask(JsonObject question, int asksPerSecond) throws Exception {
+    for (int i = 0; i < question.getInteger("sockets"); i++) {
+      WebSocket socket = connect(question);
+      socket.handler(message -> messages.incrementAndGet());
+      sockets.add(socket);
+    }
+    String request =
+        new JsonObject()
+            .put("type", "send")
+            .put("address", "metrics-requests." + question.getString("job"))
+            .put("replyAddress", "watcher")
+            .put("body", new JsonObject().put("request", "snapshot"))
+            .encode();
+    timer =
+        vertx.setPeriodic(
+            1_000 / asksPerSecond,
+            now -> sockets.forEach(socket -> socket.writeTextMessage(request)));
+    return new JsonObject();
+  }
+
+  private JsonObject listen(JsonObject question) throws Exception {
+    int reading = question.getInteger("sockets");
     // The server gives up whoever is silent for 15 s, and so many take a while to come.
-    pings = vertx.setPeriodic(PING_MILLIS, timer -> sockets.forEach(Watchers::ping));
+    timer = vertx.setPeriodic(PING_MILLIS, timer -> sockets.forEach(Watchers::ping));
     for (int i = 0; i <= reading; i++) {
-      WebSocket socket =
-          await(client.connect(page.getPort(), page.getHost(), "/eventbus/websocket"));
+      WebSocket socket = connect(question);
       socket.handler(message -> messages.incrementAndGet());
       JsonObject register = new JsonObject().put("type", "register");
       await(
@@ -67,8 +94,25 @@ final class Watchers {
     return new JsonObject();
   }
 
+  /** From as many addresses of this machine as the page wants for so many sockets. */
+  private WebSocket connect(JsonObject question) throws Exception {
+    URI page = URI.create(question.getString("url"));
+    int address = sockets.size() / SOCKETS_PER_ADDRESS;
+    if (address == clients.size()) {
+      clients.add(
+          vertx.createWebSocketClient(
+              new WebSocketClientOptions()
+                  .setMaxConnections(SOCKETS_PER_ADDRESS)
+                  .setMaxFrameSize(MESSAGE_BYTES)
+                  .setMaxMessageSize(MESSAGE_BYTES)
+                  .setLocalAddress("127.0.0." + (address + 1))));
+    }
+    WebSocketClient client = clients.get(address);
+    return await(client.connect(page.getPort(), page.getHost(), "/eventbus/websocket"));
+  }
+
   private JsonObject go() throws Exception {
-    vertx.cancelTimer(pings);
+    vertx.cancelTimer(timer);
     long open = sockets.stream().filter(socket -> !socket.isClosed()).count();
     if (open < sockets.size() - 1) {
       throw new IllegalStateException(

@@ -16,7 +16,8 @@ import java.util.stream.IntStream;
 
 /**
  * Samples per second, processor time and heap of one run that goes on, alone and watched by turns:
- * by 200 sockets that read, and one that never does.
+ * by 200 sockets that read and one that never does; and asked by 250 that want 5 snapshots a second
+ * each.
  *
  * <p>The watchers have a processor of their own where that can be had: what they do with what they
  * hear is not the run's.
@@ -24,6 +25,8 @@ import java.util.stream.IntStream;
 public final class WatchingBenchmark implements Benchmark {
 
   private static final int SOCKETS = 200;
+  private static final int ASKING = 250;
+  private static final int ASKS_PER_SECOND = 5;
   private static final long LIMIT_SECONDS = 180;
   private static final boolean APART = Processors.canBeSplit();
   private static final Map<String, String> ENVIRONMENT =
@@ -31,6 +34,7 @@ public final class WatchingBenchmark implements Benchmark {
 
   private final List<JsonObject> alone = new ArrayList<>();
   private final List<JsonObject> watched = new ArrayList<>();
+  private final List<JsonObject> asked = new ArrayList<>();
   private long messages;
 
   @Override
@@ -50,6 +54,9 @@ public final class WatchingBenchmark implements Benchmark {
                 APART
                     ? "on a processor of its own that the run cannot use"
                     : "on the run's processors: what it uses is inside"));
+    report.remark(
+        "asked: %d sockets that ask for %d snapshots a second each, and do not listen."
+            .formatted(ASKING, ASKS_PER_SECOND));
     report.remark("They heard %,d messages in all.".formatted(messages));
   }
 
@@ -57,6 +64,7 @@ public final class WatchingBenchmark implements Benchmark {
       throws Exception {
     alone.clear();
     watched.clear();
+    asked.clear();
     Processors theRuns = APART ? Processors.first() : Processors.any();
     Processors theOthers = APART ? Processors.last() : Processors.any();
     try (ChildJvm run = child("the run", WatchedRun.class, "1g", theRuns);
@@ -66,16 +74,19 @@ public final class WatchingBenchmark implements Benchmark {
       Contest contest =
           new Contest()
               .enter("alone", () -> window(run, seconds, alone))
-              .enter("watched", () -> watched(run, watchers, page, seconds));
+              .enter("watched", () -> watched(run, watchers, page, seconds, SOCKETS, 0))
+              .enter("asked", () -> watched(run, watchers, page, seconds, ASKING, ASKS_PER_SECOND));
       contest.run(turns);
       add(report, model);
     }
   }
 
-  private double watched(ChildJvm run, ChildJvm watchers, JsonObject page, int seconds)
+  private double watched(
+      ChildJvm run, ChildJvm watchers, JsonObject page, int seconds, int sockets, int asksPerSecond)
       throws InterruptedException {
-    watchers.ask(page.copy().put("task", Watchers.COME).put("sockets", SOCKETS), LIMIT_SECONDS);
-    double rate = window(run, seconds, watched);
+    JsonObject come = page.copy().put("task", Watchers.COME).put("sockets", sockets);
+    watchers.ask(come.put("asksPerSecond", asksPerSecond), LIMIT_SECONDS);
+    double rate = window(run, seconds, asksPerSecond == 0 ? watched : asked);
     JsonObject left = watchers.ask(new JsonObject().put("task", Watchers.GO), LIMIT_SECONDS);
     messages += left.getLong("messages");
     return rate;
@@ -90,39 +101,49 @@ public final class WatchingBenchmark implements Benchmark {
   }
 
   private void add(BenchmarkReport report, String model) {
-    pair(report, model, "samples/s", "samplesPerSecond", 1, "ratio 1");
+    compare(report, model, "samples/s", "samplesPerSecond", 1, "ratio 1");
     overNeighbours(report, model + ", samples/s", "samplesPerSecond");
-    pair(report, model + ", processor time", "us/sample", "cpuSecondsPerSample", 1e6, "ratio 1");
+    compare(report, model + ", processor time", "us/sample", "cpuSecondsPerSample", 1e6, "ratio 1");
     overNeighbours(report, model + ", processor time", "cpuSecondsPerSample");
-    pair(report, model + ", heap", "MiB", "heapBytes", 1 / 0x1p20, "flat");
+    compare(report, model + ", heap", "MiB", "heapBytes", 1 / 0x1p20, "flat");
   }
 
   /**
-   * Each turn watched over the mean of the turns alone before and after it, so that a machine that
-   * grows slower or faster counts for neither.
+   * Each turn watched or asked over the mean of the turns alone before and after it, so that a
+   * machine that grows slower or faster counts for neither.
    */
   private void overNeighbours(BenchmarkReport report, String what, String key) {
+    overNeighbours(report, what, "watched", key, watched);
+    overNeighbours(report, what, "asked", key, asked);
+  }
+
+  private void overNeighbours(
+      BenchmarkReport report, String what, String turn, String key, List<JsonObject> found) {
     double[] before = measured(alone, key, 1).values();
-    double[] after = measured(watched, key, 1).values();
+    double[] after = measured(found, key, 1).values();
     List<Double> turns =
         IntStream.range(0, before.length - 1)
-            .mapToObj(turn -> after[turn] / ((before[turn] + before[turn + 1]) / 2))
+            .mapToObj(i -> after[i] / ((before[i] + before[i + 1]) / 2))
             .toList();
     Repetitions ratios = Repetitions.of(turns);
     Repetitions interval = ratios.medianInterval();
-    report.add(BenchmarkRow.of(what + ", watched over alone, by turns", "ratio", ratios));
+    report.add(BenchmarkRow.of(what + ", " + turn + " over alone, by turns", "ratio", ratios));
     report.remark(
-        ("%s: the median of watched over alone by turns is %.3f, and lies within %.3f and %.3f with"
+        ("%s: the median of %s over alone by turns is %.3f, and lies within %.3f and %.3f with"
                 + " 95 %% certainty.")
-            .formatted(what, ratios.median(), interval.min(), interval.max()));
+            .formatted(what, turn, ratios.median(), interval.min(), interval.max()));
   }
 
-  private void pair(
+  private void compare(
       BenchmarkReport report, String what, String unit, String key, double scale, String aim) {
     BenchmarkRow reference = BenchmarkRow.of(what + ", alone", unit, measured(alone, key, scale));
     report.add(reference);
     report.add(
         BenchmarkRow.of(what + ", watched", unit, measured(watched, key, scale))
+            .over(reference)
+            .withAim(aim));
+    report.add(
+        BenchmarkRow.of(what + ", asked", unit, measured(asked, key, scale))
             .over(reference)
             .withAim(aim));
   }

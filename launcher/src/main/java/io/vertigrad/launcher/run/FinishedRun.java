@@ -1,31 +1,38 @@
 package io.vertigrad.launcher.run;
 
 import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.dashboard.RunCurves;
 import io.vertigrad.events.EventFile;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.NamedConfig;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 
-/** A run that came to its end, or was interrupted, as its folder tells it. */
+/** A run that finished or was interrupted, read from its folder. */
 public final class FinishedRun {
 
   private final Path folder;
   private final JsonObject summary;
+  private final JsonObject job;
   private final RunCurves curves;
   private final TreeMap<Double, Double> accuracies = new TreeMap<>();
   private Metric metric = Metric.ACCURACY;
 
-  private FinishedRun(Path folder, JsonObject summary, RunCurves curves) {
+  private FinishedRun(Path folder, JsonObject summary, JsonObject job, RunCurves curves) {
     this.folder = folder;
     this.summary = summary;
+    this.job = job;
     this.curves = curves;
   }
 
@@ -47,6 +54,9 @@ public final class FinishedRun {
           new FinishedRun(
               folder,
               new JsonObject(Files.readString(directory.summary())),
+              Files.isReadable(directory.job())
+                  ? new JsonObject(Files.readString(directory.job()))
+                  : new JsonObject(),
               RunCurves.read(directory.events()));
       double samplesPerVersion = run.samplesPerVersion();
       EventFile.forEach(
@@ -62,7 +72,7 @@ public final class FinishedRun {
       return run;
     } catch (IOException | DecodeException e) {
       throw new InputException(
-          "%s: summary.json or events.jsonl cannot be read: %s; copy the run's folder again"
+          "%s: summary.json, job.json or events.jsonl cannot be read: %s; copy the run's folder again"
               .formatted(folder, e.getMessage()),
           e);
     }
@@ -76,6 +86,41 @@ public final class FinishedRun {
   /** As {@link RunSummary} wrote it. */
   public JsonObject summary() {
     return summary;
+  }
+
+  /** {@code finished} or {@code interrupted}; older versions wrote a summary at the end only. */
+  public String state() {
+    return summary.getString("state", "finished");
+  }
+
+  /**
+   * A key of its job file, such as {@code model.name}; empty where the file is missing or does not
+   * have it.
+   */
+  public Optional<Object> setting(String key) {
+    Object value = job;
+    for (String name : key.split("\\.")) {
+      value = value instanceof JsonObject parent ? parent.getValue(name) : null;
+    }
+    return Optional.ofNullable(value);
+  }
+
+  /**
+   * What its version counts: rounds of all workers, or updates by one worker each; empty where the
+   * strategy is not known.
+   */
+  public Optional<String> counted() {
+    if (job.isEmpty()) {
+      return Optional.empty();
+    }
+    try {
+      NamedConfig strategy = JobConfig.read(folder.toString(), job).strategy();
+      boolean rounds =
+          StrategyProviders.configure(strategy, FinishedRun.class.getClassLoader()).lockstep();
+      return Optional.of(rounds ? "rounds" : "updates");
+    } catch (SettingsException | IllegalArgumentException unknown) {
+      return Optional.empty();
+    }
   }
 
   /** Its losses and accuracies from beginning to end. */

@@ -3,6 +3,7 @@ package io.vertigrad.launcher.terminal;
 import io.vertigrad.compute.Metric;
 import io.vertigrad.launcher.run.FinishedRun;
 import io.vertx.core.json.JsonObject;
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -11,16 +12,15 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Runs side by side, in words: a column each, and their accuracies at shared counts of samples.
+ * Runs side by side: a column for each, and their accuracies at the same counts of samples.
  *
- * <p>Every row is a label and a cell for each run; or one cell alone, that says what is missing.
+ * <p>Every row is a label and a cell for each run, or one cell that says what is missing.
  */
 public final class ComparisonTable {
 
   private static final int COUNTS = 8;
   private static final double MIB = 1 << 20;
   private static final String NOTHING = "-";
-  private static final String FINISHED = "finished";
 
   private final List<FinishedRun> runs;
   private final List<List<String>> summaries = new ArrayList<>();
@@ -54,12 +54,19 @@ public final class ComparisonTable {
   }
 
   private void summarise() {
-    for (String key : new String[] {"strategy", "workers", "servers", "steps", "encoding"}) {
-      summaries.add(row(key, run -> String.valueOf(run.summary().getValue(key, NOTHING))));
+    summaries.add(row("state", FinishedRun::state));
+    summaries.add(row("model", run -> setting(run, "model.name")));
+    summaries.add(row("data", run -> setting(run, "data.name")));
+    for (String key : new String[] {"strategy", "workers", "servers"}) {
+      summaries.add(row(key, run -> summary(run, key)));
     }
-    if (runs.stream().anyMatch(run -> !state(run).equals(FINISHED))) {
-      summaries.add(row("state", ComparisonTable::state));
-    }
+    summaries.add(row("batch of a worker", run -> setting(run, "workers.batch")));
+    summaries.add(row("optimizer", run -> setting(run, "optimizer.name")));
+    summaries.add(row("learning rate", run -> setting(run, "optimizer.learningRate")));
+    summaries.add(row("encoding", run -> summary(run, "encoding")));
+    summaries.add(row("steps of a worker", run -> summary(run, "steps")));
+    summaries.add(row("done", ComparisonTable::done));
+    number("samples", "%,.0f", "samples", 1);
     number("samples/s", "%,.0f", "samplesPerSecond", 1);
     boolean others = runs.stream().anyMatch(run -> run.metric() != Metric.ACCURACY);
     if (!others || runs.stream().anyMatch(run -> run.summary().containsKey("accuracy"))) {
@@ -81,9 +88,26 @@ public final class ComparisonTable {
     share("  waiting, %", "secondsWaitingForData");
   }
 
-  /** Runs of before there was a state have come to their end. */
-  private static String state(FinishedRun run) {
-    return run.summary().getString("state", FINISHED);
+  private static String summary(FinishedRun run, String key) {
+    return String.valueOf(run.summary().getValue(key, NOTHING));
+  }
+
+  private static String setting(FinishedRun run, String key) {
+    return run.setting(key)
+        .map(value -> value instanceof Double number ? plain(number) : String.valueOf(value))
+        .orElse(NOTHING);
+  }
+
+  /** Without an exponent: 0.0001. */
+  private static String plain(double number) {
+    return BigDecimal.valueOf(number).stripTrailingZeros().toPlainString();
+  }
+
+  /** A round of all workers and an update by one of them do not compare: samples do. */
+  private static String done(FinishedRun run) {
+    return run.summary().getValue("version") instanceof Number version
+        ? EventText.format("%,d ", version.longValue()) + run.counted().orElse("versions")
+        : NOTHING;
   }
 
   private void test() {

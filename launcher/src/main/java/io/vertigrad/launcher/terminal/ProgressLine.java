@@ -100,7 +100,7 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
         .ifPresent(left -> figures.add(Figure.of(EventText.duration(left) + " left")));
     figures.add(Figure.of("epoch " + progress.epoch()));
     String speed = EventText.format("%,.0f", progress.samplesPerSecond());
-    figures.add(new Figure(speed + " samples/s", speed + "/s"));
+    figures.add(new Figure("mean " + speed + " samples/s", speed + "/s"));
     if (!Double.isNaN(progress.trainingLoss())) {
       figures.add(Figure.of(EventText.format("loss %.3f", progress.trainingLoss())));
     }

@@ -33,13 +33,15 @@ final class EventTextTest {
     RunProgress progress = new RunProgress(clock::get);
     progress.apply(new JobStarted(0, "sync", 1, 1, 10, 90, 90));
     progress.apply(progress(0));
-    assertEquals("epoch 0, 0 samples/s, loss 0.500, staleness 0.0", EventText.progress(progress));
+    assertEquals(
+        "epoch 0, mean 0 samples/s, loss 0.500, staleness 0.0", EventText.progress(progress));
 
     clock.set(10_000_000_000L);
     progress.apply(progress(10));
 
     assertEquals(
-        "1:20 left, epoch 0, 1 samples/s, loss 0.500, staleness 0.0", EventText.progress(progress));
+        "1:20 left, epoch 0, mean 1 samples/s, loss 0.500, staleness 0.0",
+        EventText.progress(progress));
   }
 
   @Test

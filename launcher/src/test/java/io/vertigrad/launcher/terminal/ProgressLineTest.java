@@ -16,7 +16,7 @@ final class ProgressLineTest {
       List.of(
           Figure.of("0:07 left"),
           Figure.of("epoch 3"),
-          new Figure("6,299 samples/s", "6,299/s"),
+          new Figure("mean 6,299 samples/s", "6,299/s"),
           Figure.of("loss 0.117"),
           new Figure("accuracy 95.4 %", "acc 95.4 %"),
           new Figure("staleness 0.0", "stale 0.0"));
@@ -30,7 +30,7 @@ final class ProgressLineTest {
     assertTrue(drawn.startsWith(" 62 % |"), drawn);
     assertTrue(
         drawn.endsWith(
-            "| 375/600, 0:07 left, epoch 3, 6,299 samples/s, loss 0.117, accuracy 95.4 %,"
+            "| 375/600, 0:07 left, epoch 3, mean 6,299 samples/s, loss 0.117, accuracy 95.4 %,"
                 + " staleness 0.0"),
         drawn);
   }

@@ -3,7 +3,7 @@
 import { byId, element, setText } from './dom.js';
 import { accuracy, count, duration, many, metric, NONE, trainingLoss } from './format.js';
 
-const FIGURES = ['updates', 'epoch', 'elapsed', 'left', 'samples/s', 'loss', 'accuracy'];
+const FIGURES = ['updates', 'epoch', 'elapsed', 'left', 'mean samples/s', 'loss', 'accuracy'];
 
 const LINE = {
   connecting: 'connecting',
@@ -58,7 +58,7 @@ export class Bar {
     set('epoch', count(state.epoch ?? 0));
     set('elapsed', state.startedMillis ? duration(run.seconds) : NONE);
     set('left', duration(run.secondsLeft));
-    set('samples/s', count(run.samplesPerSecond));
+    set('mean samples/s', count(run.samplesPerSecond));
     set('loss', trainingLoss(state.loss ?? undefined));
     const other = metric(state.metric, run.run.config.model?.loss);
     const hasAccuracy = !other || Number.isFinite(state.accuracy) && other.name === 'perplexity';

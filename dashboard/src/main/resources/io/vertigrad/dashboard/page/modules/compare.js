@@ -1,4 +1,4 @@
-// The page that shows finished runs on top of each other; see docs/metrics.md for what it is given.
+// The page that shows several runs in the same charts; docs/metrics.md describes its input.
 
 import { Chart, rising, smoothed } from './charts.js';
 import { byId, element, setText } from './dom.js';
@@ -10,14 +10,15 @@ const WIDTH = 1.75;
 class Comparison {
   constructor({ runs, table }) {
     this.runs = runs.map((run, i) => ({ ...run, place: i, shown: true }));
-    this.axis = 'updates';
+    this.axis = 'samples';
     this.smoothing = byId('smoothing');
     const chart = (id, label, value, empty) => new Chart(byId(id), { label, value, empty });
     const untested = 'None of these runs was tested.';
     this.training = chart('training', 'Training loss of each run', trainingLoss, 'No step was reported.');
     this.loss = chart('loss', 'Test loss of each run', testLoss, untested);
     this.accuracy = chart('accuracy', 'Accuracy of each run, percent', accuracy, untested);
-    setText(byId('description'), `of ${many(runs.length, 'finished run')}`);
+    setText(byId('description'), described(runs));
+    nameVersions(runs);
     byId('runs').append(...this.runs.map((run) => this.#choice(run)));
     byId('table').append(tableOf(table));
     for (const radio of document.getElementsByName('axis')) {
@@ -86,6 +87,21 @@ class Comparison {
     });
     return element('label', {}, box, run.swatch, element('span', {}, run.name));
   }
+}
+
+/** So many runs, and how many of them ended how. */
+function described(runs) {
+  const states = [...new Set(runs.map((run) => run.state))].map(
+    (state) => `${runs.filter((run) => run.state === state).length} ${state}`,
+  );
+  return `of ${many(runs.length, 'run')}: ${states.join(', ')}`;
+}
+
+/** Rounds of all workers and updates by one worker do not share an axis. */
+function nameVersions(runs) {
+  const kinds = new Set(runs.map((run) => run.counted));
+  byId('versions').hidden = kinds.size > 1;
+  setText(byId('versions').lastChild, [...kinds].join(''));
 }
 
 function tableOf({ heading, summaries, accuracies }) {

@@ -1,15 +1,16 @@
-// The resolved job file, flat.
+// The resolved job file, flat, and the names of the classes.
 
 import { byId, element } from './dom.js';
 
 export class Config {
   show(run) {
-    const text = JSON.stringify(run.run.config);
+    const text = JSON.stringify([run.run.config, run.classes]);
     if (text === this.shown) {
       return;
     }
     this.shown = text;
-    const rows = flat('', run.run.config).map(([key, value]) =>
+    const names = run.classes.length > 0 ? [['classes', run.classes.join(', ')]] : [];
+    const rows = [...names, ...flat('', run.run.config)].map(([key, value]) =>
       element('div', {}, element('dt', {}, key), element('dd', {}, value)),
     );
     byId('config').replaceChildren(element('dl', {}, ...rows));

@@ -14,6 +14,7 @@ export class Run {
     this.number = snapshot.number;
     this.timeMillis = snapshot.timeMillis;
     this.state = snapshot.state;
+    this.classes = snapshot.classes ?? [];
     this.members = new Map();
     this.curves = new Map();
     this.tests = [...snapshot.tests];
@@ -37,6 +38,7 @@ export class Run {
     this.number = delta.number;
     this.timeMillis = delta.timeMillis;
     this.state = delta.state;
+    this.classes = delta.classes ?? this.classes;
     for (const member of delta.members) {
       this.members.set(nameOf(member), member);
     }

@@ -62,7 +62,7 @@ function doing(run) {
   const mean = (key) =>
     Math.round((100 * workers.reduce((sum, w) => sum + shareOf(w)[key], 0)) / workers.length);
   const many = workers.length === 1 ? `1 ${run.trainer} trains` : `${workers.length} ${run.trainer}s train`;
-  return `${many} at ${count(run.state.samplesPerSecond)} samples/s: ${mean('computing')} % computing, ${mean('exchanging')} % exchanging, ${mean('waitingForData')} % waiting for data.`;
+  return `${many} at ${count(run.state.samplesPerSecond)} samples/s now: ${mean('computing')} % computing, ${mean('exchanging')} % exchanging, ${mean('waitingForData')} % waiting for data.`;
 }
 
 function lost(run) {
@@ -86,7 +86,7 @@ function slowest(run) {
   const [most, next] = busy.map((w) => shareOf(w).computing);
   const rates = by((w) => -w.samplesPerSecond);
   if (rates[1].samplesPerSecond > SLOWER * rates[0].samplesPerSecond) {
-    return `Slowest: ${run.called(rates[0])}, ${count(rates[0].samplesPerSecond)} samples/s.`;
+    return `Slowest: ${run.called(rates[0])}, ${count(rates[0].samplesPerSecond)} samples/s now.`;
   }
   return run.run.lockstep && most > SLOWER * next && most > 0.3
     ? `The others wait for ${run.called(busy[0])}: it computes ${Math.round(100 * most)} % of the time.`

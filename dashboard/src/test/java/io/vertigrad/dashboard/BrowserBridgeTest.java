@@ -17,9 +17,11 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
@@ -30,9 +32,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @ExtendWith(VertxExtension.class)
-final class BrowserLimitsTest {
+final class BrowserBridgeTest {
 
   private static final Addresses STORY = new Addresses("story");
+  private static final Addresses SNAPSHOTS = new Addresses("snapshots");
+  private static final JsonObject SNAPSHOT = new JsonObject().put("request", "snapshot");
   private static final Duration LIMIT = Duration.ofSeconds(15);
   private static final Duration SOON = Duration.ofMillis(2);
 
@@ -45,14 +49,19 @@ final class BrowserLimitsTest {
   void deploy(Vertx fresh) throws Exception {
     vertx = fresh;
     client = RawBrowser.client(vertx);
+    deploy("story");
+    vertx.eventBus().consumer(STORY.metricsRequests(), message -> message.reply(message.body()));
+  }
+
+  private DashboardVerticle deploy(String name) throws Exception {
     DashboardVerticle page = new DashboardVerticle();
     JsonObject job =
-        new JsonObject().put("job", "story").put("dashboard", new JsonObject().put("port", 0));
+        new JsonObject().put("job", name).put("dashboard", new JsonObject().put("port", 0));
     DeploymentOptions options =
         new DeploymentOptions().setConfig(JobConfig.read("test", job).json());
     await(vertx.deployVerticle(page, options));
     port = URI.create(page.url()).getPort();
-    vertx.eventBus().consumer(STORY.metricsRequests(), message -> message.reply(message.body()));
+    return page;
   }
 
   @Test
@@ -263,19 +272,170 @@ final class BrowserLimitsTest {
   @Tag("slow")
   void shouldTurnAwayOneBrowserTooMany() throws Exception {
     List<RawBrowser> browsers = new ArrayList<>();
-    for (int i = 0; i < BrowserLimits.SOCKETS; i++) {
-      browsers.add(open());
+    for (int address = 1; browsers.size() < BrowserBridge.SOCKETS; address++) {
+      browsers.addAll(openFrom("127.0.0." + address, BrowserBridge.SOCKETS_PER_ADDRESS));
     }
 
-    RawBrowser surplus = open();
+    RawBrowser surplus = openFrom("127.0.0.100", 1).get(0);
 
     until(surplus::closed);
     assertTrue(browsers.stream().noneMatch(RawBrowser::closed));
   }
 
+  @Test
+  void shouldLeaveRoomForOtherAddressesWhenOneOpensTooManySockets() throws Exception {
+    List<RawBrowser> many = openFrom("127.0.0.2", BrowserBridge.SOCKETS_PER_ADDRESS);
+
+    RawBrowser surplus = openFrom("127.0.0.2", 1).get(0);
+    RawBrowser other = openFrom("127.0.0.3", 1).get(0);
+    other.ask(STORY.metricsRequests(), new JsonObject().put("request", "any"));
+
+    until(surplus::closed);
+    until(() -> other.heard("rec"));
+    assertTrue(many.stream().noneMatch(RawBrowser::closed));
+  }
+
+  @Test
+  void shouldEncodeOneSnapshotForAllBrowsersThatAskInTheSameTick() throws Exception {
+    AtomicInteger requests = serveSnapshots("MARK");
+    List<RawBrowser> browsers = openFrom("127.0.0.1", 50);
+
+    browsers.forEach(browser -> browser.ask(SNAPSHOTS.metricsRequests(), SNAPSHOT));
+
+    until(() -> browsers.stream().allMatch(browser -> browser.heard("rec")));
+    assertTrue(requests.get() < 10, "50 browsers caused " + requests + " snapshots");
+    for (RawBrowser browser : browsers) {
+      JsonObject answer = browser.heard().get(0);
+      assertEquals("r", answer.getString("address"));
+      assertEquals("MARK", answer.getJsonObject("body").getString("history"));
+    }
+  }
+
+  @Test
+  void shouldAnswerWithANewSnapshotAfterEveryDelta() throws Exception {
+    AtomicInteger number = new AtomicInteger();
+    vertx
+        .eventBus()
+        .consumer(
+            SNAPSHOTS.metricsRequests(),
+            asked -> asked.reply(new JsonObject().put("number", number.incrementAndGet())));
+    deploy("snapshots");
+    RawBrowser browser = open();
+    browser.listen(SNAPSHOTS.metrics());
+    browser.ask(SNAPSHOTS.metricsRequests(), SNAPSHOT);
+    until(() -> browser.heard().size() == 1);
+
+    vertx.eventBus().publish(SNAPSHOTS.metrics(), delta(1));
+    until(() -> browser.heard().size() == 2);
+    browser.ask(SNAPSHOTS.metricsRequests(), SNAPSHOT);
+
+    until(() -> browser.heard().size() == 3);
+    assertEquals(2, browser.heard().get(2).getJsonObject("body").getInteger("number"));
+  }
+
+  @Test
+  void shouldRefuseABrowserThatAsksForASnapshotMoreThanOnceASecond() throws Exception {
+    serveSnapshots("MARK");
+    RawBrowser browser = open();
+
+    for (int i = 0; i < 8; i++) {
+      browser.ask(SNAPSHOTS.metricsRequests(), SNAPSHOT);
+    }
+
+    until(() -> browser.heard().size() == 8);
+    List<String> refusals =
+        browser.heard().stream()
+            .map(answer -> answer.getJsonObject("body").getString("refused"))
+            .filter(Objects::nonNull)
+            .toList();
+    assertTrue(refusals.size() >= 4, browser.heard()::toString);
+    assertTrue(refusals.get(0).contains("ask again in a second"), refusals::toString);
+    assertFalse(browser.closed());
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldBoundPendingBytesOfAllBrowsersThatDoNotRead() throws Exception {
+    DashboardVerticle page = deploy("snapshots");
+    String bulk = "x".repeat(BrowserSocket.PENDING_BYTES - 1_000);
+    List<RawBrowser> browsers = openFrom("127.0.0.1", 24);
+    for (RawBrowser browser : browsers) {
+      browser.listen(SNAPSHOTS.metrics());
+      browser.stopReading();
+    }
+    RawBrowser reader = openFrom("127.0.0.2", 1).get(0);
+    reader.listen(SNAPSHOTS.metrics());
+    until(() -> registered(reader, SNAPSHOTS));
+    long most = 0;
+
+    for (int i = 0; i < 12; i++) {
+      int count = reader.heard().size();
+      vertx.eventBus().publish(SNAPSHOTS.metrics(), new JsonObject().put("bulk", bulk));
+      until(() -> reader.heard().size() > count);
+      most = Math.max(most, page.pendingBytes());
+    }
+
+    assertTrue(most <= BrowserBridge.PENDING_BYTES, most + " bytes were pending");
+    assertFalse(reader.closed());
+    browsers.forEach(RawBrowser::readOn);
+    until(() -> browsers.stream().allMatch(RawBrowser::closed));
+    until(() -> page.pendingBytes() == 0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "x",
+        "[]",
+        "{}",
+        "{\"type\":7}",
+        "{\"type\":\"send\"}",
+        "{\"type\":\"unknown\",\"address\":\"a\"}",
+        "{\"type\":\"unregister\",\"address\":\"metrics.story\"}",
+        "{\"type\":\"send\",\"address\":\"metrics-requests.story\",\"body\":7,\"replyAddress\":[]}"
+      })
+  void shouldCloseABrowserThatFloodsWithAnything(String message) throws Exception {
+    RawBrowser browser = open();
+
+    for (int i = 0; i < 2 * BrowserSocket.BURST; i++) {
+      browser.text(message);
+    }
+
+    until(browser::closed);
+    assertTrue(browser.heard().size() < 2 * BrowserSocket.BURST, browser.heard()::toString);
+  }
+
+  /** Answers requests for a snapshot of a second job and counts them; its page is the open one. */
+  private AtomicInteger serveSnapshots(String history) throws Exception {
+    AtomicInteger requests = new AtomicInteger();
+    vertx
+        .eventBus()
+        .consumer(
+            SNAPSHOTS.metricsRequests(),
+            asked -> {
+              requests.incrementAndGet();
+              asked.reply(new JsonObject().put("history", history));
+            });
+    deploy("snapshots");
+    return requests;
+  }
+
+  private List<RawBrowser> openFrom(String localAddress, int count) throws Exception {
+    WebSocketClient local = RawBrowser.client(vertx, localAddress);
+    List<RawBrowser> browsers = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      browsers.add(await(RawBrowser.open(local, port)));
+    }
+    return browsers;
+  }
+
   /** Publishes until it hears; registrations are not acknowledged. */
   private boolean registered(RawBrowser browser) {
-    vertx.eventBus().publish(STORY.metrics(), new JsonObject());
+    return registered(browser, STORY);
+  }
+
+  private boolean registered(RawBrowser browser, Addresses job) {
+    vertx.eventBus().publish(job.metrics(), new JsonObject());
     return !browser.heard().isEmpty();
   }
 
