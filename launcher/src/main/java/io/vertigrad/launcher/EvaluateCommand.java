@@ -38,8 +38,8 @@ final class EvaluateCommand implements Callable<Integer> {
       String hash = saved.parametersHash();
       System.out.println(
           json
-              ? ModelText.testJson(score, topK, hash).encode()
-              : ModelText.test(score, topK, hash, chosen.job().data().name()));
+              ? ModelText.testJson(score, topK, hash, saved.classNames()).encode()
+              : ModelText.test(score, topK, hash, chosen.job().data().name(), saved.classNames()));
     }
     return ExitStatus.OK;
   }

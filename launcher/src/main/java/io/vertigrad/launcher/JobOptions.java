@@ -27,7 +27,8 @@ final class JobOptions {
   @Option(
       names = "--data",
       paramLabel = "DIR",
-      description = "Folder with the data set's files, raw or .gz (data.directory).")
+      description =
+          "Folder with the data set's files, raw or .gz, or one file of csv or text (data.directory).")
   private String data;
 
   @Option(

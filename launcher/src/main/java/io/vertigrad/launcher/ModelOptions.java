@@ -34,7 +34,8 @@ final class ModelOptions {
   @Option(
       names = "--data",
       paramLabel = "DIR",
-      description = "Folder with the data set's files, where the run's is not there any more.")
+      description =
+          "Folder with the data set's files, or one file, where the run's is not there any more.")
   private String data;
 
   @Option(
@@ -86,15 +87,12 @@ final class ModelOptions {
       JobFile read = read(job);
       json = read.json().copy();
       origin = read.origin();
-    } else if (SavedModel.isSafetensors(file) && beside.isEmpty()) {
-      json = SavedModel.jobOf(file);
-      origin = file.toString();
     } else if (beside.isPresent()) {
       json = ofRun(beside.get());
       origin = beside.get().job().toString();
     } else {
-      json = new JsonObject();
-      origin = model;
+      json = SavedModel.jobOf(file);
+      origin = file.toString();
     }
     return new Chosen(changed(origin, json), file, beside);
   }

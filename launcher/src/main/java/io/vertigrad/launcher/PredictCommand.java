@@ -2,8 +2,6 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Dataset;
-import io.vertigrad.compute.data.DatasetProvider;
-import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.files.ImageFile;
 import io.vertigrad.compute.settings.Settings;
@@ -14,6 +12,7 @@ import io.vertigrad.launcher.terminal.ModelText;
 import io.vertigrad.training.SavedModel;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -47,7 +46,6 @@ final class PredictCommand implements Callable<Integer> {
   /** Samples of the test set that it is asked about where no file is named. */
   private static final int SHOWN = 5;
 
-  private static final ClassLoader LOADER = PredictCommand.class.getClassLoader();
 
   @Mixin private ModelOptions model;
 
@@ -55,8 +53,11 @@ final class PredictCommand implements Callable<Integer> {
       index = "1..*",
       arity = "0..*",
       paramLabel = "FILE",
-      description = "Images, CSV files or texts; none for the first samples of the test set.")
-  private List<Path> files = List.of();
+      description =
+          "Images, CSV files or texts; of a model trained on csv also a line itself, such as"
+              + " \"3.1,red,7\", behind -- where it begins with a minus sign. None for the first"
+              + " samples of the test set.")
+  private List<String> files = List.of();
 
   @Option(
       names = "--top",
@@ -99,12 +100,6 @@ final class PredictCommand implements Callable<Integer> {
   public Integer call() {
     RunLog.leaveConsole();
     System.setProperty("java.awt.headless", "true");
-    for (Path file : files) {
-      if (!Files.isRegularFile(file)) {
-        throw new InputException(
-            file + ": there is no such file, expected an image, a CSV file or a text");
-      }
-    }
     if (top < 1) {
       throw new InputException("--top %d: expected at least 1".formatted(top));
     }
@@ -114,23 +109,43 @@ final class PredictCommand implements Callable<Integer> {
     if (!(temperature >= 0) || temperature == Double.POSITIVE_INFINITY) {
       throw new InputException("--temperature %s: expected 0 or more".formatted(temperature));
     }
+    for (String file : files) {
+      if (!isFile(file) && file.indexOf(',') < 0 && file.indexOf(';') < 0) {
+        throw missing(file);
+      }
+    }
     ModelOptions.Chosen chosen = model.chosen();
     try (SavedModel saved = chosen.open()) {
       refuseForOthers(saved, chosen);
       if (files.isEmpty()) {
-        ofTestSet(saved, chosen);
+        ofTestSet(saved);
       }
-      for (Path file : files) {
-        if (saved.normalisation().isPresent()) {
-          ofImages(saved, file, ImageFile.Fit.of(dataOf(chosen)), saved.normalisation().get());
+      for (String name : files) {
+        if (!isFile(name)) {
+          ofLine(saved, name);
+        } else if (saved.normalisation().isPresent()) {
+          ofImages(saved, Path.of(name), treatment(chosen), saved.normalisation().get());
         } else if (saved.takesTokens()) {
-          ofText(saved, file);
+          ofText(saved, Path.of(name));
         } else {
-          ofSamples(saved, file, saved.unlabelled(file));
+          ofSamples(saved, Path.of(name), saved.unlabelled(Path.of(name)));
         }
       }
     }
     return ExitStatus.OK;
+  }
+
+  private static boolean isFile(String name) {
+    try {
+      return Files.isRegularFile(Path.of(name));
+    } catch (InvalidPathException e) {
+      return false;
+    }
+  }
+
+  private static InputException missing(String file) {
+    return new InputException(
+        file + ": there is no such file, expected an image, a CSV file or a text");
   }
 
   private void refuseForOthers(SavedModel saved, ModelOptions.Chosen chosen) {
@@ -151,14 +166,23 @@ final class PredictCommand implements Callable<Integer> {
     }
   }
 
+  /** As in training; of data sets that are no pictures, so that what is drawn can be seen. */
+  private ImageFile.Treatment treatment(ModelOptions.Chosen chosen) {
+    if (chosen.job().data().name().equals("images")) {
+      return ImageFile.Treatment.of(dataOf(chosen));
+    }
+    return invert ? ImageFile.Treatment.ON_WHITE : ImageFile.Treatment.ON_BLACK;
+  }
+
   private static Settings dataOf(ModelOptions.Chosen chosen) {
     String origin = chosen.run().map(run -> run.job().toString()).orElse(chosen.file().toString());
     return Settings.at(origin, "data", new JsonObject(chosen.job().data().options()));
   }
 
-  private void ofImages(SavedModel saved, Path file, ImageFile.Fit fit, List<Normalisation> rules) {
+  private void ofImages(
+      SavedModel saved, Path file, ImageFile.Treatment treatment, List<Normalisation> rules) {
     float[][] tables = rules.stream().map(Normalisation::table).toArray(float[][]::new);
-    List<byte[]> images = ImageFile.read(file, saved.inputShape(), fit);
+    List<byte[]> images = ImageFile.read(file, saved.inputShape(), treatment);
     inBatches(
         saved,
         images.size(),
@@ -168,8 +192,8 @@ final class PredictCommand implements Callable<Integer> {
   }
 
   /** Beside each answer stands the class that the test set has, where it has one. */
-  private void ofTestSet(SavedModel saved, ModelOptions.Chosen chosen) {
-    Dataset test = DatasetProvider.open(chosen.job().data(), Split.TEST, LOADER);
+  private void ofTestSet(SavedModel saved) {
+    Dataset test = saved.testSet();
     boolean classes =
         test.targets().kind() == Targets.Kind.CLASS && test.targets().positions() == 1;
     for (int i = 0; i < Math.min(SHOWN, test.size()); i++) {
@@ -179,7 +203,12 @@ final class PredictCommand implements Callable<Integer> {
       if (saved.takesTokens()) {
         printNext(name, afterLast(saved, sample), test);
       } else {
-        String truth = classes ? " (is class %d)".formatted(test.label(i)) : "";
+        List<String> names = saved.classNames();
+        String truth = "";
+        if (classes) {
+          int label = test.label(i);
+          truth = " (is %s)".formatted(names.isEmpty() ? "class " + label : names.get(label));
+        }
         print(saved, "sample", name + truth, saved.probabilities(sample, 1));
       }
     }
@@ -198,6 +227,14 @@ final class PredictCommand implements Callable<Integer> {
         samples.size(),
         samples::read,
         (outputs, index) -> print(saved, "sample", at(file, index), outputs));
+  }
+
+  private void ofLine(SavedModel saved, String line) {
+    if (saved.normalisation().isPresent() || saved.takesTokens()) {
+      throw missing(line);
+    }
+    Dataset sample = saved.unlabelled(line);
+    inBatches(saved, 1, sample::read, (outputs, index) -> print(saved, "sample", line, outputs));
   }
 
   private void ofText(SavedModel saved, Path file) {
@@ -284,8 +321,8 @@ final class PredictCommand implements Callable<Integer> {
     if (targets == Targets.Kind.CLASS) {
       System.out.println(
           json
-              ? ModelText.predictionJson(kind, name, outputs, top).encode()
-              : ModelText.prediction(name, outputs, top));
+              ? ModelText.predictionJson(kind, name, outputs, top, saved.classNames()).encode()
+              : ModelText.prediction(name, outputs, top, saved.classNames()));
     } else {
       System.out.println(
           json

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.InputException;
@@ -145,6 +146,10 @@ final class TrainCommand implements Callable<Integer> {
         StrategyProviders.configure(kept.strategy(), LOADER)
             .lastVersion(kept.steps(), kept.workers().count());
     kept.warnings(updates).forEach(warning -> notes.add("warning: " + warning));
+    if (roles.workers() > 0) {
+      DatasetProvider.warnings(kept.data(), LOADER)
+          .forEach(warning -> notes.add("warning: " + warning));
+    }
     NextCommand next = new NextCommand(arguments(), directory, open);
     RunLock lock = RunLock.take(directory);
     try (lock) {

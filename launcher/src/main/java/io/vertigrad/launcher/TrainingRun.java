@@ -40,6 +40,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -370,7 +371,8 @@ final class TrainingRun {
         Await.result(
             unbroken(
                 new FinalModel(vertx, job, monitor.membership())
-                    .save(directory.model(job.engine()), tested)),
+                    .save(directory.model(job.engine()), tested)
+                    .recover(TrainingRun::unsaved)),
             END_SECONDS,
             "saving the model");
     if (tested.map(found -> found.of(last.parametersHash())).filter(last::equals).isEmpty()) {
@@ -451,6 +453,15 @@ final class TrainingRun {
       monitor.say("no checkpoint: " + e.getMessage());
       return new JsonArray();
     }
+  }
+
+  /** With what a person at the command line can do. */
+  private static Future<Evaluated> unsaved(Throwable why) {
+    return Future.failedFuture(
+        why instanceof UncheckedIOException disk
+            ? new UncheckedIOException(
+                disk.getMessage() + "; make room there, or train with --run-dir", disk.getCause())
+            : why);
   }
 
   private Optional<Evaluated> saveUnfinished() {

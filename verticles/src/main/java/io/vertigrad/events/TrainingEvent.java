@@ -3,6 +3,7 @@ package io.vertigrad.events;
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -18,7 +19,11 @@ public sealed interface TrainingEvent {
    */
   long timeMillis();
 
-  /** Every shard and enough workers are there; step 0 begins. */
+  /**
+   * Every shard and enough workers are there; step 0 begins.
+   *
+   * @param classes names of the classes, by class; empty where a class is only a number
+   */
   record JobStarted(
       long timeMillis,
       String strategy,
@@ -26,8 +31,48 @@ public sealed interface TrainingEvent {
       int servers,
       long parameters,
       long steps,
-      long lastVersion)
-      implements TrainingEvent {}
+      long lastVersion,
+      List<String> classes)
+      implements TrainingEvent {
+
+    /** Copies the names. */
+    public JobStarted {
+      classes = List.copyOf(classes);
+    }
+
+    /**
+     * Creates the start of a job whose classes have no names.
+     *
+     * @param timeMillis wall-clock time in milliseconds since 1970
+     * @param strategy its name
+     * @param workers that take part
+     * @param servers that take part
+     * @param parameters of the model
+     * @param steps of each worker
+     * @param lastVersion at which the job ends
+     */
+    public JobStarted(
+        long timeMillis,
+        String strategy,
+        int workers,
+        int servers,
+        long parameters,
+        long steps,
+        long lastVersion) {
+      this(timeMillis, strategy, workers, servers, parameters, steps, lastVersion, List.of());
+    }
+
+    /**
+     * Adds the names of the classes.
+     *
+     * @param names by class
+     * @return the same event with them
+     */
+    public JobStarted withClasses(List<String> names) {
+      return new JobStarted(
+          timeMillis, strategy, workers, servers, parameters, steps, lastVersion, names);
+    }
+  }
 
   /** A member was admitted. */
   record MemberJoined(long timeMillis, String role, int rank, int incarnation, String node)

@@ -2,9 +2,13 @@ package io.vertigrad.events;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.lang.reflect.RecordComponent;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
@@ -15,7 +19,7 @@ import java.util.stream.Collectors;
  *
  * <p>{@code type} is the record's name with a small first letter. Numbers that JSON lacks travel as
  * the strings {@code "NaN"}, {@code "Infinity"} and {@code "-Infinity"}; a component that a writer
- * left out reads as 0, false, the empty string or the empty map.
+ * left out reads as 0, false, the empty string, the empty map or the empty list.
  */
 final class TrainingEventJson {
 
@@ -35,8 +39,11 @@ final class TrainingEventJson {
     return json;
   }
 
-  /** A test says which metric it has where the accuracy does not say it all. */
+  /** Names that classes do not have, and the metric of a test where it is the accuracy. */
   private static boolean isLeftOut(TrainingEvent event, RecordComponent component) {
+    if (event instanceof JobStarted started && component.getType() == List.class) {
+      return started.classes().isEmpty();
+    }
     return event instanceof Evaluated tested
         && tested.kind() == Metric.ACCURACY
         && component.getName().startsWith("metric");
@@ -83,6 +90,9 @@ final class TrainingEventJson {
       new TreeMap<>(counts).forEach((key, count) -> json.put(key.toString(), count));
       return json;
     }
+    if (value instanceof List<?> texts) {
+      return new JsonArray(new ArrayList<>(texts));
+    }
     return value;
   }
 
@@ -101,6 +111,11 @@ final class TrainingEventJson {
     }
     if (type == Map.class) {
       return counts(found);
+    }
+    if (type == List.class) {
+      return found instanceof JsonArray array
+          ? array.stream().map(String::valueOf).toList()
+          : List.of();
     }
     return found == null ? "" : found.toString();
   }

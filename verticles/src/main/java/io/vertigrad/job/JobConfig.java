@@ -13,6 +13,7 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.TrainingLength.Unit;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.nio.file.Path;
@@ -81,6 +82,7 @@ public record JobConfig(
 
   private static final String TRAINING_SAMPLES = "trainingSamples";
   private static final String STEPS = "steps";
+  private static final String CLASSES = "classes";
   private static final String PARAMETERS = "parameters";
   private static final String LOSS = "loss";
   private static final long MOST_SAMPLES = 1_000_000_000_000L;
@@ -230,8 +232,8 @@ public record JobConfig(
 
   /**
    * Returns the same job with its training samples counted, if anything about it follows from their
-   * number or can be checked with it. Whatever number the file held is forgotten, for the data may
-   * be another. It blocks while the training set is opened.
+   * number or can be checked with it, and with the names of its classes. Whatever number the file
+   * held is forgotten, for the data may be another. It blocks while the training set is opened.
    *
    * @param loader finds the data set
    * @return the job, with which every member comes to the same length
@@ -239,12 +241,27 @@ public record JobConfig(
    */
   public JobConfig counted(ClassLoader loader) {
     JsonObject json = json();
-    json.remove(RESOLVED);
+    JsonObject resolved = new JsonObject();
     if (needsSamples() || optimizer.schedule().isFinite()) {
-      long samples = DatasetProvider.samples(data, Split.TRAIN, loader);
-      json.put(RESOLVED, new JsonObject().put(TRAINING_SAMPLES, samples));
+      resolved.put(TRAINING_SAMPLES, DatasetProvider.samples(data, Split.TRAIN, loader));
     }
+    List<String> names = DatasetProvider.classNames(data, loader);
+    if (!names.isEmpty()) {
+      resolved.put(CLASSES, new JsonArray(names));
+    }
+    json.put(RESOLVED, resolved);
     return read(origin, json);
+  }
+
+  /**
+   * Returns what people call the classes, where the data set has names and was {@linkplain #counted
+   * counted}.
+   *
+   * @return by class; empty where a class is only a number
+   */
+  public List<String> classNames() {
+    JsonObject resolved = settings.toJson().getJsonObject(RESOLVED, new JsonObject());
+    return resolved.getJsonArray(CLASSES, new JsonArray()).stream().map(String::valueOf).toList();
   }
 
   /**
@@ -265,9 +282,16 @@ public record JobConfig(
   public JsonObject json() {
     JsonObject json = settings.resolved();
     json.remove(RESOLVED);
+    JsonObject resolved = new JsonObject();
     if (stepsAreKnown() && (trainingSamples.isPresent() || length.unit() != Unit.STEPS)) {
-      JsonObject resolved = new JsonObject().put(STEPS, steps());
+      resolved.put(STEPS, steps());
       trainingSamples.ifPresent(samples -> resolved.put(TRAINING_SAMPLES, samples));
+    }
+    List<String> names = classNames();
+    if (!names.isEmpty()) {
+      resolved.put(CLASSES, new JsonArray(names));
+    }
+    if (!resolved.isEmpty()) {
       json.put(RESOLVED, resolved);
     }
     return json;
@@ -309,6 +333,23 @@ public record JobConfig(
    *     of its classes, or {@code model.loss} takes other targets
    */
   public ModelConfig modelOn(List<Integer> shape, Targets targets, int tokens) {
+    Map<String, Object> options = new TreeMap<>(model.settings().toJson().getMap());
+    options.keySet().removeAll(List.of("name", PARAMETERS, LOSS));
+    ModelConfig unnamed = modelIn("", shape, targets, tokens);
+    return unnamed.named(modelName(), options);
+  }
+
+  /**
+   * Returns the model that this job trained, in a file; {@code model.name} does not count.
+   *
+   * @param file of the engine
+   * @param shape one sample's dimensions, channels first
+   * @param targets what it is to tell of each
+   * @param tokens how many different ids of tokens the samples hold; 0 for numbers
+   * @return what an engine reads the model by
+   * @throws io.vertigrad.compute.settings.SettingsException as {@link #modelOn(List, Targets, int)}
+   */
+  public ModelConfig modelIn(String file, List<Integer> shape, Targets targets, int tokens) {
     requireLossOf(targets.kind());
     if (evaluator.topK() >= targets.outputs()) {
       throw settings.refuse(
@@ -316,11 +357,9 @@ public record JobConfig(
           "is %d, expected less than the %d classes of the data: every sample would count"
               .formatted(evaluator.topK(), targets.outputs()));
     }
-    Map<String, Object> options = new TreeMap<>(model.settings().toJson().getMap());
-    options.keySet().removeAll(List.of("name", PARAMETERS, LOSS));
     return new ModelConfig(
-        modelName(),
-        options,
+        file,
+        Map.of(),
         shape,
         targets.outputs(),
         seed,
@@ -467,6 +506,7 @@ public record JobConfig(
     boolean counted = resolved.has(TRAINING_SAMPLES);
     long samples = resolved.longInteger(TRAINING_SAMPLES, 0, 1, MOST_SAMPLES);
     resolved.longInteger(STEPS, 0, 1, Long.MAX_VALUE);
+    resolved.textList(CLASSES, List.of());
     resolved.refuseUnknown();
     return counted ? OptionalLong.of(samples) : OptionalLong.empty();
   }

@@ -27,7 +27,6 @@ import java.io.UncheckedIOException;
 import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -108,7 +107,7 @@ public final class FinalModel {
   public Future<Evaluated> save(Path file, Optional<Evaluated> tested, long limitSeconds) {
     return reading(
         (model, test, snapshot) -> {
-          save(model, file);
+          save(job, model, test, file);
           return score(model, test, snapshot, tested, limitSeconds);
         });
   }
@@ -117,7 +116,7 @@ public final class FinalModel {
   Future<Void> save(Path file) {
     return reading(
         (model, test, snapshot) -> {
-          save(model, file);
+          save(job, model, test, file);
           return null;
         });
   }
@@ -134,9 +133,10 @@ public final class FinalModel {
 
   /** Saves parameters that were read before; blocks, and needs no member of the job. */
   static void write(JobConfig job, TrainedModel trained, Path file) throws IOException {
-    try (Model model = Engine.named(job.engine()).model(job.modelOn(open(job)))) {
+    Dataset test = open(job);
+    try (Model model = Engine.named(job.engine()).model(job.modelOn(test))) {
       model.writeParameters(0, FloatBuffer.wrap(trained.parameters()));
-      save(model, file);
+      save(job, model, test, file);
     }
   }
 
@@ -210,19 +210,24 @@ public final class FinalModel {
         : tested.parametersHash().equals(snapshot.hash());
   }
 
-  /** Whole or not at all: a disk may be full. */
-  private static void save(Model model, Path file) throws IOException {
-    Path part = file.resolveSibling(file.getFileName() + ".part");
+  private static void save(JobConfig job, Model model, Dataset data, Path file) {
     try {
-      model.save(part);
-      Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
+      ModelDescription.of(job, ModelDescription.Input.of(data)).save(file, model::save);
     } catch (IOException e) {
-      Files.deleteIfExists(part);
       throw new UncheckedIOException(
-          "%s: the trained model could not be saved: %s; make room there, or train with --run-dir"
-              .formatted(file, e.getMessage()),
-          e);
+          "%s: the trained model could not be saved: %s".formatted(file, reason(file, e)), e);
     }
+  }
+
+  /** The folder is what a caller can change; the file that was written has a name of its own. */
+  private static String reason(Path file, IOException failure) {
+    Path folder = file.toAbsolutePath().getParent();
+    if (!Files.isDirectory(folder)) {
+      return "there is no such folder";
+    }
+    return Files.isWritable(folder)
+        ? String.valueOf(failure.getMessage())
+        : "its folder may not be written";
   }
 
   private ParameterSnapshot pull(ModelConfig config, Model model, MemberFeed members) {

@@ -56,6 +56,7 @@ final class JobVerticle extends VerticleBase {
   private boolean stopping;
   private boolean undeploying;
   private Future<TrainingResult> outcome;
+  private Future<Void> saved = Future.succeededFuture();
 
   JobVerticle(JobConfig job, LocalMembers here) {
     this.job = job;
@@ -119,7 +120,13 @@ final class JobVerticle extends VerticleBase {
     context.runOnContext(go -> interrupt());
   }
 
-  Future<Void> saveModel(Path file) {
+  /** Saves one after the other, so that of several to one path the last stays. */
+  synchronized Future<Void> saveModel(Path file) {
+    saved = saved.transform(before -> save(file));
+    return saved;
+  }
+
+  private Future<Void> save(Path file) {
     TrainedModel kept = trained;
     if (kept != null) {
       return vertx.executeBlocking(

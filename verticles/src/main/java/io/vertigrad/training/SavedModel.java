@@ -9,6 +9,7 @@ import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.Targets;
+import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
@@ -19,26 +20,29 @@ import io.vertigrad.compute.formats.SafetensorsFile;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.ParameterHash;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.training.ModelDescription.Input;
 import io.vertx.core.json.DecodeException;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Supplier;
 
 /**
  * A model that was trained before, to be tested, asked and written in other formats: an engine's
  * own file, such as a run's {@code model.zip}, or a safetensors file that Vertigrad wrote.
  *
- * <p>Every call, {@link #open} and {@link #close} included, must come from one and the same thread.
+ * <p>Any thread may call it; calls that compute are done one after the other.
  */
 public final class SavedModel implements AutoCloseable {
 
@@ -46,92 +50,46 @@ public final class SavedModel implements AutoCloseable {
   public static final String SAFETENSORS = "safetensors";
 
   private static final ClassLoader LOADER = SavedModel.class.getClassLoader();
-  private static final String PREFIX = "vertigrad.";
-  private static final String ENGINE = PREFIX + "engine";
-  private static final String MODEL = PREFIX + "model";
-  private static final String DATA = PREFIX + "data";
-  private static final String INPUT = PREFIX + "input";
 
   private final JobConfig job;
   private final Path file;
   private final Input input;
   private final Model model;
 
-  /** What goes in and comes out. */
-  private record Input(
-      List<Integer> shape, Targets targets, int tokens, Optional<List<Normalisation>> bytes) {
+  /** The model belongs to one thread; this one, which ends with {@link #close}. */
+  private final ExecutorService thread;
 
-    static Input of(Dataset data) {
-      return new Input(data.shape(), data.targets(), data.tokens(), data.normalisation());
-    }
-
-    int classes() {
-      return targets.outputs();
-    }
-
-    JsonObject toJson() {
-      JsonObject json =
-          new JsonObject()
-              .put("shape", new JsonArray(new ArrayList<>(shape)))
-              .put("classes", classes());
-      if (!targets.equals(Targets.classes(classes()))) {
-        json.put("targets", targets.kind().name()).put("positions", targets.positions());
-      }
-      if (tokens > 0) {
-        json.put("tokens", tokens);
-      }
-      bytes.ifPresent(
-          rules -> {
-            JsonArray array = new JsonArray();
-            rules.forEach(
-                rule ->
-                    array.add(
-                        new JsonArray().add(rule.range()).add(rule.mean()).add(rule.deviation())));
-            json.put("normalization", array);
-          });
-      return json;
-    }
-
-    static Input read(JsonObject json) {
-      List<Integer> shape = new ArrayList<>();
-      json.getJsonArray("shape").forEach(size -> shape.add((Integer) size));
-      JsonArray array = json.getJsonArray("normalization");
-      List<Normalisation> rules = new ArrayList<>();
-      for (int i = 0; array != null && i < array.size(); i++) {
-        JsonArray rule = array.getJsonArray(i);
-        rules.add(new Normalisation(rule.getFloat(0), rule.getFloat(1), rule.getFloat(2)));
-      }
-      boolean fits =
-          !shape.isEmpty()
-              && shape.stream().allMatch(size -> size > 0)
-              && json.getInteger("classes") > 0
-              && (array == null || rules.size() == shape.get(0));
-      if (!fits) {
-        throw new IllegalArgumentException(json.encode());
-      }
-      Targets targets =
-          new Targets(
-              Targets.Kind.valueOf(json.getString("targets", Targets.Kind.CLASS.name())),
-              json.getInteger("classes"),
-              json.getInteger("positions", 1));
-      return new Input(
-          shape,
-          targets,
-          json.getInteger("tokens", 0),
-          Optional.of(rules).filter(r -> !r.isEmpty()));
-    }
-  }
-
-  private SavedModel(JobConfig job, Path file, Input input, Model model) {
+  private SavedModel(
+      JobConfig job, Path file, Input input, ExecutorService thread, Supplier<Model> opening) {
     this.job = job;
     this.file = file;
     this.input = input;
-    this.model = model;
+    this.thread = thread;
+    this.model = on(thread, opening::get);
   }
 
   /**
-   * Opens a model. Where the file does not say what samples look like, the job's test set is opened
-   * for it.
+   * Opens a model by its file alone; no data are read.
+   *
+   * @param file an engine's own file that this version has saved, or a safetensors file that it has
+   *     exported
+   * @return the model, which must be closed
+   * @throws DataException when the file cannot be read, or does not say what samples look like
+   * @throws IllegalArgumentException when the engine cannot build the model from it
+   */
+  public static SavedModel open(Path file) {
+    JsonObject found = jobOf(file);
+    if (found.isEmpty()) {
+      throw new DataException(
+          "%s: does not say what it was trained on, expected a file that this version has saved; open it with its job"
+              .formatted(file));
+    }
+    return open(JobConfig.read(file.toString(), found), file);
+  }
+
+  /**
+   * Opens a model. Where the file does not say what samples look like, as those of earlier versions
+   * and of other programs, the job's test set is opened for it.
    *
    * @param job the job that trained it; its engine and data count, and of a safetensors file its
    *     model
@@ -141,19 +99,52 @@ public final class SavedModel implements AutoCloseable {
    * @throws IllegalArgumentException when the engine cannot build the model from it
    */
   public static SavedModel open(JobConfig job, Path file) {
-    if (!isSafetensors(file)) {
-      Input input = Input.of(test(job));
-      ModelConfig saved = modelOn(job, input).named(file.toString(), Map.of());
-      return new SavedModel(job, file, input, Engine.named(job.engine()).model(saved));
+    ExecutorService thread =
+        Executors.newSingleThreadExecutor(
+            work -> {
+              Thread made = new Thread(work, "vertigrad-model");
+              made.setDaemon(true);
+              return made;
+            });
+    try {
+      Input input = inputOf(job, file);
+      return new SavedModel(
+          job,
+          file,
+          input,
+          thread,
+          () -> isSafetensors(file) ? restored(job, file, input) : built(job, file, input));
+    } catch (RuntimeException | Error e) {
+      thread.shutdown();
+      throw e;
     }
+  }
+
+  private static Input inputOf(JobConfig job, Path file) {
+    Optional<Input> found;
+    if (isSafetensors(file)) {
+      try (SafetensorsFile tensors = SafetensorsFile.open(file)) {
+        found = ModelDescription.input(file, tensors.metadata());
+      }
+    } else {
+      found = ModelDescription.read(file).map(ModelDescription::input);
+    }
+    return found.orElseGet(() -> Input.of(test(job.data())));
+  }
+
+  private static Model built(JobConfig job, Path file, Input input) {
+    ModelConfig saved =
+        job.modelIn(file.toString(), input.shape(), input.targets(), input.tokens());
+    return Engine.named(job.engine()).model(saved);
+  }
+
+  private static Model restored(JobConfig job, Path file, Input input) {
     try (SafetensorsFile tensors = SafetensorsFile.open(file)) {
-      String text = tensors.metadata().get(INPUT);
-      Input input = text == null ? Input.of(test(job)) : described(file, text);
       Model model = Engine.named(job.engine()).model(modelOn(job, input));
       try {
         tensors.require(model.layout());
         tensors.read(model.layout(), model::writeParameters);
-        return new SavedModel(job, file, input, model);
+        return model;
       } catch (RuntimeException e) {
         model.close();
         throw e;
@@ -162,31 +153,23 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Tells the job of a model in a safetensors file, as far as the file says it.
+   * Returns the job of a model, as far as its file says it.
    *
-   * @param file in that format
+   * @param file an engine's own file, or a safetensors file
    * @return sections of a job file, {@code model} and {@code data}, and {@code engine}; empty when
-   *     Vertigrad did not write the file
+   *     the file does not say them
    * @throws DataException when the file cannot be read
    */
   public static JsonObject jobOf(Path file) {
-    JsonObject job = new JsonObject();
+    if (!isSafetensors(file)) {
+      return ModelDescription.read(file).map(ModelDescription::job).orElseGet(JsonObject::new);
+    }
     try (SafetensorsFile tensors = SafetensorsFile.open(file)) {
-      Map<String, String> texts = tensors.metadata();
-      if (texts.containsKey(ENGINE)) {
-        job.put("engine", texts.get(ENGINE));
-      }
-      if (texts.containsKey(MODEL)) {
-        job.put("model", new JsonObject(texts.get(MODEL)));
-      }
-      if (texts.containsKey(DATA)) {
-        job.put("data", new JsonObject(texts.get(DATA)));
-      }
-      return job;
+      return ModelDescription.job(tensors.metadata());
     } catch (DecodeException e) {
       throw new DataException(
-          "%s: header: its %s* are not valid JSON: %s; expected what export wrote there"
-              .formatted(file, PREFIX, firstLine(e)),
+          "%s: header: its vertigrad.* are not valid JSON: %s; expected what export wrote there"
+              .formatted(file, firstLine(e)),
           e);
     }
   }
@@ -204,7 +187,7 @@ public final class SavedModel implements AutoCloseable {
    */
   public static OptionalLong checkStart(JobConfig job) {
     Engine engine = Engine.named(job.engine());
-    ModelConfig config = job.modelOn(test(job));
+    ModelConfig config = job.modelOn(test(job.data()));
     if (job.initialParameters().isEmpty() && !isFile(job.model().name())) {
       return engine.parameters(config);
     }
@@ -250,6 +233,15 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
+   * Returns what people call the classes.
+   *
+   * @return by class; empty where a class is only a number
+   */
+  public List<String> classNames() {
+    return input.classNames();
+  }
+
+  /**
    * Tells what it is asked of each sample.
    *
    * @return classes, labels or values
@@ -284,7 +276,7 @@ public final class SavedModel implements AutoCloseable {
    * @throws DataException when the data cannot be read, or are of another shape than the model
    */
   public Score evaluate(int topK) {
-    Dataset test = test(job);
+    Dataset test = test(data());
     if (!test.shape().equals(input.shape()) || !test.targets().equals(input.targets())) {
       throw new DataException(
           "%s: takes samples of shape %s in %d %s, but the data set '%s' has %s in %d %s"
@@ -298,6 +290,31 @@ public final class SavedModel implements AutoCloseable {
                   test.classes(),
                   test.targets().kind().text()));
     }
+    if (!input.classNames().isEmpty()
+        && !test.classNames().isEmpty()
+        && !test.classNames().equals(input.classNames())) {
+      throw new DataException(
+          "%s: was trained on the classes %s, but the data set '%s' has %s; expected the same in this order"
+              .formatted(
+                  file,
+                  String.join(", ", input.classNames()),
+                  job.data().name(),
+                  String.join(", ", test.classNames())));
+    }
+    return on(thread, () -> score(test, topK));
+  }
+
+  /**
+   * Opens the test set of the job, prepared as in training.
+   *
+   * @return the samples
+   * @throws DataException when the data cannot be read
+   */
+  public Dataset testSet() {
+    return test(data());
+  }
+
+  private Score score(Dataset test, int topK) {
     Score score = Score.NONE;
     for (Batch batch : SequentialBatches.all(test, FinalModel.BATCH)) {
       score = score.plus(model.score(batch, topK));
@@ -311,7 +328,7 @@ public final class SavedModel implements AutoCloseable {
    * @return 16 hexadecimal digits, as {@code summary.json} has them
    */
   public String parametersHash() {
-    return ParameterHash.of(model);
+    return on(thread, () -> ParameterHash.of(model));
   }
 
   /**
@@ -332,7 +349,22 @@ public final class SavedModel implements AutoCloseable {
    *     vocabulary is another by now
    */
   public Dataset unlabelled(Path samples) {
-    Dataset found = DatasetProvider.unlabelled(job.data(), samples, input.shape(), LOADER);
+    return checked(DatasetProvider.unlabelled(data(), samples, input.shape(), LOADER));
+  }
+
+  /**
+   * Reads a sample to ask it about from a line of text, such as {@code 3.1,red,7}: values as they
+   * are in the files it was trained on.
+   *
+   * @param line as in such a file; what the model tells of the sample may be missing in it
+   * @return one sample
+   * @throws DataException when the line holds something else, or the job's data set has no lines
+   */
+  public Dataset unlabelled(String line) {
+    return checked(DatasetProvider.unlabelled(data(), line, input.shape(), LOADER));
+  }
+
+  private Dataset checked(Dataset found) {
     if (found.tokens() != input.tokens()) {
       throw new DataException(
           "%s: was trained on ids of %d tokens, but the data set '%s' has %d now; expected the vocabulary of the training (data.vocabulary)"
@@ -350,9 +382,8 @@ public final class SavedModel implements AutoCloseable {
    *     sample has several positions, one for each class at one position after the other
    */
   public float[] probabilities(float[] features, int count) {
-    return model.probabilities(
-        new Batch(count, features, new int[count], new float[0], input.shape(), 0),
-        input.classes());
+    Batch batch = new Batch(count, features, new int[count], new float[0], input.shape(), 0);
+    return on(thread, () -> model.probabilities(batch, input.classes()));
   }
 
   /**
@@ -366,26 +397,73 @@ public final class SavedModel implements AutoCloseable {
    *     that format, or not this network
    */
   public void export(String format, Path target) throws IOException {
-    if (format.equals(SAFETENSORS)) {
-      SafetensorsFile.write(target, metadata(), layout(), model::readParameters);
-      return;
-    }
-    Path part = target.resolveSibling(target.getFileName() + ".part");
     try {
-      if (Engine.named(job.engine()).modelFile().endsWith("." + format)) {
-        model.save(part);
-      } else {
-        model.export(format, part);
-      }
-      Files.move(part, target, StandardCopyOption.ATOMIC_MOVE);
-    } finally {
-      Files.deleteIfExists(part);
+      on(
+          thread,
+          () -> {
+            written(format, target);
+            return null;
+          });
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
+    }
+  }
+
+  private void written(String format, Path target) throws IOException {
+    ModelDescription description = ModelDescription.of(job, input);
+    if (format.equals(SAFETENSORS)) {
+      SafetensorsFile.write(target, description.texts(), layout(), model::readParameters);
+    } else if (Engine.named(job.engine()).modelFile().endsWith("." + format)) {
+      description.save(target, model::save);
+    } else if (format.equals("dl4j")) {
+      description.save(target, part -> model.export(format, part));
+    } else {
+      ModelDescription.replace(
+          target,
+          part -> {
+            model.export(format, part);
+            if (format.equals("onnx")) {
+              description.addToOnnx(part);
+            }
+          });
     }
   }
 
   @Override
   public void close() {
-    model.close();
+    if (!thread.isShutdown()) {
+      on(
+          thread,
+          () -> {
+            model.close();
+            return null;
+          });
+      thread.shutdown();
+    }
+  }
+
+  /** Runs on the model's thread, and waits for it as long as the computation takes. */
+  private static <T> T on(ExecutorService thread, Callable<T> work) {
+    try {
+      return thread.submit(work).get();
+    } catch (RejectedExecutionException closed) {
+      throw new IllegalStateException("the model was closed", closed);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while the model computed", e);
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause();
+      if (cause instanceof IOException io) {
+        throw new UncheckedIOException(io);
+      }
+      if (cause instanceof RuntimeException failure) {
+        throw failure;
+      }
+      if (cause instanceof Error error) {
+        throw error;
+      }
+      throw new IllegalStateException(cause);
+    }
   }
 
   /** The arrays as the job's model calls them, which the engine's own file may call otherwise. */
@@ -410,37 +488,17 @@ public final class SavedModel implements AutoCloseable {
         .toList();
   }
 
-  private Map<String, String> metadata() {
-    JsonObject network = job.model().settings().toJson().copy();
-    network.put("name", job.model().name()).remove("parameters");
-    JsonObject data =
-        new JsonObject(new TreeMap<>(job.data().options())).put("name", job.data().name());
-    Map<String, String> texts = new TreeMap<>();
-    texts.put("format", "vertigrad");
-    texts.put(ENGINE, job.engine());
-    texts.put(MODEL, network.encode());
-    texts.put(DATA, data.encode());
-    texts.put(INPUT, input.toJson().encode());
-    return texts;
+  /** The job's data, prepared as those that it was trained on. */
+  private DataConfig data() {
+    return job.data().fitted(input.fitted());
   }
 
   private static ModelConfig modelOn(JobConfig job, Input input) {
     return job.modelOn(input.shape(), input.targets(), input.tokens());
   }
 
-  private static Dataset test(JobConfig job) {
-    return DatasetProvider.open(job.data(), Split.TEST, LOADER);
-  }
-
-  private static Input described(Path file, String text) {
-    try {
-      return Input.read(new JsonObject(text));
-    } catch (RuntimeException e) {
-      throw new DataException(
-          "%s: header: %s is %s, expected what export wrote there"
-              .formatted(file, INPUT, text.length() > 80 ? text.substring(0, 80) + "..." : text),
-          e);
-    }
+  private static Dataset test(DataConfig data) {
+    return DatasetProvider.open(data, Split.TEST, LOADER);
   }
 
   private static String firstLine(Throwable error) {

@@ -165,7 +165,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     workersHoldModel = strategy instanceof PeerStrategyFactory;
     CoordinatorConfig config = CoordinatorConfig.of(job, strategy);
     job.warnings(config.lastVersion()).forEach(LOG::warn);
-    executor = new DecisionExecutor(vertx, job.addresses(), result);
+    executor = new DecisionExecutor(vertx, job, result);
     coordinatorState =
         new CoordinatorState(
             config,

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.reactivex.rxjava3.subscribers.TestSubscriber;
+import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
@@ -34,6 +35,8 @@ import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -234,6 +237,85 @@ class TrainingJobTest {
 
     assertTrue(Files.size(folder.resolve("during.zip")) > 1_000);
     assertTrue(Files.size(folder.resolve("after.zip")) > 1_000);
+  }
+
+  @Test
+  void shouldSaveEveryModelWhenSeveralAreSavedToOnePathAtOnce() throws Exception {
+    RunningJob running = get(TrainingJob.of(dl4j(2)).deploy(vertx));
+    TrainingResult result = get(running.result());
+    Path file = folder.resolve("model.zip");
+
+    get(Future.all(running.saveModel(file), running.saveModel(file), running.saveModel(file)));
+
+    try (SavedModel saved = SavedModel.open(file);
+        Stream<Path> left = Files.list(folder)) {
+      assertEquals(result.parametersHash(), saved.parametersHash());
+      assertEquals(List.of(file), left.toList());
+    }
+    Path nowhere = folder.resolve("nowhere/model.zip");
+    Exception failure = assertThrows(Exception.class, () -> get(running.saveModel(nowhere)));
+    assertEquals(
+        nowhere + ": the trained model could not be saved: there is no such folder",
+        failure.getCause().getMessage());
+  }
+
+  @Test
+  void shouldAskASavedModelFromAnyThreadWithoutItsData() throws Exception {
+    Path prices = folder.resolve("prices.csv");
+    StringBuilder lines = new StringBuilder("size,colour,class\n");
+    for (int i = 1; i <= 40; i++) {
+      lines.append(
+          "%d,%s,%s%n".formatted(i, i % 2 == 0 ? "red" : "blue", i > 20 ? "dear" : "cheap"));
+    }
+    Files.writeString(prices, lines);
+    JsonObject data =
+        JsonObject.of("name", "csv")
+            .put("directory", prices.toString())
+            .put("label", "class")
+            .put("categories", "colour")
+            .put("missing", "mean");
+    JsonObject job =
+        dl4j(60)
+            .put("data", data)
+            .put("model", JsonObject.of("name", "mlp").put("hidden", 8))
+            .put("optimizer", JsonObject.of("learningRate", 0.5));
+    RunningJob running = get(TrainingJob.of(job).deploy(vertx));
+    TestSubscriber<JobStarted> started = running.events().ofType(JobStarted.class).test();
+    get(running.result());
+    Path file = folder.resolve("model.zip");
+    get(running.saveModel(file));
+    Files.delete(prices);
+
+    try (SavedModel saved = SavedModel.open(file)) {
+      assertEquals(List.of("cheap", "dear"), saved.classNames());
+      assertEquals(List.of(3), saved.inputShape());
+      List<Integer> likeliest =
+          IntStream.of(2, 39, 3, 38)
+              .parallel()
+              .mapToObj(
+                  size -> {
+                    float[] features = new float[3];
+                    saved.unlabelled(size + ",red").read(0, features, 0);
+                    float[] both = saved.probabilities(features, 1);
+                    return both[0] > both[1] ? 0 : 1;
+                  })
+              .toList();
+      assertEquals(List.of(0, 1, 0, 1), likeliest);
+      Path copy = folder.resolve("copy.safetensors");
+      saved.export(SavedModel.SAFETENSORS, copy);
+      try (SavedModel exported = SavedModel.open(copy)) {
+        assertEquals(saved.parametersHash(), exported.parametersHash());
+        assertEquals(saved.classNames(), exported.classNames());
+        assertEquals(1, exported.unlabelled("5,blue,?").size());
+      }
+    }
+    assertEquals(List.of("cheap", "dear"), started.values().get(0).classes());
+    assertEquals(started.values().get(0), TrainingEvent.fromJson(started.values().get(0).toJson()));
+    Path plain = Files.writeString(folder.resolve("plain.zip"), "no model");
+    assertTrue(
+        assertThrows(DataException.class, () -> SavedModel.open(plain))
+            .getMessage()
+            .contains("does not say what it was trained on"));
   }
 
   @Test

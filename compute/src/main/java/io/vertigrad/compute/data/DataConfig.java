@@ -20,16 +20,38 @@ import java.util.TreeMap;
  *     and {@code seed} of the generated ones, and {@code augmentation}; one that is null counts as
  *     absent
  * @param origin how errors name the job file whose section {@code data} this is; empty for none
+ * @param fitted what {@link Dataset#fitted} was of the samples that a saved model was trained on;
+ *     empty for a data set that is opened to train on
  */
 public record DataConfig(
     String name,
     Optional<Path> directory,
     Optional<URI> download,
     Map<String, Object> options,
-    String origin) {
+    String origin,
+    Map<String, Object> fitted) {
 
   public DataConfig {
     options = Collections.unmodifiableMap(new TreeMap<>(options));
+    fitted = Collections.unmodifiableMap(new TreeMap<>(fitted));
+  }
+
+  /**
+   * A data set that a job file asks for.
+   *
+   * @param name of the data set
+   * @param directory where its files lie
+   * @param download where missing files may be fetched from
+   * @param options further settings
+   * @param origin how errors name the job file
+   */
+  public DataConfig(
+      String name,
+      Optional<Path> directory,
+      Optional<URI> download,
+      Map<String, Object> options,
+      String origin) {
+    this(name, directory, download, options, origin, Map.of());
   }
 
   /**
@@ -58,8 +80,18 @@ public record DataConfig(
         : Settings.at(origin, "data", values);
   }
 
+  /**
+   * The same samples, prepared for a saved model.
+   *
+   * @param values what was fitted to the samples that it was trained on
+   * @return a configuration that providers prepare samples by
+   */
+  public DataConfig fitted(Map<String, Object> values) {
+    return new DataConfig(name, directory, download, options, origin, values);
+  }
+
   /** The same samples, whatever file asks for them. */
   DataConfig withoutOrigin() {
-    return new DataConfig(name, directory, download, options);
+    return new DataConfig(name, directory, download, options, "", fitted);
   }
 }

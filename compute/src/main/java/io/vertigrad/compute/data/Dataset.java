@@ -2,6 +2,7 @@ package io.vertigrad.compute.data;
 
 import io.vertigrad.compute.Targets;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** Labelled samples with random access; immutable and safe to share between threads. */
@@ -37,6 +38,26 @@ public interface Dataset {
    */
   default Targets targets() {
     return Targets.classes(classes());
+  }
+
+  /**
+   * Names of the classes for people, by class.
+   *
+   * @return as many as there are {@link #classes}; empty where a class is only a number
+   */
+  default List<String> classNames() {
+    return List.of();
+  }
+
+  /**
+   * What was fitted to the training samples, such as means of columns: with {@link
+   * DataConfig#fitted} the provider prepares other samples in the same way. It is saved with a
+   * model.
+   *
+   * @return values that JSON can hold; empty where the options say all
+   */
+  default Map<String, Object> fitted() {
+    return Map.of();
   }
 
   /**

@@ -86,6 +86,45 @@ public interface DatasetProvider {
             .formatted(file, name()));
   }
 
+  /**
+   * Reads a sample that a trained model is asked about from a line of text, as a line of this data
+   * set's files holds it.
+   *
+   * @param config as above
+   * @param line the sample, its values as they are before anything is done to them
+   * @param shape one sample's dimensions as the model takes them
+   * @return one sample
+   * @throws DataException when the line holds something else, or this data set has no lines
+   */
+  default Dataset unlabelled(DataConfig config, String line, List<Integer> shape) {
+    throw new DataException(
+        "%s: there is no such file, and a model of the data set '%s' takes no line of values"
+            .formatted(line, name()));
+  }
+
+  /**
+   * Names of the classes, by class, as {@link Dataset#classNames} has them; opens no more than it
+   * needs.
+   *
+   * @param config the data section of a job file
+   * @return empty where a class is only a number
+   * @throws DataException as {@link #open} does
+   */
+  default List<String> classNames(DataConfig config) {
+    return List.of();
+  }
+
+  /**
+   * Looks for mistakes in training samples that are no errors, without reading all of them.
+   *
+   * @param config the data section of a job file
+   * @return one sentence each; empty where nothing is strange
+   * @throws DataException as {@link #open} does
+   */
+  default List<String> warnings(DataConfig config) {
+    return List.of();
+  }
+
   /** Which half of a data set. */
   enum Split {
     /** The samples that are trained on. */
@@ -156,6 +195,42 @@ public interface DatasetProvider {
    */
   static Dataset unlabelled(DataConfig config, Path file, List<Integer> shape, ClassLoader loader) {
     return find(config, loader).unlabelled(config, file, shape);
+  }
+
+  /**
+   * Reads a sample that a trained model is asked about from a line of text.
+   *
+   * @param config the data section of the job that trained the model
+   * @param line the sample
+   * @param shape one sample's dimensions as the model takes them
+   * @param loader where providers are looked for
+   * @return one sample
+   */
+  static Dataset unlabelled(
+      DataConfig config, String line, List<Integer> shape, ClassLoader loader) {
+    return find(config, loader).unlabelled(config, line, shape);
+  }
+
+  /**
+   * Names of the classes of the data set that {@code config} names.
+   *
+   * @param config the data section of a job file
+   * @param loader where providers are looked for
+   * @return by class; empty where a class is only a number
+   */
+  static List<String> classNames(DataConfig config, ClassLoader loader) {
+    return find(config, loader).classNames(config);
+  }
+
+  /**
+   * Looks for mistakes in the training samples of the data set that {@code config} names.
+   *
+   * @param config the data section of a job file
+   * @param loader where providers are looked for
+   * @return one sentence each
+   */
+  static List<String> warnings(DataConfig config, ClassLoader loader) {
+    return find(config, loader).warnings(config);
   }
 
   private static Dataset load(DataConfig config, Split split, ClassLoader loader) {

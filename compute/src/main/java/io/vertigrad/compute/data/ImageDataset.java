@@ -15,13 +15,14 @@ public final class ImageDataset implements Dataset {
   private final byte[] labels;
   private final List<Integer> shape;
   private final int classes;
+  private final List<String> classNames;
   private final int size;
   private final int planeLength;
   private final List<Normalisation> normalisation;
   private final float[][] tables;
 
   /**
-   * The first {@code size} of these images.
+   * The first {@code size} of these images, of classes without names.
    *
    * @param pixels image after image, each channel after channel, each row after row
    * @param labels class of each image, from 0
@@ -37,6 +38,37 @@ public final class ImageDataset implements Dataset {
       List<Integer> shape,
       int classes,
       List<Normalisation> normalisation) {
+    this(pixels, labels, size, shape, classes, List.of(), normalisation);
+  }
+
+  /**
+   * The first {@code size} of these images, of classes with names.
+   *
+   * @param pixels image after image, each channel after channel, each row after row
+   * @param labels class of each image, from 0
+   * @param size how many of the images
+   * @param shape {@code [channels, height, width]}
+   * @param classNames the name of each class
+   * @param normalisation one per channel
+   */
+  public ImageDataset(
+      byte[] pixels,
+      byte[] labels,
+      int size,
+      List<Integer> shape,
+      List<String> classNames,
+      List<Normalisation> normalisation) {
+    this(pixels, labels, size, shape, classNames.size(), classNames, normalisation);
+  }
+
+  private ImageDataset(
+      byte[] pixels,
+      byte[] labels,
+      int size,
+      List<Integer> shape,
+      int classes,
+      List<String> classNames,
+      List<Normalisation> normalisation) {
     this.shape = List.copyOf(shape);
     this.planeLength = shape.get(1) * shape.get(2);
     long needed = (long) size * shape.get(0) * planeLength;
@@ -49,6 +81,7 @@ public final class ImageDataset implements Dataset {
     this.labels = labels;
     this.size = size;
     this.classes = classes;
+    this.classNames = List.copyOf(classNames);
     this.normalisation = List.copyOf(normalisation);
     this.tables = normalisation.stream().map(Normalisation::table).toArray(float[][]::new);
   }
@@ -66,6 +99,11 @@ public final class ImageDataset implements Dataset {
   @Override
   public int classes() {
     return classes;
+  }
+
+  @Override
+  public List<String> classNames() {
+    return classNames;
   }
 
   @Override

@@ -7,6 +7,7 @@ import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength.Unit;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import java.util.Optional;
@@ -61,6 +62,9 @@ public final class RunSummary {
       summary.put("epochs", job.length().amount());
     }
     tested.ifPresent(found -> put(summary, found));
+    if (!job.classNames().isEmpty()) {
+      summary.put("classes", new JsonArray(job.classNames()));
+    }
     return summary
         .put("state", state)
         .put("job", job.addresses().job())

@@ -19,49 +19,71 @@ public final class ModelText {
   private ModelText() {}
 
   /** One line about a test on the whole test set. */
-  public static String test(Score score, int topK, String hash, String data) {
+  public static String test(
+      Score score, int topK, String hash, String data, List<String> classNames) {
     String top = topK > 0 ? EventText.format(" (top %d %.2f %%)", topK, score.topAccuracy()) : "";
     return EventText.format(
-        "%s on the whole test set of %s (%,d samples), loss %.4f; parameters %s",
+        "%s on the whole test set of %s (%,d samples%s), loss %.4f; parameters %s",
         score.metric().text(score.loss(), score.accuracy(), top),
         data,
         score.samples(),
+        classNames.isEmpty() ? "" : " of " + shown(classNames),
         score.loss(),
         hash);
   }
 
+  private static String shown(List<String> names) {
+    int most = 10;
+    return String.join(", ", names.subList(0, Math.min(most, names.size())))
+        + (names.size() > most ? " and %d more classes".formatted(names.size() - most) : "");
+  }
+
   /** The same, with the keys of {@code summary.json}. */
-  public static JsonObject testJson(Score score, int topK, String hash) {
+  public static JsonObject testJson(Score score, int topK, String hash, List<String> classNames) {
     JsonObject json =
         RunSummary.put(new JsonObject(), score.metric(), score.loss(), score.accuracy())
             .put("loss", score.loss())
             .put("testSamples", score.samples())
             .put("wholeTestSet", true)
             .put("parametersHash", hash);
+    if (!classNames.isEmpty()) {
+      json.put("classes", new JsonArray(classNames));
+    }
     return topK > 0 ? json.put("topK", topK).put("topAccuracy", score.topAccuracy()) : json;
   }
 
-  /** One line about a sample: its class, and the next ones. */
-  public static String prediction(String name, float[] probabilities, int top) {
+  /** One line about a sample: its class, and the next ones; by name where classes have names. */
+  public static String prediction(
+      String name, float[] probabilities, int top, List<String> classNames) {
     return name
         + ": "
         + best(probabilities, top).stream()
-            .map(k -> EventText.format("class %d %.2f %%", k, 100.0 * probabilities[k]))
+            .map(
+                k ->
+                    EventText.format(
+                        "%s %.2f %%",
+                        classNames.isEmpty() ? "class " + k : classNames.get(k),
+                        100.0 * probabilities[k]))
             .collect(Collectors.joining(", "));
   }
 
   /** The same as JSON; the sample is an {@code image} or another {@code kind}. */
   public static JsonObject predictionJson(
-      String kind, String name, float[] probabilities, int top) {
+      String kind, String name, float[] probabilities, int top, List<String> classNames) {
     List<Integer> best = best(probabilities, top);
     JsonArray classes = new JsonArray();
-    best.forEach(
-        k -> classes.add(new JsonObject().put("class", k).put("probability", probabilities[k])));
-    return new JsonObject()
-        .put(kind, name)
-        .put("class", best.get(0))
-        .put("probability", probabilities[best.get(0)])
+    best.forEach(k -> classes.add(classJson(new JsonObject(), k, probabilities, classNames)));
+    return classJson(new JsonObject().put(kind, name), best.get(0), probabilities, classNames)
         .put("top", classes);
+  }
+
+  private static JsonObject classJson(
+      JsonObject json, int k, float[] probabilities, List<String> classNames) {
+    json.put("class", k);
+    if (!classNames.isEmpty()) {
+      json.put("name", classNames.get(k));
+    }
+    return json.put("probability", probabilities[k]);
   }
 
   /** One line about a sample that has several labels, or values: all of them, in their order. */

@@ -3,6 +3,7 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
@@ -22,6 +23,7 @@ import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.internal.membership.Decision.Stop;
 import io.vertigrad.internal.membership.MemberRequest.Command;
 import io.vertigrad.internal.membership.MemberRequest.Evaluate;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -54,14 +56,16 @@ public final class DecisionExecutor implements Consumer<Decision> {
 
   private final Vertx vertx;
   private final Addresses addresses;
+  private final List<String> classes;
   private final Promise<JobOutcome> result;
   private final EventPublisher events;
   private CoordinatorState coordinator;
   private Consumer<String> hung = node -> {};
 
-  public DecisionExecutor(Vertx vertx, Addresses addresses, Promise<JobOutcome> result) {
+  public DecisionExecutor(Vertx vertx, JobConfig job, Promise<JobOutcome> result) {
     this.vertx = vertx;
-    this.addresses = addresses;
+    this.addresses = job.addresses();
+    this.classes = job.classNames();
     this.result = result;
     events = new EventPublisher(vertx, addresses);
   }
@@ -79,7 +83,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
   @Override
   public void accept(Decision decision) {
     if (decision instanceof Announce announce) {
-      announce(announce.event());
+      TrainingEvent event = announce.event();
+      announce(event instanceof JobStarted started ? started.withClasses(classes) : event);
     } else if (decision instanceof Propose propose) {
       propose(propose);
     } else if (decision instanceof Publish publish) {

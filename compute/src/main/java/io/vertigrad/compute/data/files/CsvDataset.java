@@ -2,17 +2,25 @@ package io.vertigrad.compute.data.files;
 
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Dataset;
+import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.Map;
 
 /**
- * Samples of a CSV file, already scaled.
+ * Samples of a CSV file as inputs of a model.
  *
- * @param rows one array of values per sample
+ * @param rows one array of inputs per sample
  * @param labels the samples' classes; empty where targets are no classes
  * @param answers one array of labels or values per sample; empty where targets are classes
+ * @param columns where they came from, and what was fitted to the training rows
  */
 record CsvDataset(
-    List<float[]> rows, int[] labels, List<float[]> answers, List<Integer> shape, Targets targets)
+    List<float[]> rows,
+    int[] labels,
+    List<float[]> answers,
+    List<Integer> shape,
+    Targets targets,
+    CsvColumns columns)
     implements Dataset {
 
   CsvDataset {
@@ -29,6 +37,21 @@ record CsvDataset(
   @Override
   public int classes() {
     return targets.outputs();
+  }
+
+  @Override
+  public List<String> classNames() {
+    return columns.classes();
+  }
+
+  @Override
+  public Map<String, Object> fitted() {
+    return columns.toJson().getMap();
+  }
+
+  /** Reads what {@link #fitted} gave. */
+  static CsvColumns columns(Map<String, Object> fitted) {
+    return CsvColumns.fromJson(new JsonObject(fitted));
   }
 
   @Override

@@ -2,14 +2,23 @@ package io.vertigrad.compute.data.files;
 
 import io.vertigrad.compute.Targets;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.stream.Stream;
 
 /**
- * What the lines of a CSV file mean.
+ * The layout of CSV files as the options describe it, before a file is read.
  *
- * @param targetColumns columns of what is to be told, from 0, in the order of a model's outputs:
- *     one where it is a class
- * @param targets what stands in them; a class is 0 to {@code targets.outputs() - 1}
+ * @param targetColumns columns of the targets, in the order of a model's outputs; one for a class
+ * @param targets their kind and number; 10 classes where {@code findsClasses} may change that
+ * @param findsClasses whether the classes may be the words of the label column, because the option
+ *     {@code classes} is absent
+ * @param features columns of the inputs, in this order; empty for all that have no other meaning
+ * @param ignored columns that are not read
+ * @param categories feature columns of words, each word an input of 0 or 1
+ * @param missing what to do with missing values of features
  * @param scale factor on every value
+ * @param standard whether each column is standardised by its mean and deviation
  * @param shape one sample's dimensions; empty for flat
  * @param header whether the first line holds names
  * @param separator what stands between two values
@@ -17,20 +26,93 @@ import java.util.List;
  *     itself inside
  */
 record CsvFormat(
-    List<Integer> targetColumns,
+    List<Column> targetColumns,
     Targets targets,
+    boolean findsClasses,
+    List<Column> features,
+    List<Column> ignored,
+    List<Column> categories,
+    Missing missing,
     float scale,
+    boolean standard,
     List<Integer> shape,
     boolean header,
     char separator,
     char quote) {
 
+  /**
+   * A column as an option names it.
+   *
+   * @param name in line 1; empty where it is numbered
+   * @param index from 0; -1 where it is named
+   */
+  record Column(Optional<String> name, int index) {
+
+    static Column named(String name) {
+      return new Column(Optional.of(name), -1);
+    }
+
+    static Column at(int index) {
+      return new Column(Optional.empty(), index);
+    }
+
+    @Override
+    public String toString() {
+      return name.map(text -> '"' + text + '"').orElse(Integer.toString(index + 1));
+    }
+  }
+
+  /**
+   * The treatment of missing values.
+   *
+   * @param mean whether the mean of the column's training rows takes their place
+   * @param value the number that takes their place; they are refused where it is empty as well
+   */
+  record Missing(boolean mean, OptionalDouble value) {
+
+    boolean isRefused() {
+      return !mean && value.isEmpty();
+    }
+  }
+
   CsvFormat {
     targetColumns = List.copyOf(targetColumns);
+    features = List.copyOf(features);
+    ignored = List.copyOf(ignored);
+    categories = List.copyOf(categories);
     shape = List.copyOf(shape);
   }
 
-  /** The option that named the columns. */
+  CsvFormat withHeader() {
+    return new CsvFormat(
+        targetColumns,
+        targets,
+        findsClasses,
+        features,
+        ignored,
+        categories,
+        missing,
+        scale,
+        standard,
+        shape,
+        true,
+        separator,
+        quote);
+  }
+
+  /** Whether an option names a column, so that line 1 of each file says where it is. */
+  boolean usesNames() {
+    return Stream.of(targetColumns, features, ignored, categories)
+        .flatMap(List::stream)
+        .anyMatch(column -> column.name().isPresent());
+  }
+
+  /** Whether the training rows have to be read before other rows mean anything. */
+  boolean isFitted() {
+    return usesNames() || standard || missing.mean() || !categories.isEmpty();
+  }
+
+  /** The option that named the targets. */
   String option() {
     return switch (targets.kind()) {
       case CLASS -> "label";

@@ -3,32 +3,55 @@ package io.vertigrad.compute.data.files;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.files.CsvFormat.Column;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.Json;
+import io.vertx.core.json.JsonArray;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.stream.IntStream;
 
 /**
- * Opens {@code csv}: {@code train.csv} and {@code test.csv}, raw or {@code .gz}, one sample a line.
+ * Opens {@code csv}: one file, or {@code train.csv} and {@code test.csv}, raw or {@code .gz}, one
+ * sample a line.
  *
- * <p>Options: {@code label} (column of the class, counted from 1; 1) and {@code classes} (10), or
- * instead of both {@code labels} (columns of labels that are 0 or 1) or {@code targets} (columns of
- * real values); {@code scale} (factor on every value; 1), {@code shape} (such as {@code [1, 28,
- * 28]}; flat), {@code header} (whether line 1 holds names; false), {@code separator} (between two
- * values; a comma), {@code quote} (around values; the double quote), {@code augmentation} (none;
- * others need a shape).
+ * <p>Options: {@code label} (column of the class, by its name in line 1 or counted from 1; 1) and
+ * {@code classes} (10, or found), or instead of both {@code labels} (columns of labels that are 0
+ * or 1) or {@code targets} (columns of real values); {@code features} or {@code ignore} (columns
+ * that are inputs, or are not), {@code categories} (feature columns of words); {@code missing}
+ * (refuse); {@code normalization} (raw or standard), {@code scale} (factor on every value; 1),
+ * {@code shape} (such as {@code [1, 28, 28]}; flat), {@code header} (whether line 1 holds names;
+ * true where an option has one), {@code separator} (between two values; a comma), {@code quote}
+ * (around values; the double quote), {@code testShare} (rows that are for testing where there is no
+ * {@code test.csv}) and {@code seed} (of their choice; 1), {@code augmentation} (none; others need
+ * a shape).
  */
 public final class CsvProvider implements DatasetProvider {
 
   private static final int MOST_COLUMNS = 1_000_000;
   private static final int MOST_CLASSES = 100_000;
+  private static final double USUAL_SHARE = 0.1;
+  private static final String NORMALIZATION = "normalization";
+  private static final String AUGMENTATION = "augmentation";
   private static final String OF_NUMBERS_AND_LINES = "0123456789+-.eE\r\n";
+  private static final String TRAIN = "train.csv";
+  private static final String TEST = "test.csv";
   private static final String ADVICE =
-      "name the folder with train.csv and test.csv with --data DIR";
+      "name one file, or the folder with train.csv and test.csv, with --data";
+
+  /**
+   * The options, and where the rows are.
+   *
+   * @param share of the rows that are for testing, of a file that holds both
+   */
+  private record Options(CsvFormat format, OptionalDouble share, long seed) {}
 
   @Override
   public String name() {
@@ -41,24 +64,111 @@ public final class CsvProvider implements DatasetProvider {
   }
 
   @Override
+  public List<String> classNames(DataConfig config) {
+    Options options = options(config);
+    if (!options.format().findsClasses()) {
+      return List.of();
+    }
+    boolean one = isOneFile(config);
+    if (!one) {
+      Optional<Path> training = folder(config).find(TRAIN);
+      if (training.isEmpty() || !CsvSamples.hasWordsForLabels(training.get(), options.format())) {
+        return List.of();
+      }
+    }
+    return open(config, Split.TRAIN).classNames();
+  }
+
+  @Override
   public Dataset open(DataConfig config, Split split) {
-    CsvFormat format = format(config);
-    return new CsvSamples(file(config, split), format).read();
+    Options options = options(config);
+    CsvFormat format = options.format();
+    Path file = file(config, options, split);
+    if (options.share().isPresent()) {
+      CsvSamples samples =
+          config.fitted().isEmpty()
+              ? CsvSamples.read(file, format, isOneFile(config))
+              : CsvSamples.read(file, format, CsvDataset.columns(config.fitted()));
+      int size = samples.size();
+      double share = options.share().getAsDouble();
+      if (size < 2) {
+        throw new DataException(
+            "%s: holds 1 sample, expected at least 2, one to train and one to test on"
+                .formatted(file));
+      }
+      int[] training = TestShare.split(size, share, options.seed(), Split.TRAIN);
+      CsvColumns fitted = samples.fit(training);
+      return samples.dataset(
+          split == Split.TRAIN ? training : TestShare.split(size, share, options.seed(), split),
+          fitted);
+    }
+    if (!config.fitted().isEmpty()) {
+      return whole(CsvSamples.read(file, format, CsvDataset.columns(config.fitted())));
+    }
+    if (split == Split.TRAIN) {
+      return whole(CsvSamples.read(file, format, false));
+    }
+    if (!format.isFitted()) {
+      CsvSamples test = CsvSamples.read(file, format, false);
+      if (!test.hasNamedClasses()) {
+        return whole(test);
+      }
+    }
+    CsvSamples training = CsvSamples.read(file(config, options, Split.TRAIN), format, false);
+    return whole(CsvSamples.read(file, format, training.fit(all(training))));
   }
 
   @Override
   public void check(DataConfig config, Split split) {
-    format(config);
-    file(config, split);
+    file(config, options(config), split);
   }
 
   @Override
   public Dataset unlabelled(DataConfig config, Path file, List<Integer> shape) {
+    CsvFormat format = options(config).format();
+    if (!config.fitted().isEmpty()) {
+      return whole(CsvSamples.unlabelled(file, format, CsvDataset.columns(config.fitted())));
+    }
+    if (format.isFitted()) {
+      throw new DataException(
+          "%s: the model was saved without the columns of its training, expected one that was trained with this version"
+              .formatted(file));
+    }
     int values = shape.stream().reduce(1, Math::multiplyExact);
-    return new CsvSamples(file, format(config), values).read();
+    return whole(CsvSamples.unlabelled(file, format, values));
   }
 
-  private static CsvFormat format(DataConfig config) {
+  @Override
+  public Dataset unlabelled(DataConfig config, String line, List<Integer> shape) {
+    CsvFormat format = options(config).format();
+    CsvColumns columns =
+        config.fitted().isEmpty()
+            ? columnsOf(format, shape.stream().reduce(1, Math::multiplyExact))
+            : CsvDataset.columns(config.fitted());
+    return whole(CsvSamples.unlabelled(line, format, columns));
+  }
+
+  /** Of a model that was saved by an earlier version, whose columns were only counted. */
+  private static CsvColumns columnsOf(CsvFormat format, int values) {
+    List<Integer> targets = format.targetColumns().stream().map(Column::index).toList();
+    int count = values + targets.size();
+    return CsvColumns.of(
+        count,
+        List.of(),
+        targets,
+        IntStream.range(0, count).filter(i -> !targets.contains(i)).boxed().toList());
+  }
+
+  private static CsvDataset whole(CsvSamples samples) {
+    int[] all = all(samples);
+    return samples.dataset(all, samples.fit(all));
+  }
+
+  private static int[] all(CsvSamples samples) {
+    return IntStream.range(0, samples.size()).toArray();
+  }
+
+  private static Options options(DataConfig config) {
     Settings options = config.settings();
     char separator = character(options, "separator", ",");
     char quote = character(options, "quote", "\"");
@@ -66,27 +176,102 @@ public final class CsvProvider implements DatasetProvider {
       throw options.refuse("quote", "is the separator too, expected another character");
     }
     Targets.Kind kind = kind(options);
-    List<Integer> columns =
+    List<Column> columns =
         kind == Targets.Kind.CLASS
-            ? List.of(options.integer("label", 1, 1, MOST_COLUMNS) - 1)
+            ? List.of(label(options))
             : columns(options, kind == Targets.Kind.LABELS ? "labels" : "targets");
+    boolean findsClasses = kind == Targets.Kind.CLASS && !options.has("classes");
     Targets targets =
         kind == Targets.Kind.CLASS
             ? Targets.classes(options.integer("classes", 10, 2, MOST_CLASSES))
             : new Targets(kind, columns.size(), 1);
+    List<Column> features = optionalColumns(options, "features");
+    List<Column> ignored = optionalColumns(options, "ignore");
+    if (!features.isEmpty() && !ignored.isEmpty()) {
+      throw options.refuse("ignore", "is given beside features, which leaves out all others");
+    }
+    List<Column> categories = optionalColumns(options, "categories");
+    List<Integer> shape = shape(options);
+    if (!categories.isEmpty() && !shape.isEmpty()) {
+      throw options.refuse("categories", "is given beside shape, expected one of them");
+    }
+    boolean one = isOneFile(config);
+    boolean scaled = options.has("scale");
+    boolean standard =
+        options
+            .choice(
+                NORMALIZATION,
+                one && shape.isEmpty() && !scaled ? "standard" : "raw",
+                "raw",
+                "standard")
+            .equals("standard");
+    if (standard && scaled) {
+      throw options.refuse(
+          "scale", "is given beside normalization standard, which no factor changes");
+    }
+    Augmentations.check(options);
+    if (standard && !options.string(AUGMENTATION, "none").equals("none")) {
+      throw options.refuse(
+          AUGMENTATION, "needs normalization raw: standardised columns have no common black");
+    }
+    OptionalDouble share = share(config, options, one);
     CsvFormat format =
         new CsvFormat(
             columns,
             targets,
+            findsClasses,
+            features,
+            ignored,
+            categories,
+            missing(options),
             (float) options.number("scale", 1, -Float.MAX_VALUE, Float.MAX_VALUE),
-            shape(options),
+            standard,
+            shape,
             options.flag("header", false),
             separator,
             quote);
-    Augmentations.check(options);
-    refuseNormalization(config, options);
+    if (format.usesNames()) {
+      if (options.has("header") && !format.header()) {
+        throw options.refuse(
+            "header", "is false, but columns are named, expected true or columns by number");
+      }
+      format = format.withHeader();
+    }
+    long seed = options.longInteger("seed", 1, 0, Long.MAX_VALUE);
     options.refuseUnknown();
-    return format;
+    return new Options(format, share, seed);
+  }
+
+  /** The share of the rows of a file that has both kinds; empty where there is a test file. */
+  private static OptionalDouble share(DataConfig config, Settings options, boolean one) {
+    boolean given = options.has("testShare");
+    double share = options.number("testShare", USUAL_SHARE, 0.001, 0.999);
+    boolean shared = one || given && !hasTestFile(config);
+    return shared ? OptionalDouble.of(share) : OptionalDouble.empty();
+  }
+
+  private static boolean hasTestFile(DataConfig config) {
+    return config.directory().filter(Files::isDirectory).isPresent()
+        && folder(config).find(TEST).isPresent();
+  }
+
+  private static boolean isOneFile(DataConfig config) {
+    return config.directory().filter(Files::isRegularFile).isPresent();
+  }
+
+  private static CsvFormat.Missing missing(Settings options) {
+    Object value = options.toJson().getValue("missing");
+    if (value instanceof Number) {
+      double most = Float.MAX_VALUE;
+      return new CsvFormat.Missing(
+          false, OptionalDouble.of(options.number("missing", 0, -most, most)));
+    }
+    if (!(value instanceof String text) || text.equals("refuse") || text.equals("mean")) {
+      boolean mean = options.choice("missing", "refuse", "refuse", "mean").equals("mean");
+      return new CsvFormat.Missing(mean, OptionalDouble.empty());
+    }
+    throw options.refuse(
+        "missing", "is %s, expected refuse, mean or a number".formatted(Json.encode(text)));
   }
 
   /** What the keys that are there say; those of a class must not be beside those of others. */
@@ -108,26 +293,69 @@ public final class CsvProvider implements DatasetProvider {
     return labels ? Targets.Kind.LABELS : values ? Targets.Kind.VALUES : Targets.Kind.CLASS;
   }
 
-  private static List<Integer> columns(Settings options, String key) {
-    List<Integer> columns = new ArrayList<>();
-    for (double column : options.oneOrMoreNumbers(key)) {
-      if (column != Math.rint(column) || column < 1 || column > MOST_COLUMNS) {
-        throw options.refuse(
-            key,
-            "has %s, expected columns, whole numbers from 1 to %d".formatted(column, MOST_COLUMNS));
+  private static Column label(Settings options) {
+    return options.toJson().getValue("label") instanceof String
+        ? Column.named(options.requiredString("label").strip())
+        : Column.at(options.integer("label", 1, 1, MOST_COLUMNS) - 1);
+  }
+
+  private static List<Column> optionalColumns(Settings options, String key) {
+    return options.has(key) ? columns(options, key) : List.of();
+  }
+
+  /** One column or a list of them, each by name or number. */
+  private static List<Column> columns(Settings options, String key) {
+    Object value = options.toJson().getValue(key);
+    List<?> found = value instanceof JsonArray array ? array.getList() : List.of(value);
+    if (found.stream().noneMatch(String.class::isInstance)) {
+      found = options.oneOrMoreNumbers(key);
+    }
+    options.has(key);
+    List<Column> columns = new ArrayList<>();
+    for (Object one : found) {
+      Column column = column(options, key, one);
+      if (columns.contains(column)) {
+        throw options.refuse(key, "has column %s twice, expected each once".formatted(column));
       }
-      if (columns.contains((int) column - 1)) {
-        throw options.refuse(
-            key, "has column %d twice, expected each once".formatted((int) column));
-      }
-      columns.add((int) column - 1);
+      columns.add(column);
     }
     return columns;
   }
 
-  private static Path file(DataConfig config, Split split) {
-    DataFolder folder = DataFolder.of(config, List.of("csv"), ADVICE);
-    return folder.require(split == Split.TRAIN ? "train.csv" : "test.csv");
+  private static Column column(Settings options, String key, Object value) {
+    if (value instanceof String name && !name.isBlank()) {
+      return Column.named(name.strip());
+    }
+    double number = value instanceof Number some ? some.doubleValue() : 0;
+    if (number != Math.rint(number) || number < 1 || number > MOST_COLUMNS) {
+      throw options.refuse(
+          key,
+          "has %s, expected columns, whole numbers from 1 to %d".formatted(value, MOST_COLUMNS));
+    }
+    return Column.at((int) number - 1);
+  }
+
+  private static DataFolder folder(DataConfig config) {
+    return DataFolder.of(config, List.of("csv"), ADVICE);
+  }
+
+  private static Path file(DataConfig config, Options options, Split split) {
+    if (isOneFile(config)) {
+      return config.directory().get();
+    }
+    DataFolder folder = folder(config);
+    if (split == Split.TRAIN || options.share().isPresent()) {
+      return folder.require(TRAIN);
+    }
+    return folder
+        .find(TEST)
+        .orElseThrow(
+            () ->
+                folder.find(TRAIN).isEmpty()
+                    ? folder.missing(TEST)
+                    : new DataException(
+                        folder.missing(TEST).getMessage()
+                            + ", or test on a share of train.csv (data.testShare)"));
   }
 
   private static char character(Settings options, String key, String otherwise) {
@@ -139,16 +367,6 @@ public final class CsvProvider implements DatasetProvider {
               .formatted(Json.encode(text)));
     }
     return text.charAt(0);
-  }
-
-  /** Not asked of the options, so that it does not count among the keys this data set knows. */
-  private static void refuseNormalization(DataConfig config, Settings options) {
-    if (config.options().containsKey("normalization")) {
-      throw options.refuse(
-          "normalization",
-          "is for images kept as bytes; the values of a CSV file are numbers: use scale, "
-              + "or normalise the file");
-    }
   }
 
   private static List<Integer> shape(Settings options) {

@@ -6,64 +6,180 @@ import de.siegmar.fastcsv.reader.CsvReader;
 import de.siegmar.fastcsv.reader.FieldMismatchStrategy;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.files.CsvFormat.Column;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
- * Reads the samples of one CSV file; errors name file, line and column, both counted from 1.
+ * Reads the samples of one CSV file, or of one line; errors name file, line and column, the last
+ * two counted from 1.
  *
  * <p>A sample that goes over several lines, because a quoted value has line breaks, is at its
- * first.
+ * first. Values stay as they are until the rows to train on are chosen: {@link #fit} looks at
+ * those, {@link #dataset} makes inputs of any. Used once, by one thread.
  */
 final class CsvSamples {
 
   private static final int LONGEST_QUOTE = 30;
+  private static final int MOST_FOUND_CLASSES = 1000;
+  private static final int ABSENT = -1;
+  private static final Set<String> MISSING = Set.of("", "na", "n/a", "nan", "null", "?");
 
-  private final Path path;
+  private final String source;
   private final CsvFormat format;
-  private final int asked;
   private final List<float[]> rows = new ArrayList<>();
   private final List<Integer> labels = new ArrayList<>();
   private final List<float[]> answers = new ArrayList<>();
-  private boolean[] isTarget;
-  private int columns;
-  private long line;
+  private final Map<Integer, Dictionary> words = new TreeMap<>();
+  private final Dictionary classes = new Dictionary();
 
-  /** Of a file for training or testing. */
-  CsvSamples(Path path, CsvFormat format) {
-    this(path, format, 0);
+  /** Says where the columns are; fitted before, or found in this file. */
+  private CsvColumns columns;
+
+  /** By feature, and by target, the cell of a line of this file. */
+  private int[] featureCells;
+
+  private int[] targetCells;
+  private boolean isFitted;
+  private boolean findsClasses;
+  private boolean isUnlabelled;
+  private boolean isLine;
+  private int asked;
+  private int cellCount;
+  private List<String> names = List.of();
+  private long line;
+  private int most = Integer.MAX_VALUE;
+
+  /** Words by the order in which they were found, or as they are known. */
+  private static final class Dictionary {
+
+    private final Map<String, Integer> ids = new HashMap<>();
+    private final List<String> words = new ArrayList<>();
+
+    int id(String word) {
+      return ids.computeIfAbsent(
+          word,
+          added -> {
+            words.add(added);
+            return words.size() - 1;
+          });
+    }
+
+    /** Sorts the words, as numbers if all are, and returns where each id went. */
+    int[] sort() {
+      boolean numbers = words.stream().allMatch(word -> word.matches("-?\\d{1,9}"));
+      List<String> sorted = new ArrayList<>(words);
+      sorted.sort(
+          numbers
+              ? (a, b) -> Integer.compare(Integer.parseInt(a), Integer.parseInt(b))
+              : String::compareTo);
+      Map<String, Integer> places = new HashMap<>();
+      sorted.forEach(word -> places.put(word, places.size()));
+      int[] moved = words.stream().mapToInt(places::get).toArray();
+      words.clear();
+      words.addAll(sorted);
+      ids.clear();
+      ids.putAll(places);
+      return moved;
+    }
+  }
+
+  private CsvSamples(String source, CsvFormat format) {
+    this.source = source;
+    this.format = format;
   }
 
   /**
-   * Of a file that a model is asked about.
+   * Reads a file to train on, or to test on where nothing was fitted.
    *
-   * @param asked values of a sample, beside which the columns of targets may be there or not; 0
-   *     where they have to be, and are read
+   * @param findsClasses whether all labels are names of classes, numbers too; otherwise only words
+   *     are, where the option {@code classes} is absent
    */
-  CsvSamples(Path path, CsvFormat format, int asked) {
-    this.path = path;
-    this.format = format;
-    this.asked = asked;
+  static CsvSamples read(Path file, CsvFormat format, boolean findsClasses) {
+    CsvSamples samples = new CsvSamples(file.toString(), format);
+    samples.findsClasses = findsClasses && format.findsClasses();
+    return samples.readFile(file);
   }
 
-  CsvDataset read() {
+  /** Looks at the first sample of a file. */
+  static boolean hasWordsForLabels(Path file, CsvFormat format) {
+    CsvSamples samples = new CsvSamples(file.toString(), format);
+    samples.most = 1;
+    return samples.readFile(file).findsClasses;
+  }
+
+  /** Reads a file whose lines are like those that columns were fitted to. */
+  static CsvSamples read(Path file, CsvFormat format, CsvColumns fitted) {
+    return known(file.toString(), format, fitted).readFile(file);
+  }
+
+  /** Reads a file that a model is asked about, in which targets may be missing. */
+  static CsvSamples unlabelled(Path file, CsvFormat format, CsvColumns fitted) {
+    CsvSamples samples = known(file.toString(), format, fitted);
+    samples.isUnlabelled = true;
+    return samples.readFile(file);
+  }
+
+  /**
+   * Reads a file that a model is asked about of which only the number of inputs is known, as of
+   * those that were saved by earlier versions.
+   */
+  static CsvSamples unlabelled(Path file, CsvFormat format, int inputs) {
+    CsvSamples samples = new CsvSamples(file.toString(), format);
+    samples.isUnlabelled = true;
+    samples.asked = inputs;
+    return samples.readFile(file);
+  }
+
+  /** Reads one line that a model is asked about. */
+  static CsvSamples unlabelled(String line, CsvFormat format, CsvColumns fitted) {
+    CsvSamples samples = known(quote(line), format, fitted);
+    samples.isUnlabelled = true;
+    samples.isLine = true;
+    try (CsvReader<List<String>> reader = samples.reader().build(samples.new Cells(), line)) {
+      samples.readAll(reader);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    if (samples.rows.size() != 1) {
+      throw new DataException(
+          "%s: holds %d samples, expected one line".formatted(quote(line), samples.rows.size()));
+    }
+    return samples;
+  }
+
+  private static CsvSamples known(String source, CsvFormat format, CsvColumns fitted) {
+    CsvSamples samples = new CsvSamples(source, format);
+    samples.columns = fitted;
+    samples.isFitted = true;
+    samples.findsClasses = !fitted.classes().isEmpty();
+    fitted.classes().forEach(samples.classes::id);
+    fitted
+        .words()
+        .forEach(
+            (feature, list) ->
+                list.forEach(
+                    word ->
+                        samples.words.computeIfAbsent(feature, f -> new Dictionary()).id(word)));
+    return samples;
+  }
+
+  private CsvSamples readFile(Path path) {
     try (DataFile file = DataFile.open(path);
-        CsvReader<List<String>> reader = reader(file)) {
-      for (List<String> cells : reader) {
-        boolean blank = cells.size() == 1 && cells.get(0).isBlank();
-        if (!blank && !(line == 1 && format.header())) {
-          sample(cells);
-        }
-      }
-    } catch (CsvParseException e) {
-      throw wrong(
-          "%s; expected values separated by %s, %s around those that hold it, doubled inside"
-              .formatted(e.getMessage(), name(format.separator()), name(format.quote())));
+        CsvReader<List<String>> reader = reader().build(new Cells(), file.stream())) {
+      readAll(reader);
     } catch (UncheckedIOException e) {
       throw DataFile.failure(path, e.getCause());
     } catch (IOException e) {
@@ -72,12 +188,45 @@ final class CsvSamples {
     if (rows.isEmpty()) {
       throw new DataException(path + ": holds no sample, expected one on each line");
     }
-    List<Integer> shape = format.shape().isEmpty() ? List.of(rows.get(0).length) : format.shape();
-    int[] classes = labels.stream().mapToInt(Integer::intValue).toArray();
-    return new CsvDataset(rows, classes, answers, shape, format.targets());
+    return this;
   }
 
-  private CsvReader<List<String>> reader(DataFile file) {
+  private void readAll(CsvReader<List<String>> reader) {
+    try {
+      for (List<String> cells : reader) {
+        boolean blank = cells.size() == 1 && cells.get(0).isBlank();
+        if (!blank && !(line == 1 && format.header() && isHeader(cells))) {
+          sample(cells);
+        }
+        if (rows.size() >= most) {
+          return;
+        }
+      }
+    } catch (CsvParseException e) {
+      throw wrong(
+          "%s; expected values separated by %s, %s around those that hold it, doubled inside"
+              .formatted(e.getMessage(), name(format.separator()), name(format.quote())));
+    }
+    if (!isFitted && !rows.isEmpty()) {
+      sortWords();
+    }
+  }
+
+  /** Takes the names of line 1, which files and lines that a model is asked about may lack. */
+  private boolean isHeader(List<String> cells) {
+    if (isLine) {
+      return false;
+    }
+    List<String> found = cells.stream().map(String::strip).toList();
+    boolean expected = isFitted && !columns.names().isEmpty();
+    if (expected && found.stream().noneMatch(columns.names()::contains)) {
+      return !isUnlabelled;
+    }
+    names = found;
+    return true;
+  }
+
+  private CsvReader.CsvReaderBuilder reader() {
     return CsvReader.builder()
         .fieldSeparator(format.separator())
         .quoteCharacter(format.quote())
@@ -85,114 +234,278 @@ final class CsvSamples {
         .allowUnclosedQuote(false)
         .extraFieldStrategy(FieldMismatchStrategy.IGNORE)
         .missingFieldStrategy(FieldMismatchStrategy.IGNORE)
-        .detectBomHeader(true)
-        .build(new Cells(), file.stream());
+        .detectBomHeader(true);
   }
 
   private void sample(List<String> cells) {
     if (rows.isEmpty()) {
-      columns = cells.size();
-      isTarget = asked == 0 ? targetColumns() : targetColumnsBeside(asked);
+      cellCount = cells.size();
+      locate();
     }
-    if (cells.size() != columns) {
-      throw wrong("%d columns, expected %d as before".formatted(cells.size(), columns));
+    if (cells.size() != cellCount) {
+      throw wrong("%d columns, expected %d as before".formatted(cells.size(), cellCount));
     }
-    float[] row = rows.isEmpty() ? new float[values()] : new float[rows.get(0).length];
-    for (int column = 0, value = 0; column < columns; column++) {
-      if (!isTarget[column]) {
-        row[value++] = number(cells.get(column), column) * format.scale();
-      }
+    float[] row = new float[featureCells.length];
+    for (int i = 0; i < row.length; i++) {
+      row[i] = feature(i, cells.get(featureCells[i]));
     }
     rows.add(row);
-    if (asked > 0) {
+    if (isUnlabelled) {
       return;
     }
     if (format.targets().kind() == Targets.Kind.CLASS) {
-      labels.add(label(cells.get(format.targetColumns().get(0))));
+      labels.add(label(cells.get(targetCells[0])));
     } else {
       answers.add(answer(cells));
     }
   }
 
-  private float[] answer(List<String> cells) {
-    float[] answer = new float[format.targetColumns().size()];
-    for (int i = 0; i < answer.length; i++) {
-      int column = format.targetColumns().get(i);
-      answer[i] = number(cells.get(column), column);
-      boolean binary = format.targets().kind() == Targets.Kind.LABELS;
-      if (binary && answer[i] != 0 && answer[i] != 1) {
-        throw wrong(
-            "column %d, a label, is %s, expected 0 or 1 (option labels; real values are option targets)"
-                .formatted(column + 1, quote(cells.get(column))));
+  /** Finds features and targets in the first sample's line. */
+  private void locate() {
+    if (!isFitted) {
+      int[] targets = asked > 0 ? targetsBeside() : targets();
+      List<Integer> targetList = IntStream.of(targets).boxed().toList();
+      List<Integer> features = features(targetList);
+      columns = CsvColumns.of(cellCount, names, targetList, features);
+      targetCells = targets;
+      featureCells = features.stream().mapToInt(Integer::intValue).toArray();
+      for (Column category : format.categories()) {
+        int feature = features.indexOf(index(category, "categories"));
+        if (feature < 0) {
+          throw wrong("option categories has column %s, which is no feature".formatted(category));
+        }
+        words.put(feature, new Dictionary());
       }
+      checkShape(features.size());
+    } else if (!names.isEmpty() && Set.copyOf(columns.names()).size() == columns.count()) {
+      featureCells = named(columns.features());
+      targetCells = isUnlabelled ? new int[0] : named(columns.targets());
+    } else {
+      locateByPosition();
     }
-    return answer;
   }
 
-  private int values() {
-    int values = 0;
-    for (boolean target : isTarget) {
-      values += target ? 0 : 1;
-    }
-    return values;
+  private int[] named(List<Integer> wanted) {
+    return wanted.stream()
+        .map(columns.names()::get)
+        .mapToInt(
+            name -> {
+              int found = names.indexOf(name);
+              if (found < 0) {
+                throw new DataException(
+                    "%s:1: has no column \"%s\", expected those of the training: %s"
+                        .formatted(source, name, String.join(", ", columns.names())));
+              }
+              return found;
+            })
+        .toArray();
   }
 
-  private boolean[] targetColumnsBeside(int values) {
-    List<Integer> targets = format.targetColumns();
-    if (columns == values) {
-      return new boolean[columns];
+  private void locateByPosition() {
+    int features = columns.features().size();
+    int targets = columns.targets().size();
+    targetCells = columns.targets().stream().mapToInt(Integer::intValue).toArray();
+    if (cellCount == columns.count()) {
+      featureCells = columns.features().stream().mapToInt(Integer::intValue).toArray();
+    } else if (isUnlabelled && cellCount == columns.count() - targets) {
+      featureCells =
+          columns.features().stream()
+              .mapToInt(
+                  column ->
+                      column - (int) columns.targets().stream().filter(t -> t < column).count())
+              .toArray();
+    } else if (isUnlabelled && cellCount == features) {
+      featureCells = IntStream.range(0, features).toArray();
+    } else if (isUnlabelled) {
+      throw wrong(
+          "%d columns, expected %d, the values of a sample%s, or %d with what the model tells in column %s"
+              .formatted(
+                  cellCount,
+                  features,
+                  columns.names().isEmpty()
+                      ? ""
+                      : columns.features().stream()
+                          .map(columns.names()::get)
+                          .collect(Collectors.joining(", ", " (", ")")),
+                  columns.count(),
+                  columns.targets().stream()
+                      .map(column -> Integer.toString(column + 1))
+                      .collect(Collectors.joining(", "))));
+    } else {
+      throw wrong("%d columns, expected %d as in training".formatted(cellCount, columns.count()));
     }
-    if (columns == values + targets.size() && Collections.max(targets) < columns) {
-      return marked();
+  }
+
+  /** The features: those named, or all that are neither targets nor ignored. */
+  private List<Integer> features(List<Integer> targets) {
+    if (!format.features().isEmpty()) {
+      List<Integer> found =
+          format.features().stream().map(column -> index(column, "features")).toList();
+      found.stream()
+          .filter(targets::contains)
+          .findFirst()
+          .ifPresent(
+              column -> {
+                throw wrong(
+                    "option features has column %d, which option %s names as well"
+                        .formatted(column + 1, format.option()));
+              });
+      return found;
+    }
+    List<Integer> ignored =
+        format.ignored().stream().map(column -> index(column, "ignore")).toList();
+    boolean[] taken = new boolean[cellCount];
+    targets.stream().filter(column -> column >= 0).forEach(column -> taken[column] = true);
+    ignored.forEach(column -> taken[column] = true);
+    List<Integer> found =
+        IntStream.range(0, cellCount).filter(column -> !taken[column]).boxed().toList();
+    if (found.isEmpty()) {
+      throw wrong(
+          "%d columns, all of which option %s names, expected at least one value beside them"
+              .formatted(
+                  cellCount, ignored.isEmpty() ? format.option() : format.option() + " or ignore"));
+    }
+    return found;
+  }
+
+  private int index(Column column, String option) {
+    if (column.name().isPresent()) {
+      String name = column.name().get();
+      int found = names.indexOf(name);
+      if (found < 0 || found != names.lastIndexOf(name)) {
+        throw new DataException(
+            "%s:1: has %s column \"%s\" (option %s), expected one of its columns: %s"
+                .formatted(source, found < 0 ? "no" : "more than one", name, option, join(names)));
+      }
+      return found;
+    }
+    if (column.index() >= cellCount) {
+      throw wrong(
+          "%d columns, expected at least %d (option %s)"
+              .formatted(cellCount, column.index() + 1, option));
+    }
+    return column.index();
+  }
+
+  private static String join(List<String> names) {
+    String joined = String.join(", ", names);
+    return joined.length() > 300 ? joined.substring(0, 300) + "..." : joined;
+  }
+
+  private int[] targetsBeside() {
+    List<Integer> targets = format.targetColumns().stream().map(Column::index).toList();
+    if (cellCount == asked) {
+      return new int[0];
+    }
+    if (cellCount == asked + targets.size() && Collections.max(targets) < cellCount) {
+      return targets.stream().mapToInt(Integer::intValue).toArray();
     }
     throw wrong(
         "%d columns, expected %d, the values of a sample, or %d with what the model tells in column %s"
             .formatted(
-                columns,
-                values,
-                values + targets.size(),
-                targets.stream()
-                    .map(column -> Integer.toString(column + 1))
+                cellCount,
+                asked,
+                asked + targets.size(),
+                format.targetColumns().stream()
+                    .map(Column::toString)
                     .collect(Collectors.joining(", "))));
   }
 
-  private boolean[] marked() {
-    boolean[] marked = new boolean[columns];
-    format.targetColumns().forEach(column -> marked[column] = true);
-    return marked;
-  }
-
-  private boolean[] targetColumns() {
-    int targets = format.targetColumns().size();
+  private int[] targets() {
     boolean single = format.targets().kind() == Targets.Kind.CLASS;
-    int needed = format.shape().stream().reduce(1, Math::multiplyExact) + targets;
-    if (columns == 1) {
+    if (cellCount == 1) {
       throw wrong(
           "1 column, expected %s and at least one value separated by %s; if the file has"
                   .formatted(single ? "the label" : "targets", name(format.separator()))
               + " another separator, set option separator");
     }
-    int last = Collections.max(format.targetColumns());
-    if (last >= columns) {
+    int last = format.targetColumns().stream().mapToInt(Column::index).max().orElse(ABSENT);
+    if (last >= cellCount) {
       throw wrong(
           "%d columns, expected %s in column %d and at least one value"
-              .formatted(columns, single ? "the label" : "one of " + format.option(), last + 1));
+              .formatted(cellCount, single ? "the label" : "one of " + format.option(), last + 1));
     }
-    if (targets == columns) {
-      throw wrong(
-          "%d columns, all of which option %s names, expected at least one value beside them"
-              .formatted(columns, format.option()));
+    int[] targets =
+        format.targetColumns().stream()
+            .mapToInt(column -> index(column, format.option()))
+            .toArray();
+    if (IntStream.of(targets).distinct().count() < targets.length) {
+      throw wrong("option %s names a column twice, expected each once".formatted(format.option()));
     }
-    if (!format.shape().isEmpty() && needed != columns) {
+    return targets;
+  }
+
+  private void checkShape(int features) {
+    if (format.shape().isEmpty() || asked > 0) {
+      return;
+    }
+    int product = format.shape().stream().reduce(1, Math::multiplyExact);
+    int targets = format.targetColumns().size();
+    if (product != features) {
+      int others = cellCount - features - targets;
       throw wrong(
-          "%d columns, expected %d: %s and shape %s"
+          "%d columns, expected %d: %s and shape %s%s"
               .formatted(
-                  columns,
-                  needed,
-                  single ? "the label" : "%d %s".formatted(targets, format.option()),
-                  format.shape()));
+                  cellCount,
+                  product + targets + others,
+                  format.targets().kind() == Targets.Kind.CLASS
+                      ? "the label"
+                      : "%d %s".formatted(targets, format.option()),
+                  format.shape(),
+                  others > 0 ? " beside %d that are not read".formatted(others) : ""));
     }
-    return marked();
+  }
+
+  /** A number, NaN where it is missing, or the index of a word. */
+  private float feature(int feature, String cell) {
+    int column = featureCells[feature];
+    Dictionary category = words.get(feature);
+    if (category != null) {
+      String word = cell.strip();
+      if (word.isEmpty()) {
+        refuseMissing(column, cell, "a word");
+        return Float.NaN;
+      }
+      if (isFitted && !category.ids.containsKey(word)) {
+        throw wrong(
+            "%s is %s, expected one of the words of the training: %s"
+                .formatted(called(column), quote(cell), join(category.words)));
+      }
+      return category.id(word);
+    }
+    if (isMissing(cell) && !(format.missing().isRefused() && mayBeHeader())) {
+      refuseMissing(column, cell, "a number");
+      return Float.NaN;
+    }
+    return number(cell, column);
+  }
+
+  private static boolean isMissing(String cell) {
+    String stripped = cell.strip();
+    return stripped.length() <= 4 && MISSING.contains(stripped.toLowerCase(Locale.ROOT));
+  }
+
+  private void refuseMissing(int column, String cell, String expected) {
+    if (format.missing().isRefused()) {
+      throw wrong(
+          "%s is %s, a missing value, expected %s; option missing fills missing values, with \"mean\" or a number"
+              .formatted(called(column), quote(cell), expected));
+    }
+  }
+
+  private float[] answer(List<String> cells) {
+    float[] answer = new float[targetCells.length];
+    for (int i = 0; i < answer.length; i++) {
+      int column = targetCells[i];
+      answer[i] = number(cells.get(column), column);
+      boolean binary = format.targets().kind() == Targets.Kind.LABELS;
+      if (binary && answer[i] != 0 && answer[i] != 1) {
+        throw wrong(
+            "%s, a label, is %s, expected 0 or 1 (option labels; real values are option targets)"
+                .formatted(called(column), quote(cells.get(column))));
+      }
+    }
+    return answer;
   }
 
   private float number(String cell, int column) {
@@ -204,23 +517,210 @@ final class CsvSamples {
     } catch (NumberFormatException e) {
       // The same message serves text and infinities.
     }
-    throw wrong("column %d is %s, expected a number%s".formatted(column + 1, quote(cell), hint()));
+    throw wrong(
+        "%s is %s, expected a number%s".formatted(called(column), quote(cell), hint(column)));
   }
 
   private int label(String cell) {
-    int column = format.targetColumns().get(0);
-    int classes = format.targets().outputs();
+    int column = targetCells[0];
+    if (!isFitted && rows.size() == 1 && format.findsClasses()) {
+      findsClasses |= !isNumber(cell);
+    }
+    if (findsClasses) {
+      return named(cell, column);
+    }
+    int most = format.targets().outputs();
     float value = number(cell, column);
-    if (value != Math.rint(value) || value < 0 || value >= classes) {
+    if (value != Math.rint(value) || value < 0 || value >= most) {
       throw wrong(
-          "column %d, the label, is %s, expected a whole number from 0 to %d (option classes)"
-              .formatted(column + 1, quote(cell), classes - 1));
+          "%s, the label, is %s, expected a whole number from 0 to %d (option classes)"
+              .formatted(called(column), quote(cell), most - 1));
     }
     return (int) value;
   }
 
-  private String hint() {
-    return line == 1 ? "; if line 1 holds names, set option header to true" : "";
+  /** The class of a label that is the name of one. */
+  private int named(String cell, int column) {
+    String word = cell.strip();
+    if (word.isEmpty()) {
+      throw wrong("%s, the label, is empty, expected a class".formatted(called(column)));
+    }
+    if (isNumber(word)) {
+      double value = Double.parseDouble(word);
+      if (value != Math.rint(value) || Math.abs(value) > Integer.MAX_VALUE) {
+        throw wrong(
+            "%s, the label, is %s, expected a word or a whole number; real values are option targets"
+                .formatted(called(column), quote(cell)));
+      }
+      word = Long.toString((long) value);
+    }
+    if (isFitted && !classes.ids.containsKey(word)) {
+      throw wrong(
+          "%s, the label, is %s, expected one of the classes of the training: %s"
+              .formatted(called(column), quote(cell), join(classes.words)));
+    }
+    int id = classes.id(word);
+    if (id >= MOST_FOUND_CLASSES) {
+      throw wrong(
+          "%s, the label, is %s, another class after %d, expected fewer; real values are option targets, and option classes allows more of them by number"
+              .formatted(called(column), quote(cell), MOST_FOUND_CLASSES));
+    }
+    return id;
+  }
+
+  private static boolean isNumber(String cell) {
+    try {
+      return Double.isFinite(Double.parseDouble(cell));
+    } catch (NumberFormatException e) {
+      return false;
+    }
+  }
+
+  /** Puts words in an order that does not depend on that of the lines. */
+  private void sortWords() {
+    if (findsClasses) {
+      if (classes.words.size() < 2) {
+        throw new DataException(
+            "%s: every label is \"%s\", expected at least two classes in %s"
+                .formatted(source, classes.words.get(0), columns.name(targetCells[0])));
+      }
+      int[] moved = classes.sort();
+      labels.replaceAll(label -> moved[label]);
+    }
+    Map<Integer, List<String>> found = new TreeMap<>();
+    words.forEach(
+        (feature, dictionary) -> {
+          int[] moved = dictionary.sort();
+          for (float[] row : rows) {
+            row[feature] = Float.isNaN(row[feature]) ? Float.NaN : moved[(int) row[feature]];
+          }
+          found.put(feature, List.copyOf(dictionary.words));
+        });
+    columns =
+        new CsvColumns(
+            columns.count(),
+            columns.names(),
+            columns.targets(),
+            columns.features(),
+            found,
+            findsClasses ? classes.words : List.of(),
+            List.of(),
+            List.of(),
+            List.of());
+  }
+
+  /** Whether labels were found to be names, of which another file may have others. */
+  boolean hasNamedClasses() {
+    return findsClasses;
+  }
+
+  int size() {
+    return rows.size();
+  }
+
+  CsvColumns columns() {
+    return columns;
+  }
+
+  /** The columns with means and deviations of these rows, as far as the options ask for them. */
+  CsvColumns fit(int[] chosen) {
+    if (isFitted || !format.standard() && format.missing().isRefused()) {
+      return columns;
+    }
+    int size = columns.features().size();
+    double[] fill = new double[size];
+    Arrays.fill(fill, format.missing().value().orElse(0));
+    double[] means = new double[size];
+    double[] deviations = new double[size];
+    for (int i = 0; i < size; i++) {
+      if (columns.words().containsKey(i)) {
+        deviations[i] = 1;
+        continue;
+      }
+      int feature = i;
+      double[] present =
+          IntStream.of(chosen)
+              .mapToDouble(row -> rows.get(row)[feature])
+              .filter(value -> !Double.isNaN(value))
+              .toArray();
+      if (format.missing().mean()) {
+        if (present.length == 0) {
+          throw new DataException(
+              "%s: %s has no value in any training row, expected one to take the mean of (option missing)"
+                  .formatted(source, columns.name(columns.features().get(i))));
+        }
+        fill[i] = mean(present);
+      }
+      double[] filled =
+          format.missing().mean()
+              ? present
+              : IntStream.of(chosen)
+                  .mapToDouble(row -> rows.get(row)[feature])
+                  .map(value -> Double.isNaN(value) ? fill[feature] : value)
+                  .toArray();
+      means[i] = mean(filled);
+      double squares = 0;
+      for (double value : filled) {
+        squares += (value - means[i]) * (value - means[i]);
+      }
+      double deviation = Math.sqrt(squares / chosen.length);
+      // What is constant, but for rounding, becomes 0.
+      deviations[i] = deviation > 1e-12 * Math.abs(means[i]) ? deviation : 1;
+    }
+    return new CsvColumns(
+        columns.count(),
+        columns.names(),
+        columns.targets(),
+        columns.features(),
+        columns.words(),
+        columns.classes(),
+        format.missing().isRefused() ? List.of() : boxed(fill),
+        format.standard() ? boxed(means) : List.of(),
+        format.standard() ? boxed(deviations) : List.of());
+  }
+
+  private static double mean(double[] values) {
+    double sum = 0;
+    for (double value : values) {
+      sum += value;
+    }
+    return sum / values.length;
+  }
+
+  private static List<Double> boxed(double[] values) {
+    return Arrays.stream(values).boxed().toList();
+  }
+
+  /** Makes inputs of these rows by what was fitted; the rows are not to be read again. */
+  CsvDataset dataset(int[] chosen, CsvColumns fitted) {
+    List<float[]> inputs = new ArrayList<>(chosen.length);
+    for (int row : chosen) {
+      inputs.add(fitted.inputs(rows.get(row), format.scale()));
+    }
+    List<Integer> shape = format.shape().isEmpty() ? List.of(fitted.inputs()) : format.shape();
+    Targets targets =
+        fitted.classes().isEmpty() ? format.targets() : Targets.classes(fitted.classes().size());
+    int[] classOf = labels.isEmpty() ? new int[0] : IntStream.of(chosen).map(labels::get).toArray();
+    List<float[]> told =
+        answers.isEmpty() ? List.of() : IntStream.of(chosen).mapToObj(answers::get).toList();
+    return new CsvDataset(inputs, classOf, told, shape, targets, fitted);
+  }
+
+  private String hint(int column) {
+    if (mayBeHeader()) {
+      return "; if line 1 holds names, set option header to true";
+    }
+    return column < names.size() ? "; option categories names columns of words" : "";
+  }
+
+  private boolean mayBeHeader() {
+    return line == 1 && !format.header() && !isLine;
+  }
+
+  private String called(int column) {
+    return "column %d%s"
+        .formatted(
+            column + 1, column < names.size() ? " (\"%s\")".formatted(names.get(column)) : "");
   }
 
   private static String quote(String cell) {
@@ -233,7 +733,8 @@ final class CsvSamples {
   }
 
   private DataException wrong(String message) {
-    return new DataException("%s:%d: %s".formatted(path, line, message));
+    return new DataException(
+        isLine ? source + ": " + message : "%s:%d: %s".formatted(source, line, message));
   }
 
   /** One record's cells, in a list that the next record takes over, and the line it begins at. */

@@ -2,6 +2,7 @@ package io.vertigrad.compute.data.files;
 
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.Settings;
+import io.vertx.core.json.Json;
 import java.awt.image.BufferedImage;
 import java.awt.image.IndexColorModel;
 import java.awt.image.Raster;
@@ -13,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Pattern;
 import javax.imageio.ImageIO;
 import javax.imageio.ImageReader;
 import javax.imageio.stream.ImageInputStream;
@@ -23,7 +25,7 @@ import javax.imageio.stream.ImageInputStream;
  *
  * <p>An image of another size is stretched or shrunk to the model's, each new pixel being the mean
  * of the area it covers; one of the same size keeps its bytes. Colours become grey by the weights
- * of ITU-R BT.601, grey becomes three equal channels, and what is transparent is black.
+ * of ITU-R BT.601, grey becomes three equal channels, and what is transparent shows a background.
  */
 public final class ImageFile {
 
@@ -37,22 +39,55 @@ public final class ImageFile {
   /** Channel after channel, row after row, from 0 to 255. */
   private record Pixels(int channels, int height, int width, float[] values) {}
 
-  /** What becomes of an image that is wider or higher than the model's input. */
-  public enum Fit {
+  /** Treatment of an image that is wider or higher than the model's input. */
+  enum Fit {
     /** All of it is there, and its proportions change. */
     STRETCH,
     /** The middle of it is there, as much as has the model's proportions. */
-    CROP;
+    CROP
+  }
+
+  /**
+   * The treatment of pictures before their bytes are inputs.
+   *
+   * @param fit of those with other proportions than the model's input
+   * @param background colour behind transparent pixels, {@code 0xRRGGBB}
+   */
+  public record Treatment(Fit fit, int background) {
+
+    private static final Pattern COLOUR = Pattern.compile("#[0-9a-fA-F]{6}");
+    private static final int WHITE = 0xFFFFFF;
+
+    /** Stretches pictures, and takes black for what is transparent. */
+    public static final Treatment ON_BLACK = new Treatment(Fit.STRETCH, 0);
+
+    /** Stretches pictures, and takes white for what is transparent. */
+    public static final Treatment ON_WHITE = new Treatment(Fit.STRETCH, WHITE);
 
     /**
-     * Reads the option {@code fit}, which is {@code stretch} or {@code crop}.
+     * Reads the options {@code fit}, which is {@code stretch} (default) or {@code crop}, and {@code
+     * background}, which is {@code white} (default), {@code black} or {@code #rrggbb}.
      *
      * @param options of a data set
-     * @return {@code STRETCH} where there is none
-     * @throws io.vertigrad.compute.settings.SettingsException when it is another word
+     * @return the treatment
+     * @throws io.vertigrad.compute.settings.SettingsException when one of them is something else
      */
-    public static Fit of(Settings options) {
-      return valueOf(options.choice("fit", "stretch", "stretch", "crop").toUpperCase(Locale.ROOT));
+    public static Treatment of(Settings options) {
+      String fit = options.choice("fit", "stretch", "stretch", "crop");
+      String colour = options.string("background", "white");
+      if (!List.of("white", "black").contains(colour) && !COLOUR.matcher(colour).matches()) {
+        throw options.refuse(
+            "background",
+            "is %s, expected white, black or #rrggbb, such as #ff0000 for red"
+                .formatted(Json.encode(colour)));
+      }
+      int background =
+          switch (colour) {
+            case "white" -> WHITE;
+            case "black" -> 0;
+            default -> Integer.parseInt(colour.substring(1), 16);
+          };
+      return new Treatment(Fit.valueOf(fit.toUpperCase(Locale.ROOT)), background);
     }
   }
 
@@ -63,12 +98,12 @@ public final class ImageFile {
    *
    * @param file of images
    * @param shape what the model takes, {@code [channels, height, width]} with 1 or 3 channels
-   * @param fit what becomes of images of other proportions
+   * @param treatment of other proportions and transparent pixels
    * @return each image's bytes, channel after channel, row after row
    * @throws DataException when the file cannot be read or holds no image, or when the model takes
    *     none
    */
-  public static List<byte[]> read(Path file, List<Integer> shape, Fit fit) {
+  public static List<byte[]> read(Path file, List<Integer> shape, Treatment treatment) {
     if (shape.size() != 3 || shape.get(0) != GREY && shape.get(0) != COLOURS) {
       throw new DataException(
           "%s: the model takes samples of shape %s, expected [1 or 3, height, width] for an image"
@@ -83,17 +118,19 @@ public final class ImageFile {
         for (int k = 0; k < size; k++) {
           values[k] = found.pixels()[i * size + k] & 0xFF;
         }
-        images.add(fitted(new Pixels(GREY, found.rows(), found.columns(), values), shape, fit));
+        images.add(
+            fitted(
+                new Pixels(GREY, found.rows(), found.columns(), values), shape, treatment.fit()));
       }
     } else {
-      images.add(picture(file, shape, fit));
+      images.add(picture(file, shape, treatment));
     }
     return images;
   }
 
   /** One image that is no IDX file. */
-  static byte[] picture(Path file, List<Integer> shape, Fit fit) {
-    return fitted(picture(file), shape, fit);
+  static byte[] picture(Path file, List<Integer> shape, Treatment treatment) {
+    return fitted(picture(file, treatment.background()), shape, treatment.fit());
   }
 
   private static boolean isIdx(Path file) {
@@ -108,7 +145,7 @@ public final class ImageFile {
     }
   }
 
-  private static Pixels picture(Path file) {
+  private static Pixels picture(Path file, int background) {
     try (ImageInputStream in = ImageIO.createImageInputStream(file.toFile())) {
       Iterator<ImageReader> readers = ImageIO.getImageReaders(in);
       if (!readers.hasNext()) {
@@ -124,7 +161,7 @@ public final class ImageFile {
               "%s: has %d x %d pixels, expected at most %d of them"
                   .formatted(file, reader.getWidth(0), reader.getHeight(0), MOST_PIXELS));
         }
-        return pixels(reader.read(0));
+        return pixels(reader.read(0), background);
       } finally {
         reader.dispose();
       }
@@ -140,7 +177,7 @@ public final class ImageFile {
     }
   }
 
-  private static Pixels pixels(BufferedImage image) {
+  private static Pixels pixels(BufferedImage image, int background) {
     int height = image.getHeight();
     int width = image.getWidth();
     Raster raster = image.getRaster();
@@ -158,9 +195,11 @@ public final class ImageFile {
     float[] values = new float[COLOURS * plane];
     for (int i = 0; i < plane; i++) {
       float opaque = (colours[i] >>> 24) / 255f;
-      values[i] = opaque * (colours[i] >> 16 & 0xFF);
-      values[plane + i] = opaque * (colours[i] >> 8 & 0xFF);
-      values[2 * plane + i] = opaque * (colours[i] & 0xFF);
+      for (int channel = 0; channel < COLOURS; channel++) {
+        int shift = 16 - 8 * channel;
+        values[channel * plane + i] =
+            opaque * (colours[i] >> shift & 0xFF) + (1 - opaque) * (background >> shift & 0xFF);
+      }
     }
     return new Pixels(COLOURS, height, width, values);
   }

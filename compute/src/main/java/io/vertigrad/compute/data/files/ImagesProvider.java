@@ -13,10 +13,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -27,14 +29,17 @@ import java.util.stream.Stream;
  *
  * <p>Samples are taken from the classes in turn, so that the first so many are of all of them. They
  * are decoded when the set is opened, and kept as bytes. Options: {@code height} and {@code width}
- * (32), {@code channels} (3), {@code fit} (stretch), {@code train} and {@code test}, to use only
- * the first so many samples; {@code normalization} (standard); {@code augmentation} (none).
+ * (32), {@code channels} (3), {@code fit} (stretch), {@code background} (of transparent pictures;
+ * white), {@code train} and {@code test}, to use only the first so many samples; {@code testShare}
+ * (of each class in {@code train/}, where there is no {@code test/}) and {@code seed} (of their
+ * choice; 1); {@code normalization} (standard); {@code augmentation} (none).
  */
 public final class ImagesProvider implements DatasetProvider {
 
   private static final int USUAL_SIDE = 32;
   private static final int MOST_PIXELS_A_SIDE = 1024;
   private static final int MOST_CLASSES = 256;
+  private static final int LOOKED_AT = 16;
   private static final int MOST_BYTES = Integer.MAX_VALUE - 8;
   private static final List<String> ENDINGS = List.of(".png", ".jpg", ".jpeg", ".gif", ".bmp");
   private static final String ADVICE =
@@ -42,7 +47,12 @@ public final class ImagesProvider implements DatasetProvider {
 
   /** What the options ask for. */
   private record Options(
-      List<Integer> shape, ImageFile.Fit fit, int most, List<Normalisation> normalisation) {
+      List<Integer> shape,
+      ImageFile.Treatment treatment,
+      int most,
+      OptionalDouble testShare,
+      long seed,
+      List<Normalisation> normalisation) {
 
     static Options read(DataConfig config, Split split) {
       Settings options = config.settings();
@@ -52,23 +62,31 @@ public final class ImagesProvider implements DatasetProvider {
       }
       int height = options.integer("height", USUAL_SIDE, 1, MOST_PIXELS_A_SIDE);
       int width = options.integer("width", USUAL_SIDE, 1, MOST_PIXELS_A_SIDE);
-      ImageFile.Fit fit = ImageFile.Fit.of(options);
+      ImageFile.Treatment treatment = ImageFile.Treatment.of(options);
       int train = options.integer("train", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
       int test = options.integer("test", Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
       List<Normalisation> rules =
           Normalisation.of(options, Collections.nCopies(channels, new Normalisation(0.5f, 0.5f)));
+      boolean shared = options.has("testShare");
+      double share = options.number("testShare", 0.1, 0.001, 0.999);
+      long seed = options.longInteger("seed", 1, 0, Long.MAX_VALUE);
       Augmentations.check(options);
       options.refuseUnknown();
       return new Options(
-          List.of(channels, height, width), fit, split == Split.TRAIN ? train : test, rules);
+          List.of(channels, height, width),
+          treatment,
+          split == Split.TRAIN ? train : test,
+          shared ? OptionalDouble.of(share) : OptionalDouble.empty(),
+          seed,
+          rules);
     }
   }
 
   /** One picture that is not read yet. */
   private record Picture(Path file, int label) {}
 
-  /** The pictures of one split, and how many classes there are. */
-  private record Listing(List<Picture> pictures, int classes) {}
+  /** The pictures of one split, and the names of the classes. */
+  private record Listing(List<Picture> pictures, List<String> classes) {}
 
   @Override
   public String name() {
@@ -83,7 +101,7 @@ public final class ImagesProvider implements DatasetProvider {
   @Override
   public Dataset open(DataConfig config, Split split) {
     Options options = Options.read(config, split);
-    Listing listing = listing(config, split, options.most());
+    Listing listing = listing(config, split, options);
     int size = listing.pictures().size();
     int image = options.shape().stream().reduce(1, Math::multiplyExact);
     if ((long) size * image > MOST_BYTES) {
@@ -105,7 +123,8 @@ public final class ImagesProvider implements DatasetProvider {
             i -> {
               Picture picture = listing.pictures().get(i);
               labels[i] = (byte) picture.label();
-              byte[] bytes = ImageFile.picture(picture.file(), options.shape(), options.fit());
+              byte[] bytes =
+                  ImageFile.picture(picture.file(), options.shape(), options.treatment());
               System.arraycopy(bytes, 0, pixels, i * image, image);
             });
     return new ImageDataset(
@@ -114,15 +133,81 @@ public final class ImagesProvider implements DatasetProvider {
 
   @Override
   public void check(DataConfig config, Split split) {
-    listing(config, split, Options.read(config, split).most());
+    listing(config, split, Options.read(config, split));
   }
 
   @Override
   public long samples(DataConfig config, Split split) {
-    return listing(config, split, Options.read(config, split).most()).pictures().size();
+    return listing(config, split, Options.read(config, split)).pictures().size();
   }
 
-  private static Listing listing(DataConfig config, Split split, int most) {
+  @Override
+  public List<String> classNames(DataConfig config) {
+    return listing(config, Split.TRAIN, Options.read(config, Split.TRAIN)).classes();
+  }
+
+  /** Looks at the first images of each class, scaled as the model sees them. */
+  @Override
+  public List<String> warnings(DataConfig config) {
+    Options options = Options.read(config, Split.TRAIN);
+    Listing listing = listing(config, Split.TRAIN, options);
+    return IntStream.range(0, listing.classes().size())
+        .parallel()
+        .mapToObj(label -> warning(listing, label, options))
+        .flatMap(Optional::stream)
+        .toList();
+  }
+
+  private static Optional<String> warning(Listing listing, int label, Options options) {
+    List<Path> files =
+        listing.pictures().stream()
+            .filter(picture -> picture.label() == label)
+            .map(Picture::file)
+            .toList();
+    List<byte[]> images =
+        files.stream()
+            .limit(LOOKED_AT)
+            .map(file -> ImageFile.picture(file, options.shape(), options.treatment()))
+            .toList();
+    boolean constant = images.stream().allMatch(image -> isConstant(image, options.shape().get(0)));
+    boolean identical = images.stream().allMatch(image -> Arrays.equals(image, images.get(0)));
+    if (images.isEmpty() || !constant && (!identical || images.size() == 1)) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        "%s: %s of class '%s' %s once scaled to %s, so nothing can be learned from them; look at the files, and at data.background if they are transparent"
+            .formatted(
+                files.get(0).getParent(),
+                images.size() < files.size()
+                    ? "the first %d of %d images".formatted(images.size(), files.size())
+                    : files.size() == 1
+                        ? "the only image"
+                        : "all %d images".formatted(files.size()),
+                listing.classes().get(label),
+                !constant
+                    ? "are identical"
+                    : images.size() == 1 ? "has one colour" : "have one colour each",
+                options.shape()));
+  }
+
+  private static boolean isConstant(byte[] image, int channels) {
+    int plane = image.length / channels;
+    for (int first = 0; first < image.length; first += plane) {
+      int least = 255;
+      int most = 0;
+      for (int i = first; i < first + plane; i++) {
+        least = Math.min(least, image[i] & 0xFF);
+        most = Math.max(most, image[i] & 0xFF);
+      }
+      if (most > least) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static Listing listing(DataConfig config, Split split, Options options) {
+    int most = options.most();
     Path root = DataFolder.of(config, List.of(), ADVICE).root();
     Path training = root.resolve(folder(Split.TRAIN));
     List<String> classes = children(training, Files::isDirectory);
@@ -131,7 +216,14 @@ public final class ImagesProvider implements DatasetProvider {
           "%s: holds %d folders, expected one for each class, at most %d; %s"
               .formatted(training, classes.size(), MOST_CLASSES, ADVICE));
     }
-    Path folder = root.resolve(folder(split));
+    boolean shared =
+        options.testShare().isPresent() && !Files.isDirectory(root.resolve(folder(Split.TEST)));
+    Path folder = shared ? training : root.resolve(folder(split));
+    if (!shared && split == Split.TEST && !Files.isDirectory(folder)) {
+      throw new DataException(
+          "%s: there is no such folder, expected one folder for each class; %s, or set data.testShare to test on a share of train/"
+              .formatted(folder, ADVICE));
+    }
     for (String name : children(folder, Files::isDirectory)) {
       if (!classes.contains(name)) {
         throw new DataException(
@@ -142,10 +234,11 @@ public final class ImagesProvider implements DatasetProvider {
     List<List<Path>> files = new ArrayList<>();
     for (String name : classes) {
       Path place = folder.resolve(name);
-      files.add(
+      List<Path> all =
           Files.isDirectory(place)
               ? children(place, ImagesProvider::isPicture).stream().map(place::resolve).toList()
-              : List.of());
+              : List.of();
+      files.add(shared ? chosen(all, files.size(), split, options) : all);
     }
     List<Picture> pictures = new ArrayList<>();
     int longest = files.stream().mapToInt(List::size).max().orElse(0);
@@ -161,7 +254,18 @@ public final class ImagesProvider implements DatasetProvider {
           "%s: holds no image, expected files that end in one of %s; %s"
               .formatted(folder, String.join(", ", ENDINGS), ADVICE));
     }
-    return new Listing(pictures, classes.size());
+    return new Listing(pictures, classes);
+  }
+
+  /** A share of each class, so that none is missing in training. */
+  private static List<Path> chosen(List<Path> all, int label, Split split, Options options) {
+    if (all.size() < 2) {
+      return split == Split.TRAIN ? all : List.of();
+    }
+    double share = options.testShare().getAsDouble();
+    return IntStream.of(TestShare.split(all.size(), share, options.seed() + label, split))
+        .mapToObj(all::get)
+        .toList();
   }
 
   private static String folder(Split split) {

@@ -4,6 +4,7 @@ import static io.vertigrad.compute.data.files.SampleFiles.gzip;
 import static io.vertigrad.compute.data.files.SampleFiles.write;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,12 +16,17 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.compute.settings.SettingsException;
+import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -106,12 +112,11 @@ class CsvProviderTest {
   }
 
   @Test
-  void shouldPointToScaleWhenANormalizationIsAskedFor() {
+  void shouldRefuseNormalizationsOfImages() {
     train("3,0.5,-1\n");
 
     assertEquals(
-        "data set 'csv': normalization is for images kept as bytes; the values of a CSV file are "
-            + "numbers: use scale, or normalise the file",
+        "data set 'csv': normalization is \"unit\", expected one of raw, standard",
         assertThrows(
                 SettingsException.class, () -> open(Split.TRAIN, Map.of("normalization", "unit")))
             .getMessage());
@@ -257,7 +262,8 @@ class CsvProviderTest {
     assertEquals(
         folder
             + ": has no test.csv or test.csv.gz, neither directly nor in csv/; "
-            + "name the folder with train.csv and test.csv with --data DIR",
+            + "name one file, or the folder with train.csv and test.csv, with --data, or test on a share"
+            + " of train.csv (data.testShare)",
         missing);
   }
 
@@ -355,6 +361,235 @@ class CsvProviderTest {
     assertEquals(
         "data set 'csv': targets is [], expected a number or a list of numbers",
         setting(Map.of("targets", List.of())));
+  }
+
+  private static final String PRICES =
+      """
+      id,size,colour,rooms,class
+      1,10,red,1,dear
+      2,20,blue,,cheap
+      3,30,red,3,dear
+      4,40,green,4,cheap
+      5,50,blue,5,dear
+      6,60,red,6,fair
+      7,70,green,7,cheap
+      8,80,blue,8,dear
+      9,90,red,9,fair
+      10,100,blue,10,cheap
+      """;
+
+  private static final Map<String, Object> OF_PRICES =
+      Map.of(
+          "label", "class",
+          "ignore", "id",
+          "categories", List.of("colour"),
+          "missing", "mean",
+          "testShare", 0.2);
+
+  @Test
+  void shouldTrainAndTestOnSharesOfOneFileWhoseColumnsAreNamed() {
+    Path file = prices(PRICES);
+
+    Dataset train = ofFile(file, Split.TRAIN, OF_PRICES, Map.of());
+    Dataset test = ofFile(file, Split.TEST, OF_PRICES, Map.of());
+
+    assertEquals(8, train.size());
+    assertEquals(2, test.size());
+    assertEquals(List.of("cheap", "dear", "fair"), train.classNames());
+    assertEquals(train.classNames(), test.classNames());
+    assertEquals(3, train.classes());
+    assertEquals(List.of(5), train.shape(), "size, three colours, rooms");
+    assertEquals(List.of("cheap", "dear", "fair"), names(file, OF_PRICES));
+    int[] inTest = TestShare.split(10, 0.2, 1, Split.TEST);
+    int[] inTraining = TestShare.split(10, 0.2, 1, Split.TRAIN);
+    assertEquals(
+        IntStream.range(0, 10).boxed().toList(),
+        IntStream.concat(IntStream.of(inTest), IntStream.of(inTraining)).sorted().boxed().toList());
+    double mean = IntStream.of(inTraining).map(i -> 10 * (i + 1)).average().orElseThrow();
+    double variance =
+        IntStream.of(inTraining)
+            .mapToDouble(i -> Math.pow(10 * (i + 1) - mean, 2))
+            .average()
+            .orElseThrow();
+    for (int i = 0; i < test.size(); i++) {
+      double size = 10 * (inTest[i] + 1);
+      assertEquals((size - mean) / Math.sqrt(variance), sample(test, i)[0], 1e-6);
+    }
+    for (int i = 0; i < train.size(); i++) {
+      if (inTraining[i] == 1) {
+        assertArrayEquals(
+            new float[] {1, 0, 0, 0},
+            new float[] {
+              sample(train, i)[1], sample(train, i)[2], sample(train, i)[3], sample(train, i)[4]
+            },
+            "blue, and the mean in the place of the rooms that are missing");
+      }
+    }
+  }
+
+  @Test
+  void shouldChooseOtherTestRowsWithAnotherSeedOnly() {
+    assertArrayEquals(new int[] {8, 9}, TestShare.split(10, 0.2, 1, Split.TEST));
+    assertFalse(
+        Arrays.equals(
+            TestShare.split(1000, 0.2, 1, Split.TEST), TestShare.split(1000, 0.2, 2, Split.TEST)));
+    assertEquals(1, TestShare.split(2, 0.001, 1, Split.TEST).length);
+    assertEquals(1, TestShare.split(2, 0.999, 1, Split.TRAIN).length);
+  }
+
+  @Test
+  void shouldPrepareLinesAndFilesAsTheTrainingRowsWhenAModelIsAsked() {
+    Path file = prices(PRICES);
+    Dataset train = ofFile(file, Split.TRAIN, OF_PRICES, Map.of());
+    Map<String, Object> fitted =
+        new JsonObject(new JsonObject(new TreeMap<>(train.fitted())).encode()).getMap();
+    int[] rows = TestShare.split(10, 0.2, 1, Split.TRAIN);
+    int third = Arrays.binarySearch(rows, 2);
+    float[] expected = sample(train, third);
+    Path other = write(folder.resolve("a.csv"), "colour,more,rooms,size\nred,x,3,30\n".getBytes());
+    Path bare = write(folder.resolve("b.csv"), "30,red,3\n".getBytes());
+
+    assertArrayEquals(expected, sample(line("30,red,3", fitted), 0));
+    assertArrayEquals(expected, sample(line("99,30,red,3", fitted), 0), "without the label");
+    assertArrayEquals(expected, sample(line("99,30,red,3,?", fitted), 0), "a whole line");
+    assertArrayEquals(expected, sample(unlabelled(other, fitted), 0), "by name");
+    assertArrayEquals(expected, sample(unlabelled(bare, fitted), 0), "without a header");
+    assertEquals(
+        0, sample(line("30,red,", fitted), 0)[4], 1e-6, "the mean in the place of missing rooms");
+    assertEquals(
+        "\"30,pink,3\": column 2 is \"pink\", expected one of the words of the training: blue,"
+            + " green, red",
+        refused(() -> line("30,pink,3", fitted)));
+    assertEquals(
+        "\"30\": 1 columns, expected 3, the values of a sample (size, colour, rooms), or 5 with what"
+            + " the model tells in column 5",
+        refused(() -> line("30", fitted)));
+    Path lacking = write(folder.resolve("c.csv"), "colour,size\nred,30\n".getBytes());
+    assertEquals(
+        lacking
+            + ":1: has no column \"rooms\", expected those of the training: id, size, colour, rooms,"
+            + " class",
+        refused(() -> unlabelled(lacking, fitted)));
+    Dataset evaluated =
+        ofFile(prices(PRICES.replace("10,100,blue,10,cheap\n", "")), Split.TEST, OF_PRICES, fitted);
+    assertEquals(train.classNames(), evaluated.classNames());
+    assertEquals(train.fitted().toString(), evaluated.fitted().toString());
+  }
+
+  @Test
+  void shouldRefuseMissingValuesWithLineAndColumnUnlessAFillingIsStated() {
+    Path file = prices("a,b,class\n1,NA,x\n2,3,y\n3,4,x\n");
+    Map<String, Object> named = Map.of("label", "class");
+
+    assertEquals(
+        file
+            + ":2: column 2 (\"b\") is \"NA\", a missing value, expected a number; option missing fills"
+            + " missing values, with \"mean\" or a number",
+        refused(() -> ofFile(file, Split.TRAIN, named, Map.of())));
+    Map<String, Object> filled = Map.of("label", "class", "missing", -1, "normalization", "raw");
+    Dataset train = ofFile(file, Split.TRAIN, filled, Map.of());
+    Dataset test = ofFile(file, Split.TEST, filled, Map.of());
+    float sum = 0;
+    for (int i = 0; i < train.size(); i++) {
+      sum += sample(train, i)[1];
+    }
+    assertEquals(6, sum + sample(test, 0)[1]);
+    assertEquals(
+        "data set 'csv': missing is \"zero\", expected refuse, mean or a number",
+        assertThrows(
+                SettingsException.class,
+                () -> ofFile(file, Split.TRAIN, Map.of("missing", "zero"), Map.of()))
+            .getMessage());
+  }
+
+  @Test
+  void shouldSayWhatIsWrongWithNamedColumns() {
+    Path file = prices("a,b,class\n1,x,u\n2,3,v\n");
+
+    assertEquals(
+        file
+            + ":1: has no column \"clas\" (option label), expected one of its columns: a, b, class",
+        refused(() -> ofFile(file, Split.TRAIN, Map.of("label", "clas"), Map.of())));
+    assertEquals(
+        file
+            + ":2: column 2 (\"b\") is \"x\", expected a number; option categories names columns of"
+            + " words",
+        refused(() -> ofFile(file, Split.TRAIN, Map.of("label", "class"), Map.of())));
+    assertEquals(
+        "data set 'csv': header is false, but columns are named, expected true or columns by number",
+        assertThrows(
+                SettingsException.class,
+                () -> ofFile(file, Split.TRAIN, Map.of("label", "a", "header", false), Map.of()))
+            .getMessage());
+    Path same = prices("a,class\n1,u\n2,u\n");
+    assertEquals(
+        same + ": every label is \"u\", expected at least two classes in column 2 (\"class\")",
+        refused(() -> ofFile(same, Split.TRAIN, Map.of("label", "class"), Map.of())));
+    Path real = prices("a,price\n1,2.5\n2,3.5\n");
+    assertEquals(
+        real
+            + ":2: column 2 (\"price\"), the label, is \"2.5\", expected a word or a whole number; real"
+            + " values are option targets",
+        refused(() -> ofFile(real, Split.TRAIN, Map.of("label", "price"), Map.of())));
+  }
+
+  @Test
+  void shouldTakeClassesThatAreWordsFromTheTrainingFile() {
+    train("pear,1\napple,2\nfig,3\n");
+    write(folder.resolve("test.csv"), "fig,4\npear,5\n".getBytes());
+
+    Dataset test = open(Split.TEST, Map.of());
+
+    assertEquals(List.of("apple", "fig", "pear"), test.classNames());
+    assertEquals(1, test.label(0));
+    assertEquals(2, test.label(1));
+    Path wrong = write(folder.resolve("test.csv"), "fig,4\nplum,5\n".getBytes());
+    assertEquals(
+        wrong
+            + ":2: column 1, the label, is \"plum\", expected one of the classes of the training:"
+            + " apple, fig, pear",
+        refused(() -> open(Split.TEST, Map.of())));
+  }
+
+  @Test
+  void shouldKeepValuesAndClassesAsTheyWereWhenNoNewOptionIsGiven() {
+    train("2,0.1,7\n0,1e-3,9\n");
+
+    Dataset train = open(Split.TRAIN, Map.of("scale", 0.3));
+
+    assertEquals(List.of(), train.classNames());
+    assertEquals(10, train.classes());
+    assertArrayEquals(new float[] {0.1f * 0.3f, 7 * 0.3f}, sample(train, 0), 0);
+  }
+
+  private Path prices(String text) {
+    return write(folder.resolve("prices.csv"), text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static Dataset ofFile(
+      Path file, Split split, Map<String, Object> options, Map<String, Object> fitted) {
+    return new CsvProvider().open(SampleFiles.in("csv", file, options).fitted(fitted), split);
+  }
+
+  private static List<String> names(Path file, Map<String, Object> options) {
+    return new CsvProvider().classNames(SampleFiles.in("csv", file, options));
+  }
+
+  private Dataset line(String line, Map<String, Object> fitted) {
+    return new CsvProvider().unlabelled(asked(fitted), line, List.of(5));
+  }
+
+  private Dataset unlabelled(Path file, Map<String, Object> fitted) {
+    return new CsvProvider().unlabelled(asked(fitted), file, List.of(5));
+  }
+
+  /** As a model says it that was saved: without the place of the data. */
+  private static DataConfig asked(Map<String, Object> fitted) {
+    return new DataConfig("csv", Optional.empty(), Optional.empty(), OF_PRICES).fitted(fitted);
+  }
+
+  private static String refused(Executable work) {
+    return assertThrows(DataException.class, work).getMessage();
   }
 
   private Path train(String text) {

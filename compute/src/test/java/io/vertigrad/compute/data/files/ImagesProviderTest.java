@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -84,7 +85,7 @@ class ImagesProviderTest {
     Map<String, Object> grey =
         Map.of("height", 1, "width", 2, "channels", 1, "normalization", "raw");
 
-    assertArrayEquals(new float[] {0x10, 0, 0x20, 0, 0x30, 0}, colours);
+    assertArrayEquals(new float[] {0x10, 255, 0x20, 255, 0x30, 255}, colours);
     assertEquals((0x10 / 255f - 0.5f) / 0.5f, standard[0]);
     assertEquals(
         Math.round(0.299 * 16 + 0.587 * 32 + 0.114 * 48), read(open(Split.TRAIN, grey), 0)[0]);
@@ -171,12 +172,88 @@ class ImagesProviderTest {
         boolean cut = random.nextInt(3) == 0;
         Files.write(file, cut ? Arrays.copyOf(bytes, random.nextInt(bytes.length)) : bytes);
         try {
-          ImageFile.read(file, List.of(3, 8, 8), ImageFile.Fit.STRETCH);
+          ImageFile.read(file, List.of(3, 8, 8), ImageFile.Treatment.ON_BLACK);
         } catch (DataException e) {
           assertTrue(e.getMessage().startsWith(file + ": "), e.getMessage());
         }
       }
     }
+  }
+
+  @Test
+  void shouldShowTheBackgroundWherePicturesAreTransparent() throws IOException {
+    BufferedImage image = new BufferedImage(2, 1, BufferedImage.TYPE_INT_ARGB);
+    image.setRGB(0, 0, 0x00000000);
+    image.setRGB(1, 0, 0x80000000);
+    png("train/a/1", image);
+
+    assertArrayEquals(new float[] {255, 127, 255, 127, 255, 127}, on("white"), 0.5f);
+    assertArrayEquals(new float[] {0, 0, 0, 0, 0, 0}, on("black"));
+    assertArrayEquals(new float[] {255, 127, 128, 64, 0, 0}, on("#ff8000"), 0.5f);
+    SettingsException wrong = assertThrows(SettingsException.class, () -> on("ff8000"));
+    assertEquals(
+        "data set 'images': background is \"ff8000\", expected white, black or #rrggbb, such as"
+            + " #ff0000 for red",
+        wrong.getMessage());
+  }
+
+  private float[] on(String background) {
+    return read(
+        open(
+            Split.TRAIN,
+            Map.of("height", 1, "width", 2, "normalization", "raw", "background", background)),
+        0);
+  }
+
+  @Test
+  void shouldWarnOfClassesWhoseImagesAreConstantOrIdentical() throws IOException {
+    for (int i = 0; i < 3; i++) {
+      png("train/constant/" + i, grey(2, 2, i, i, i, i));
+      png("train/different/" + i, grey(2, 2, 1, 2, 3, i));
+    }
+    for (int i = 0; i < 18; i++) {
+      png("train/identical/" + (char) ('a' + i), grey(2, 2, 1, 2, 3, 4));
+    }
+
+    List<String> warnings = new ImagesProvider().warnings(config(GREY_2X2));
+
+    assertEquals(2, warnings.size(), warnings.toString());
+    assertTrue(
+        warnings
+            .get(0)
+            .startsWith(
+                root.resolve("train/constant")
+                    + ": all 3 images of class 'constant' have one colour each once scaled to [1, 2,"
+                    + " 2]"),
+        warnings.get(0));
+    assertTrue(
+        warnings.get(1).contains("the first 16 of 18 images of class 'identical' are identical"),
+        warnings.get(1));
+  }
+
+  @Test
+  void shouldTestOnAShareOfEachClassWhereThereIsNoTestFolder() throws IOException {
+    for (int i = 0; i < 10; i++) {
+      png("train/cat/" + i, grey(2, 2, 1, 2, 3, i));
+      png("train/dog/" + i, grey(2, 2, 1, 2, 3, 100 + i));
+    }
+    Map<String, Object> options = new TreeMap<>(GREY_2X2);
+    DataException missing = assertThrows(DataException.class, () -> open(Split.TEST, GREY_2X2));
+    options.put("testShare", 0.2);
+
+    Dataset train = open(Split.TRAIN, options);
+    Dataset test = open(Split.TEST, options);
+
+    assertTrue(missing.getMessage().contains("set data.testShare"), missing.getMessage());
+    assertEquals(List.of("cat", "dog"), train.classNames());
+    assertEquals(List.of("cat", "dog"), new ImagesProvider().classNames(config(options)));
+    assertEquals(16, train.size());
+    assertArrayEquals(new int[] {0, 1, 0, 1}, labels(test));
+    List<Float> all = new ArrayList<>();
+    for (Dataset split : List.of(train, test)) {
+      IntStream.range(0, split.size()).forEach(i -> all.add(read(split, i)[3]));
+    }
+    assertEquals(20, all.stream().distinct().count(), "every image is in one split");
   }
 
   private void assertRefused(String message) {

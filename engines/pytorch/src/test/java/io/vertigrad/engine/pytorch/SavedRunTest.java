@@ -22,6 +22,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import java.util.zip.ZipFile;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -79,6 +80,17 @@ class SavedRunTest {
       assertTrue(result.accuracy() > 20, "it has learned: " + result.accuracy());
       assertEquals(result.accuracy(), score.accuracy(), 1e-9);
       assertEquals(result.loss(), score.loss(), 1e-6);
+    }
+  }
+
+  @Test
+  void shouldOpenByItsFileAloneWhoseDescriptionIsAnExtraFileOfTorchScript() throws IOException {
+    try (SavedModel saved = SavedModel.open(file);
+        ZipFile zip = new ZipFile(file.toFile())) {
+      assertEquals(result.parametersHash(), saved.parametersHash());
+      assertEquals(PIXELS, saved.inputShape().stream().reduce(1, Math::multiplyExact));
+      assertEquals(
+          1, zip.stream().filter(one -> one.getName().endsWith("/extra/vertigrad.json")).count());
     }
   }
 

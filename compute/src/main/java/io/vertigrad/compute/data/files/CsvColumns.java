@@ -1,0 +1,182 @@
+package io.vertigrad.compute.data.files;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+
+/**
+ * The columns of a training file and what was fitted to its rows: enough to turn another line into
+ * the same inputs. It travels with a saved model.
+ *
+ * @param count columns of a line
+ * @param names names in line 1; empty without a header
+ * @param targets columns of the targets, from 0
+ * @param features columns of the inputs, from 0
+ * @param words by feature, its sorted words where it is a category
+ * @param classes names of the classes; empty where labels are numbers from 0
+ * @param fill by feature, the value that takes the place of a missing one; empty where they are
+ *     refused
+ * @param means by feature, the mean of the training rows; empty where values stay as they are
+ * @param deviations likewise the standard deviation, 1 for a constant column
+ */
+record CsvColumns(
+    int count,
+    List<String> names,
+    List<Integer> targets,
+    List<Integer> features,
+    Map<Integer, List<String>> words,
+    List<String> classes,
+    List<Double> fill,
+    List<Double> means,
+    List<Double> deviations) {
+
+  CsvColumns {
+    names = List.copyOf(names);
+    targets = List.copyOf(targets);
+    features = List.copyOf(features);
+    words = Collections.unmodifiableMap(new TreeMap<>(words));
+    classes = List.copyOf(classes);
+    fill = List.copyOf(fill);
+    means = List.copyOf(means);
+    deviations = List.copyOf(deviations);
+  }
+
+  /** The columns before anything was fitted. */
+  static CsvColumns of(
+      int count, List<String> names, List<Integer> targets, List<Integer> features) {
+    return new CsvColumns(
+        count, names, targets, features, Map.of(), List.of(), List.of(), List.of(), List.of());
+  }
+
+  /** Inputs of one sample: one for a number, one for each word of a category. */
+  int inputs() {
+    return features.size() - words.size() + words.values().stream().mapToInt(List::size).sum();
+  }
+
+  /** The column as messages name it, counted from 1. */
+  String name(int column) {
+    return "column %d%s"
+        .formatted(column + 1, column < names.size() ? " (\"" + names.get(column) + "\")" : "");
+  }
+
+  /**
+   * Turns the raw values of a line into inputs, in the same array where it has the length.
+   *
+   * @param row by feature its value, NaN for a missing one, or the index of its word
+   * @param scale factor on values that are not standardised
+   */
+  float[] inputs(float[] row, float scale) {
+    float[] inputs = words.isEmpty() ? row : new float[inputs()];
+    int at = 0;
+    for (int i = 0; i < row.length; i++) {
+      List<String> found = words.get(i);
+      if (found != null) {
+        if (!Float.isNaN(row[i])) {
+          inputs[at + (int) row[i]] = 1;
+        }
+        at += found.size();
+        continue;
+      }
+      boolean missing = Float.isNaN(row[i]);
+      if (means.isEmpty()) {
+        inputs[at++] = (missing ? fill.get(i).floatValue() : row[i]) * scale;
+      } else {
+        double value = missing ? fill.get(i) : row[i];
+        inputs[at++] = (float) ((value - means.get(i)) / deviations.get(i));
+      }
+    }
+    return inputs;
+  }
+
+  JsonObject toJson() {
+    JsonObject json = new JsonObject().put("count", count);
+    json.put("targets", new JsonArray(new ArrayList<>(targets)));
+    if (!isAllOthers()) {
+      json.put("features", new JsonArray(new ArrayList<>(features)));
+    }
+    put(json, "names", names);
+    put(json, "classes", classes);
+    put(json, "fill", fill);
+    put(json, "means", means);
+    put(json, "deviations", deviations);
+    if (!words.isEmpty()) {
+      JsonObject byFeature = new JsonObject();
+      words.forEach((feature, list) -> put(byFeature, feature.toString(), list));
+      json.put("words", byFeature);
+    }
+    return json;
+  }
+
+  /**
+   * Reads what {@link #toJson} wrote.
+   *
+   * @throws RuntimeException when it is something else
+   */
+  static CsvColumns fromJson(JsonObject json) {
+    List<Integer> targets = numbers(json, "targets").stream().map(Number::intValue).toList();
+    int count = json.getInteger("count");
+    Map<Integer, List<String>> words = new TreeMap<>();
+    JsonObject byFeature = json.getJsonObject("words", new JsonObject());
+    for (String feature : byFeature.fieldNames()) {
+      words.put(Integer.valueOf(feature), texts(byFeature, feature));
+    }
+    CsvColumns columns =
+        new CsvColumns(
+            count,
+            texts(json, "names"),
+            targets,
+            json.containsKey("features")
+                ? numbers(json, "features").stream().map(Number::intValue).toList()
+                : others(count, targets),
+            words,
+            texts(json, "classes"),
+            numbers(json, "fill").stream().map(Number::doubleValue).toList(),
+            numbers(json, "means").stream().map(Number::doubleValue).toList(),
+            numbers(json, "deviations").stream().map(Number::doubleValue).toList());
+    columns.check();
+    return columns;
+  }
+
+  private void check() {
+    int size = features.size();
+    boolean fits =
+        size > 0
+            && features.stream().allMatch(column -> column >= 0 && column < count)
+            && targets.stream().allMatch(column -> column >= 0 && column < count)
+            && words.keySet().stream().allMatch(feature -> feature >= 0 && feature < size)
+            && (names.isEmpty() || names.size() == count)
+            && (fill.isEmpty() || fill.size() == size)
+            && means.size() == deviations.size()
+            && (means.isEmpty() || means.size() == size);
+    if (!fits) {
+      throw new IllegalArgumentException("columns of a csv file that do not go together");
+    }
+  }
+
+  private boolean isAllOthers() {
+    return features.equals(others(count, targets));
+  }
+
+  private static List<Integer> others(int count, List<Integer> targets) {
+    return IntStream.range(0, count).filter(i -> !targets.contains(i)).boxed().toList();
+  }
+
+  private static void put(JsonObject json, String key, List<?> list) {
+    if (!list.isEmpty()) {
+      json.put(key, new JsonArray(new ArrayList<>(list)));
+    }
+  }
+
+  private static List<String> texts(JsonObject json, String key) {
+    return json.getJsonArray(key, new JsonArray()).stream().map(String.class::cast).toList();
+  }
+
+  private static List<Number> numbers(JsonObject json, String key) {
+    return json.getJsonArray(key, new JsonArray()).stream().map(Number.class::cast).toList();
+  }
+}

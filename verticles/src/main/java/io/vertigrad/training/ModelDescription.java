@@ -1,0 +1,367 @@
+package io.vertigrad.training;
+
+import io.vertigrad.compute.Targets;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.Normalisation;
+import io.vertigrad.compute.formats.ProtoMessage;
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
+import java.util.zip.ZipOutputStream;
+
+/**
+ * What asking a saved model needs beside its parameters: the sections of its job, and how samples
+ * go in and come out. It is an entry of a model's zip file, and texts of a safetensors file's
+ * header.
+ *
+ * @param job {@code engine}, {@code model} and {@code data} of the job file, without paths of data
+ * @param input how samples go in and come out
+ */
+record ModelDescription(JsonObject job, Input input) {
+
+  /** The entry of a zip of DL4J; TorchScript has it among its extra files. */
+  private static final String ENTRY = "vertigrad.json";
+
+  private static final String EXTRA = "extra/" + ENTRY;
+  private static final String ENGINE = "engine";
+  private static final String MODEL = "model";
+  private static final String DATA = "data";
+  private static final String INPUT = "input";
+  private static final String CLASSES = "classes";
+  private static final String PREFIX = "vertigrad.";
+  private static final int MOST_BYTES = 64 << 20;
+
+  /** Field {@code metadata_props} of ONNX's {@code ModelProto}. */
+  private static final int ONNX_METADATA = 14;
+
+  private static final byte[] ZIP = {'P', 'K', 3, 4};
+
+  /** What goes in and comes out. */
+  record Input(
+      List<Integer> shape,
+      Targets targets,
+      int tokens,
+      Optional<List<Normalisation>> bytes,
+      List<String> classNames,
+      Map<String, Object> fitted) {
+
+    static Input of(Dataset data) {
+      return new Input(
+          data.shape(),
+          data.targets(),
+          data.tokens(),
+          data.normalisation(),
+          data.classNames(),
+          data.fitted());
+    }
+
+    int classes() {
+      return targets.outputs();
+    }
+
+    JsonObject toJson() {
+      JsonObject json =
+          new JsonObject()
+              .put("shape", new JsonArray(new ArrayList<>(shape)))
+              .put(CLASSES, classes());
+      if (!targets.equals(Targets.classes(classes()))) {
+        json.put("targets", targets.kind().name()).put("positions", targets.positions());
+      }
+      if (tokens > 0) {
+        json.put("tokens", tokens);
+      }
+      bytes.ifPresent(
+          rules -> {
+            JsonArray array = new JsonArray();
+            rules.forEach(
+                rule ->
+                    array.add(
+                        new JsonArray().add(rule.range()).add(rule.mean()).add(rule.deviation())));
+            json.put("normalization", array);
+          });
+      if (!fitted.isEmpty()) {
+        json.put("fitted", new JsonObject(new TreeMap<>(fitted)));
+      }
+      return json;
+    }
+
+    static Input read(JsonObject json, JsonArray names) {
+      List<Integer> shape = new ArrayList<>();
+      json.getJsonArray("shape").forEach(size -> shape.add((Integer) size));
+      JsonArray array = json.getJsonArray("normalization");
+      List<Normalisation> rules = new ArrayList<>();
+      for (int i = 0; array != null && i < array.size(); i++) {
+        JsonArray rule = array.getJsonArray(i);
+        rules.add(new Normalisation(rule.getFloat(0), rule.getFloat(1), rule.getFloat(2)));
+      }
+      boolean fits =
+          !shape.isEmpty()
+              && shape.stream().allMatch(size -> size > 0)
+              && json.getInteger(CLASSES) > 0
+              && (array == null || rules.size() == shape.get(0))
+              && (names.isEmpty() || names.size() == json.getInteger(CLASSES));
+      if (!fits) {
+        throw new IllegalArgumentException(json.encode());
+      }
+      Targets targets =
+          new Targets(
+              Targets.Kind.valueOf(json.getString("targets", Targets.Kind.CLASS.name())),
+              json.getInteger(CLASSES),
+              json.getInteger("positions", 1));
+      return new Input(
+          shape,
+          targets,
+          json.getInteger("tokens", 0),
+          Optional.of(rules).filter(r -> !r.isEmpty()),
+          names.stream().map(String.class::cast).toList(),
+          json.getJsonObject("fitted", new JsonObject()).getMap());
+    }
+  }
+
+  /** The description of what a job trains. */
+  static ModelDescription of(JobConfig job, Input input) {
+    JsonObject network = job.model().settings().toJson().copy();
+    network.put("name", job.model().name()).remove("parameters");
+    JsonObject data =
+        new JsonObject(new TreeMap<>(job.data().options())).put("name", job.data().name());
+    return new ModelDescription(
+        new JsonObject().put(ENGINE, job.engine()).put(MODEL, network).put(DATA, data), input);
+  }
+
+  /** The texts of a safetensors file's header. */
+  Map<String, String> texts() {
+    Map<String, String> texts = new TreeMap<>();
+    texts.put("format", "vertigrad");
+    texts.put(PREFIX + ENGINE, job.getString(ENGINE));
+    texts.put(PREFIX + MODEL, job.getJsonObject(MODEL).encode());
+    texts.put(PREFIX + DATA, job.getJsonObject(DATA).encode());
+    texts.put(PREFIX + INPUT, input.toJson().encode());
+    if (!input.classNames().isEmpty()) {
+      texts.put(PREFIX + CLASSES, new JsonArray(new ArrayList<>(input.classNames())).encode());
+    }
+    return texts;
+  }
+
+  /**
+   * Reads the input from the texts of a safetensors file.
+   *
+   * @throws DataException when the text is no description
+   */
+  static Optional<Input> input(Path file, Map<String, String> texts) {
+    String text = texts.get(PREFIX + INPUT);
+    if (text == null) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(
+          Input.read(
+              new JsonObject(text), new JsonArray(texts.getOrDefault(PREFIX + CLASSES, "[]"))));
+    } catch (RuntimeException e) {
+      throw new DataException(
+          "%s: header: %s is %s, expected what export wrote there"
+              .formatted(file, PREFIX + INPUT, shown(text)),
+          e);
+    }
+  }
+
+  /** The sections of a job file, as far as the texts of a safetensors file have them. */
+  static JsonObject job(Map<String, String> texts) {
+    JsonObject job = new JsonObject();
+    Optional.ofNullable(texts.get(PREFIX + ENGINE)).ifPresent(engine -> job.put(ENGINE, engine));
+    for (String section : List.of(MODEL, DATA)) {
+      Optional.ofNullable(texts.get(PREFIX + section))
+          .ifPresent(text -> job.put(section, new JsonObject(text)));
+    }
+    return job;
+  }
+
+  /**
+   * Saves a model as a whole or not at all: written beside the file under a name of its own, so
+   * that several may be saved to one path at once, then moved there.
+   *
+   * @param writing writes the engine's own file
+   */
+  void save(Path file, FileWriting writing) throws IOException {
+    replace(
+        file,
+        part -> {
+          writing.to(part);
+          addTo(part);
+        });
+  }
+
+  /** Writes a file. */
+  interface FileWriting {
+    void to(Path file) throws IOException;
+  }
+
+  /** Writes a file as a whole or not at all. */
+  static void replace(Path file, FileWriting writing) throws IOException {
+    Path part = file.resolveSibling("%s.%s.part".formatted(file.getFileName(), UUID.randomUUID()));
+    try {
+      writing.to(part);
+      Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      Files.deleteIfExists(part);
+    }
+  }
+
+  /** Adds it to a zip file; one of an engine whose models are no zip files stays as it is. */
+  private void addTo(Path file) throws IOException {
+    if (!isZip(file)) {
+      return;
+    }
+    JsonObject json = job.copy().put(INPUT, input.toJson());
+    if (!input.classNames().isEmpty()) {
+      json.put(CLASSES, new JsonArray(new ArrayList<>(input.classNames())));
+    }
+    byte[] text = json.encodePrettily().getBytes(StandardCharsets.UTF_8);
+    Optional<String> root = root(file);
+    if (root.isPresent()) {
+      addToScript(file, root.get() + EXTRA, text);
+      return;
+    }
+    try (FileSystem zip = FileSystems.newFileSystem(file, Map.of())) {
+      Files.write(zip.getPath(ENTRY), text);
+    }
+  }
+
+  /** Adds it to the metadata of an ONNX file: messages of protocol buffers are merged in order. */
+  void addToOnnx(Path file) throws IOException {
+    Map<String, String> texts = texts();
+    ProtoMessage all = new ProtoMessage();
+    for (String key : List.of(PREFIX + INPUT, PREFIX + CLASSES)) {
+      if (texts.containsKey(key)) {
+        all.message(ONNX_METADATA, new ProtoMessage().text(1, key).text(2, texts.get(key)));
+      }
+    }
+    Files.write(file, all.toBytes(), StandardOpenOption.APPEND);
+  }
+
+  /** TorchScript's readers want entries that are not compressed, below one folder. */
+  private static void addToScript(Path file, String name, byte[] text) throws IOException {
+    replace(
+        file,
+        copy -> {
+          try (ZipFile zip = new ZipFile(file.toFile());
+              OutputStream out = Files.newOutputStream(copy);
+              ZipOutputStream target = new ZipOutputStream(out)) {
+            for (ZipEntry entry : Collections.list(zip.entries())) {
+              if (!entry.getName().equals(name)) {
+                ZipEntry same = new ZipEntry(entry.getName());
+                same.setMethod(ZipEntry.STORED);
+                same.setSize(entry.getSize());
+                same.setCrc(entry.getCrc());
+                target.putNextEntry(same);
+                try (InputStream in = zip.getInputStream(entry)) {
+                  in.transferTo(target);
+                }
+                target.closeEntry();
+              }
+            }
+            target.putNextEntry(new ZipEntry(name));
+            target.write(text);
+            target.closeEntry();
+          }
+        });
+  }
+
+  /** The folder of all entries of a TorchScript file; empty for another zip. */
+  private static Optional<String> root(Path file) throws IOException {
+    try (ZipFile zip = new ZipFile(file.toFile())) {
+      return zip.stream()
+          .map(ZipEntry::getName)
+          .filter(name -> name.matches("[^/]+/data\\.pkl"))
+          .findFirst()
+          .map(name -> name.substring(0, name.indexOf('/') + 1));
+    }
+  }
+
+  private static boolean isZip(Path file) throws IOException {
+    try (InputStream in = Files.newInputStream(file)) {
+      return Arrays.equals(in.readNBytes(ZIP.length), ZIP);
+    }
+  }
+
+  /**
+   * Reads the description from a model's file.
+   *
+   * @return empty where the file has none: another program or an earlier version wrote it
+   * @throws DataException when the file cannot be read, or its description is damaged
+   */
+  static Optional<ModelDescription> read(Path file) {
+    try {
+      if (!isZip(file)) {
+        return Optional.empty();
+      }
+      String text;
+      try (ZipFile zip = new ZipFile(file.toFile())) {
+        Optional<? extends ZipEntry> found =
+            zip.stream()
+                .filter(
+                    entry ->
+                        entry.getName().equals(ENTRY) || entry.getName().matches("[^/]+/" + EXTRA))
+                .findFirst();
+        if (found.isEmpty()) {
+          return Optional.empty();
+        }
+        try (InputStream in = zip.getInputStream(found.get())) {
+          byte[] bytes = in.readNBytes(MOST_BYTES + 1);
+          if (bytes.length > MOST_BYTES) {
+            throw new DataException(
+                "%s: its %s has more than %,d bytes".formatted(file, ENTRY, MOST_BYTES));
+          }
+          text = new String(bytes, StandardCharsets.UTF_8);
+        }
+      }
+      return Optional.of(parsed(file, text));
+    } catch (IOException damaged) {
+      // The engine says what is wrong with the file as a whole.
+      return Optional.empty();
+    }
+  }
+
+  private static ModelDescription parsed(Path file, String text) {
+    try {
+      JsonObject json = new JsonObject(text);
+      Input input =
+          Input.read(json.getJsonObject(INPUT), json.getJsonArray(CLASSES, new JsonArray()));
+      JsonObject job =
+          new JsonObject()
+              .put(ENGINE, json.getString(ENGINE))
+              .put(MODEL, json.getJsonObject(MODEL))
+              .put(DATA, json.getJsonObject(DATA));
+      return new ModelDescription(job, input);
+    } catch (RuntimeException e) {
+      throw new DataException(
+          "%s: its %s is %s, expected what was written when the model was saved"
+              .formatted(file, ENTRY, shown(text)),
+          e);
+    }
+  }
+
+  private static String shown(String text) {
+    return text.length() > 80 ? text.substring(0, 80) + "..." : text;
+  }
+}
