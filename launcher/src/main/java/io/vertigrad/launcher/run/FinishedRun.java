@@ -1,7 +1,6 @@
 package io.vertigrad.launcher.run;
 
 import io.vertigrad.compute.Metric;
-import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.dashboard.RunCurves;
 import io.vertigrad.events.EventFile;
 import io.vertigrad.events.TrainingEvent.Evaluated;
@@ -118,7 +117,8 @@ public final class FinishedRun {
       boolean rounds =
           StrategyProviders.configure(strategy, FinishedRun.class.getClassLoader()).lockstep();
       return Optional.of(rounds ? "rounds" : "updates");
-    } catch (SettingsException | IllegalArgumentException unknown) {
+    } catch (RuntimeException unreadable) {
+      // The job file is of an older version, or its strategy is not on the class path.
       return Optional.empty();
     }
   }
