@@ -43,6 +43,11 @@ final class YamlText {
   /** Values of a file with all its aliases followed; a mixing matrix of 1,000 workers fits. */
   private static final int MOST_VALUES = 1_100_000;
 
+  /** Characters of a number; to read a number takes time that grows with the square of them. */
+  private static final int MOST_DIGITS = 1_000;
+
+  private static final int SHOWN_CHARACTERS = 200;
+
   private final String origin;
   private final Scalars scalars = new Scalars();
   private final Set<Node> open = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -277,13 +282,26 @@ final class YamlText {
     if (!Set.of(Tag.NULL, Tag.BOOL, Tag.INT, Tag.FLOAT).contains(tag)) {
       throw refuseTag(node, path);
     }
+    if (node.getValue().length() > MOST_DIGITS) {
+      throw refuse(
+          node.getStartMark(),
+          path,
+          "is a number of %d characters, expected at most %d"
+              .formatted(node.getValue().length(), MOST_DIGITS));
+    }
+    if (node.isPlain() && node.getValue().indexOf(':') >= 0) {
+      // YAML 1.1 reads 190:20:30 as a number to base 60; who writes it means text.
+      return node.getValue();
+    }
     try {
       return scalars.value(node);
     } catch (MarkedYAMLException e) {
       throw e;
     } catch (RuntimeException notOfThatType) {
       throw refuse(
-          node.getStartMark(), path, "is not of the type that its tag says, %s".formatted(tag));
+          node.getStartMark(),
+          path,
+          "is not of the type that its tag says, " + JsonText.shown(tag.toString()));
     }
   }
 
@@ -307,7 +325,7 @@ final class YamlText {
         node.getStartMark(),
         path,
         "has the type %s, expected text, a number, true, false, null, a list or an object"
-            .formatted(node.getTag()));
+            .formatted(JsonText.shown(node.getTag().toString())));
   }
 
   private SettingsException refuse(Mark at, String path, String message) {
@@ -322,6 +340,7 @@ final class YamlText {
   }
 
   private static String firstLine(String text) {
-    return text == null ? "no detail" : text.lines().findFirst().orElse("").strip();
+    String line = text == null ? "no detail" : text.lines().findFirst().orElse("").strip();
+    return line.length() > SHOWN_CHARACTERS ? line.substring(0, SHOWN_CHARACTERS) + "..." : line;
   }
 }
