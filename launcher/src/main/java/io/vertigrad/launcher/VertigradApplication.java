@@ -39,6 +39,7 @@ public final class VertigradApplication extends VertxApplication implements Vert
 
   /** The jar's entry. */
   public static void main(String[] arguments) {
+    CacheFolders.prepare();
     if (arguments.length == 0 || isCommand(arguments[0])) {
       VertigradCommand.main(arguments);
     } else {
