@@ -46,6 +46,9 @@ final class YamlText {
   /** Characters of a number; to read a number takes time that grows with the square of them. */
   private static final int MOST_DIGITS = 1_000;
 
+  /** Characters without white space; SnakeYAML's time for them grows with their square, too. */
+  private static final int MOST_IN_A_ROW = 1 << 16;
+
   private static final int SHOWN_CHARACTERS = 200;
 
   private final String origin;
@@ -80,6 +83,7 @@ final class YamlText {
   static JsonObject object(String origin, String text) {
     YamlText reader = new YamlText(origin);
     try {
+      reader.requireShortWords(text);
       reader.requireShallow(text);
       Node root = parser().compose(new StringReader(text));
       if (root == null) {
@@ -112,6 +116,21 @@ final class YamlText {
     } catch (YAMLException e) {
       throw new SettingsException(
           "%s: not valid YAML: %s".formatted(origin, firstLine(e.getMessage())), e);
+    }
+  }
+
+  private void requireShortWords(String text) {
+    int line = 1;
+    int begin = 0;
+    for (int i = 0; i < text.length(); i++) {
+      if (Character.isWhitespace(text.charAt(i))) {
+        line += text.charAt(i) == '\n' ? 1 : 0;
+        begin = i + 1;
+      } else if (i - begin == MOST_IN_A_ROW) {
+        throw new SettingsException(
+            "%s: line %d: has more than %d characters without a space, expected fewer"
+                .formatted(origin, line, MOST_IN_A_ROW));
+      }
     }
   }
 

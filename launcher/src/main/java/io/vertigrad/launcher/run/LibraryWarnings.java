@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
-import org.slf4j.LoggerFactory;
 import org.slf4j.Marker;
 
 /**
@@ -20,7 +19,6 @@ import org.slf4j.Marker;
  */
 public final class LibraryWarnings extends TurboFilter {
 
-  private static final org.slf4j.Logger LOG = LoggerFactory.getLogger(LibraryWarnings.class);
   private static final long MINUTE_NANOS = TimeUnit.MINUTES.toNanos(1);
   private static final int MOST_KINDS = 200;
   private static final int MOST_CHARACTERS = 300;
@@ -56,7 +54,8 @@ public final class LibraryWarnings extends TurboFilter {
     String what = error == null ? String.valueOf(message) : error.getClass().getName();
     long untold = untold(name + " " + shown(what));
     if (untold >= 0) {
-      LOG.warn(
+      Logger log = logger.getLoggerContext().getLogger(LibraryWarnings.class);
+      log.warn(
           "{}: {}{}{}",
           name.substring(name.lastIndexOf('.') + 1),
           shown(String.valueOf(message)),

@@ -17,11 +17,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 class LibraryWarningsTest {
 
-  private final LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
+  private final LoggerContext context = new LoggerContext();
   private final ListAppender<ILoggingEvent> log = new ListAppender<>();
   private final AtomicLong nanos = new AtomicLong();
   private final LibraryWarnings warnings = new LibraryWarnings(nanos::get);
@@ -35,13 +34,12 @@ class LibraryWarningsTest {
 
   @AfterEach
   void leave() {
-    context.getTurboFilterList().remove(warnings);
-    context.getLogger(Logger.ROOT_LOGGER_NAME).detachAppender(log);
+    context.stop();
   }
 
   @Test
   void shouldLogOneLineAMinuteForEachKindWithoutItsStackTrace() {
-    Logger web = LoggerFactory.getLogger("io.vertx.ext.web.RoutingContext");
+    Logger web = context.getLogger("io.vertx.ext.web.RoutingContext");
     for (int i = 0; i < 1_000; i++) {
       web.error("Unhandled exception in router", foreign(new IOException("broken " + i)));
       web.error("Refusing to register as max_handlers_per_socket reached already");
@@ -63,8 +61,8 @@ class LibraryWarningsTest {
   void shouldKeepTheStackTraceOfAnErrorInOurCode() {
     IllegalStateException defect = new IllegalStateException("defect");
 
-    LoggerFactory.getLogger("io.vertx.core.impl.ContextImpl").error("Unhandled exception", defect);
-    LoggerFactory.getLogger("io.vertigrad.test").error("another", foreign(new IOException()));
+    context.getLogger("io.vertx.core.impl.ContextImpl").error("Unhandled exception", defect);
+    context.getLogger("io.vertigrad.test").error("another", foreign(new IOException()));
 
     assertEquals(2, log.list.size());
     assertEquals("Unhandled exception", log.list.get(0).getMessage());
