@@ -20,7 +20,7 @@ public record Addresses(String job) {
     if (!job.matches("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")) {
       throw new IllegalArgumentException(
           "job name '%s': expected 1 to 64 letters, digits, '-' and '_', the first a letter or digit"
-              .formatted(job));
+              .formatted(job.length() > 80 ? job.substring(0, 80) + "..." : job));
     }
   }
 

@@ -48,6 +48,16 @@ public final class FrameCodecs {
   }
 
   /**
+   * Returns true for a codec of a kind of frame.
+   *
+   * @param codec any codec of an event bus
+   * @return true when it is one of this class's
+   */
+  public static boolean isOfFrame(MessageCodec<?, ?> codec) {
+    return codec instanceof FrameCodec;
+  }
+
+  /**
    * The bytes of a frame of any kind, for carrying it by other means than the bus.
    *
    * @param frame any frame

@@ -1,9 +1,9 @@
 package io.vertigrad.dashboard;
 
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.training.ClusterStreams;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
-import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import java.util.concurrent.TimeUnit;
 
@@ -28,11 +28,11 @@ public final class DashboardVerticle extends VerticleBase {
     bridge = new BrowserBridge(vertx, job.addresses());
     bridge.open();
     meters = new RunMeters(job.addresses().job(), view, BusTraffic.of(vertx));
-    vertx
-        .eventBus()
-        .<JsonObject>consumer(job.addresses().metrics(), delta -> view.take(delta.body()));
+    vertx.eventBus().consumer(job.addresses().metrics(), delta -> view.take(delta.body()));
     Router router = DashboardRoutes.of(vertx, job, view, meters, bridge);
-    return new PageServer(vertx, job.dashboard()).start(router).onSuccess(address -> url = address);
+    return ClusterStreams.authenticate(vertx, job)
+        .compose(proved -> new PageServer(vertx, job.dashboard()).start(router))
+        .onSuccess(address -> url = address);
   }
 
   @Override

@@ -1,30 +1,79 @@
 package io.vertigrad.dashboard;
 
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What the metrics verticle told last of a job and each of its members; single-threaded. */
+/**
+ * The newest state of a job and of each of its members, as the metrics verticle sends them. Fields
+ * of another type than {@code docs/metrics.md} gives them are left out, so no reader has to expect
+ * them; single-threaded.
+ */
 final class JobView {
 
   private static final int MEMBERS = 1_024;
+  private static final int ROLE_LENGTH = 32;
   private static final JsonObject NOBODY = new JsonObject();
+
+  private static final Map<String, Class<?>> STATE_TYPES =
+      Map.of("phase", String.class, "metric", String.class, "servers", Number.class);
+  private static final Map<String, Class<?>> MEMBER_TYPES =
+      Map.of("condition", String.class, "staleness", JsonObject.class);
 
   private final Map<String, JsonObject> members = new LinkedHashMap<>();
   private JsonObject state = new JsonObject();
   private long number;
 
-  /** Takes in a delta, as {@code docs/metrics.md} describes it. */
-  void take(JsonObject delta) {
-    state = delta.getJsonObject("state");
-    number = delta.getLong("number", 0L);
-    for (Object changed : delta.getJsonArray("members")) {
-      JsonObject member = (JsonObject) changed;
-      String name = member.getString("role") + " " + member.getInteger("rank");
-      if (members.size() < MEMBERS || members.containsKey(name)) {
-        members.put(name, member);
-      }
+  /** Takes in a delta; anything else is ignored. */
+  void take(Object message) {
+    if (!(message instanceof JsonObject delta)) {
+      return;
     }
+    if (delta.getValue("state") instanceof JsonObject newest) {
+      state = wellTyped(newest, STATE_TYPES);
+    }
+    if (delta.getValue("number") instanceof Number newest) {
+      number = newest.longValue();
+    }
+    if (delta.getValue("members") instanceof JsonArray changed) {
+      changed.forEach(this::takeMember);
+    }
+  }
+
+  private void takeMember(Object changed) {
+    if (!(changed instanceof JsonObject found)
+        || !(found.getValue("role") instanceof String role)
+        || role.length() > ROLE_LENGTH
+        || !(found.getValue("rank") instanceof Integer rank)) {
+      return;
+    }
+    String name = role + " " + rank;
+    if (members.size() < MEMBERS || members.containsKey(name)) {
+      JsonObject member = wellTyped(found, MEMBER_TYPES);
+      if (member.getValue("staleness") instanceof JsonObject ages && !areCounts(ages)) {
+        member.remove("staleness");
+      }
+      members.put(name, member);
+    }
+  }
+
+  /** A copy without the fields that have another type. */
+  private static JsonObject wellTyped(JsonObject found, Map<String, Class<?>> types) {
+    JsonObject copy = new JsonObject(new LinkedHashMap<>(found.getMap()));
+    types.forEach(
+        (key, type) -> {
+          if (!type.isInstance(copy.getValue(key))) {
+            copy.remove(key);
+          }
+        });
+    return copy;
+  }
+
+  /** How many gradients had which staleness. */
+  private static boolean areCounts(JsonObject ages) {
+    return ages.stream()
+        .allMatch(age -> age.getKey().matches("\\d{1,9}") && age.getValue() instanceof Number);
   }
 
   /** Number of the newest delta, 0 before the first. */

@@ -4,6 +4,7 @@ import io.reactivex.rxjava3.disposables.Disposable;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvents;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.training.ClusterStreams;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
@@ -66,7 +67,8 @@ public final class MetricsVerticle extends VerticleBase {
         TrainingEvents.of(vertx, job.addresses().job())
             .subscribe(this::hear, defect -> LOG.error("no more metrics", defect));
     vertx.setPeriodic(WINDOW_MILLIS, timer -> advance());
-    return desk.open(vertx, job.addresses());
+    return ClusterStreams.authenticate(vertx, job)
+        .compose(proved -> desk.open(vertx, job.addresses()));
   }
 
   @Override

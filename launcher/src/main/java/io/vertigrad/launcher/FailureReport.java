@@ -24,6 +24,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
 /** How a command's failure is told: one line for the person, the trace for the log. */
 final class FailureReport {
 
+  /** Of a message; a library's may quote what it was given. */
+  private static final int MOST_CHARACTERS = 4_000;
+
   private FailureReport() {}
 
   static int wrongArguments(ParameterException error, String[] arguments) {
@@ -101,6 +104,12 @@ final class FailureReport {
   }
 
   private static String oneLine(String text) {
-    return text == null ? "no message" : text.strip().replaceAll("\\s*\\R\\s*", " | ");
+    if (text == null) {
+      return "no message";
+    }
+    String whole = text.strip();
+    String shown =
+        whole.length() > MOST_CHARACTERS ? whole.substring(0, MOST_CHARACTERS) + "..." : whole;
+    return shown.replaceAll("\\s*\\R\\s*", " | ");
   }
 }

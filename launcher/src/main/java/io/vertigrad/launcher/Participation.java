@@ -48,6 +48,7 @@ final class Participation implements AutoCloseable {
   static Participation join(JobConfig job, Role role) {
     ClusterStart start = ClusterStart.ofMember(job, ClusterStart.secretOf(job.cluster()), false);
     Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
+    VertigradApplication.refuseSerialized(vertx);
     Participation participation = new Participation(job, role, start, vertx);
     Runtime.getRuntime().addShutdownHook(participation.hook);
     return participation;

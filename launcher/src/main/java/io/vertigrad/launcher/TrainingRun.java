@@ -319,6 +319,7 @@ final class TrainingRun {
       ClusterStart start = ClusterStart.ofMember(joining(), secret, true);
       try {
         vertx = await(start.start(), START_SECONDS, "starting the cluster");
+        VertigradApplication.refuseSerialized(vertx);
         return start;
       } catch (InputException | JoinException e) {
         List<JoinAddress> left = living.stream().filter(JoinAddress::answersNow).toList();

@@ -6,6 +6,7 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
+import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.json.JsonObject;
@@ -38,6 +39,7 @@ public final class VertigradApplication extends VertxApplication implements Vert
 
   /** The jar's entry. */
   public static void main(String[] arguments) {
+    CacheFolders.prepare();
     if (arguments.length == 0 || isCommand(arguments[0])) {
       VertigradCommand.main(arguments);
     } else {
@@ -73,9 +75,18 @@ public final class VertigradApplication extends VertxApplication implements Vert
     return start.builder(VertxApplicationHooks.super.createVertxBuilder(options), options);
   }
 
+  /** Java's own serialisation and that of Vert.x are not read from the bus: no job uses them. */
+  static void refuseSerialized(Vertx vertx) {
+    vertx
+        .eventBus()
+        .serializableChecker(className -> false)
+        .clusterSerializableChecker(className -> false);
+  }
+
   @Override
   public void afterVertxStarted(HookContext context) {
     FrameCodecs.register(context.vertx().eventBus());
+    refuseSerialized(context.vertx());
     if (context.vertx().isClustered()) {
       start.opened(context.vertx(), options);
     }

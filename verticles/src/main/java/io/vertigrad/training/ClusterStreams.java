@@ -1,10 +1,12 @@
 package io.vertigrad.training;
 
+import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.security.JobSecrets;
 import io.vertigrad.internal.transport.Streams;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBusOptions;
 
@@ -52,5 +54,17 @@ public final class ClusterStreams {
    */
   public static void authenticate(Vertx vertx, JobConfig job, JobSecret secret) {
     JobSecrets.of(vertx).add(job.addresses(), secret);
+  }
+
+  /**
+   * Likewise, with the secret in the job file's {@code cluster.secretFile}. A job without one only
+   * gets a warning.
+   *
+   * @param vertx a Vert.x; one without a cluster needs no proofs
+   * @param job whose messages
+   * @return completes when messages are proved; fails when the file is no secret
+   */
+  public static Future<Void> authenticate(Vertx vertx, JobConfig job) {
+    return VerticleJob.protect(vertx, job);
   }
 }

@@ -6,12 +6,15 @@ import io.vertigrad.job.JoinException;
 import io.vertx.core.json.JsonObject;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
@@ -31,9 +34,13 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
   private static final long CLOCKS_MILLIS = 4_000;
 
   private static final int CONNECT_MILLIS = 3_000;
+  private static final int ATTEMPTS = 5;
+  private static final long ATTEMPTS_NANOS = 8_000_000_000L;
+  private static final long PAUSE_MILLIS = 200;
 
   /**
-   * Asks a port for its job. It blocks for some seconds at most.
+   * Asks a port for its job, up to five times while connections break. It blocks for less than a
+   * minute.
    *
    * @param host of the port
    * @param port its number
@@ -41,10 +48,43 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
    * @param tls this node's certificate and authority; empty where it has none
    * @param job name of the job that this node expects; empty to take any
    * @return what was offered; empty when whatever is there is no join port
-   * @throws IOException when nothing answers there, or the connection breaks
-   * @throws JoinException when the port refuses this node, or this node the port
+   * @throws IOException when nothing answers there
+   * @throws JoinException when the port refuses this node, or this node the port, or every
+   *     connection breaks
    */
   public static Optional<JoinOffer> ask(
+      String host, int port, JobSecret secret, Optional<SSLContext> tls, Optional<String> job)
+      throws IOException {
+    long begun = System.nanoTime();
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return askOnce(host, port, secret, tls, job);
+      } catch (ConnectException nobody) {
+        throw nobody;
+      } catch (EOFException | SocketException | SocketTimeoutException broken) {
+        if (attempt == ATTEMPTS || System.nanoTime() - begun > ATTEMPTS_NANOS) {
+          throw new JoinException(
+              "%s:%d gave no job file over any of %d connections (the last: %s): it is"
+                      .formatted(host, port, attempt, broken.getMessage())
+                  + " the join port of a job that has too many connections, or no join port; the"
+                  + " job's log names the hosts they come from. Start this node again, or compare"
+                  + " HOST:PORT with what train prints");
+        }
+        pause(attempt);
+      }
+    }
+  }
+
+  private static void pause(int attempt) throws InterruptedIOException {
+    try {
+      Thread.sleep(PAUSE_MILLIS * attempt);
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while it asked for the job");
+    }
+  }
+
+  private static Optional<JoinOffer> askOnce(
       String host, int port, JobSecret secret, Optional<SSLContext> tls, Optional<String> job)
       throws IOException {
     try (Socket plain = new Socket()) {
@@ -67,17 +107,15 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
     }
   }
 
-  /** Whether a join port demands certificates; empty for anything else that listens. */
+  /** Whether a join port demands certificates; empty for anything else that answers. */
   private static Optional<Boolean> greeting(Socket socket) throws IOException {
     DataInputStream in = new DataInputStream(socket.getInputStream());
-    try {
-      byte[] found = JoinMessages.read(in, JoinMessages.GREETING.length);
-      return Arrays.equals(found, JoinMessages.GREETING)
-          ? Optional.of(in.readBoolean())
-          : Optional.empty();
-    } catch (SocketTimeoutException | java.io.EOFException | java.net.SocketException silent) {
-      return Optional.empty();
+    for (byte expected : JoinMessages.GREETING) {
+      if (in.readByte() != expected) {
+        return Optional.empty();
+      }
     }
+    return Optional.of(in.readBoolean());
   }
 
   private static void agree(Socket socket, String there, boolean wanted, boolean had)

@@ -16,8 +16,14 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Semaphore;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
@@ -25,14 +31,21 @@ import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 
 /**
- * Where a node asks for a job before it joins its cluster: whoever knows the job's secret is given
- * the job file and the cluster's address, and everybody else is told why not. Nodes ask with {@link
- * JoinOffer#ask}.
+ * Where a node asks for a job before it joins its cluster. A node that knows the job's secret gets
+ * the job file and the cluster's address; any other gets the reason of its refusal. Nodes ask with
+ * {@link JoinOffer#ask}.
+ *
+ * <p>Connections that say nothing cannot lock the port: when too many are open, the oldest one of
+ * the host that has most of them is closed for the newest.
  */
 public final class JoinPort implements AutoCloseable {
 
   private static final int PORTS = 100;
-  private static final int MOST_AT_ONCE = 16;
+  private static final int MOST_AT_ONCE = 64;
+
+  /** A full port takes 200 connections a second, so that each has time for its question. */
+  private static final long FULL_NANOS = 5_000_000;
+
   private static final int MOST_QUESTION_BYTES = 4_096;
   private static final int SECONDS_IN_ALL = 20;
 
@@ -42,7 +55,9 @@ public final class JoinPort implements AutoCloseable {
   private final Optional<SSLContext> tls;
   private final Supplier<JsonObject> answer;
   private final PeerWarnings refusals;
-  private final Semaphore room = new Semaphore(MOST_AT_ONCE);
+
+  /** In the order in which they came. */
+  private final Set<Socket> open = Collections.synchronizedSet(new LinkedHashSet<>());
 
   private JoinPort(
       ServerSocket server,
@@ -133,16 +148,41 @@ public final class JoinPort implements AutoCloseable {
     while (!server.isClosed()) {
       try {
         Socket socket = server.accept();
-        if (room.tryAcquire()) {
-          Thread thread = new Thread(() -> serve(socket), "join-port-" + socket.getPort());
-          thread.setDaemon(true);
-          thread.start();
-        } else {
-          socket.close();
+        open.add(socket);
+        Thread thread = new Thread(() -> serve(socket), "join-port-" + socket.getPort());
+        thread.setDaemon(true);
+        thread.start();
+        if (open.size() > MOST_AT_ONCE) {
+          closeOldest();
+          LockSupport.parkNanos(FULL_NANOS);
         }
       } catch (IOException closed) {
         Thread.onSpinWait();
       }
+    }
+  }
+
+  /** Makes room at the cost of the host that takes most of it. */
+  private void closeOldest() throws IOException {
+    Map<InetAddress, Integer> hosts = new HashMap<>();
+    List<Socket> all;
+    synchronized (open) {
+      all = List.copyOf(open);
+    }
+    all.forEach(socket -> hosts.merge(socket.getInetAddress(), 1, Integer::sum));
+    Optional<Socket> oldest =
+        hosts.entrySet().stream()
+            .max(Map.Entry.comparingByValue())
+            .flatMap(
+                most ->
+                    all.stream()
+                        .filter(socket -> socket.getInetAddress().equals(most.getKey()))
+                        .findFirst());
+    if (oldest.isPresent() && open.remove(oldest.get())) {
+      refused(
+          oldest.get().getInetAddress().getHostAddress(),
+          "%d connections are open, and its was the oldest".formatted(MOST_AT_ONCE));
+      oldest.get().close();
     }
   }
 
@@ -154,16 +194,23 @@ public final class JoinPort implements AutoCloseable {
     try (Socket socket = plain) {
       socket.setSoTimeout(JoinMessages.WORD_MILLIS);
       answer(socket).ifPresent(why -> refused(who, why));
-    } catch (SSLException bad) {
-      refused(who, "its certificate is not accepted: " + innermost(bad));
-    } catch (EOFException left) {
-      refused(who, "it left before it had asked for the job");
     } catch (IOException | DecodeException broken) {
-      refused(who, "it did not speak as a node does: " + broken.getMessage());
+      if (open.contains(plain)) {
+        refused(who, meaning(broken));
+      }
     } finally {
       limit.interrupt();
-      room.release();
+      open.remove(plain);
     }
+  }
+
+  private static String meaning(Exception broken) {
+    if (broken instanceof SSLException bad) {
+      return "its certificate is not accepted: " + innermost(bad);
+    }
+    return broken instanceof EOFException
+        ? "it left before it had asked for the job"
+        : "it did not speak as a node does: " + broken.getMessage();
   }
 
   /** Why a node was refused, if it was. */

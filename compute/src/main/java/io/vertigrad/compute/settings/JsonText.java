@@ -32,6 +32,7 @@ public final class JsonText {
   /** Bytes that a file of settings may have. */
   public static final int MOST_BYTES = 16 << 20;
 
+  private static final int SHOWN_CHARACTERS = 200;
   private static final char BYTE_ORDER_MARK = '\uFEFF';
 
   private static final JsonFactory FACTORY =
@@ -229,6 +230,7 @@ public final class JsonText {
   }
 
   private static String firstLine(String text) {
-    return text == null ? "no detail" : text.lines().findFirst().orElse("").strip();
+    String line = text == null ? "no detail" : text.lines().findFirst().orElse("").strip();
+    return line.length() > SHOWN_CHARACTERS ? line.substring(0, SHOWN_CHARACTERS) + "..." : line;
   }
 }

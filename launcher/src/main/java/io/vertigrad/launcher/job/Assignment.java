@@ -21,7 +21,8 @@ public record Assignment(String path, Object value) {
     }
     if (path.isEmpty() || !path.matches("[^.\\s]+(\\.[^.\\s]+)*")) {
       throw new InputException(
-          "--set %s: expected keys separated by dots, such as workers.count=4".formatted(path));
+          "--set %s: expected keys separated by dots, such as workers.count=4"
+              .formatted(JsonText.shown(path)));
     }
   }
 
@@ -34,7 +35,7 @@ public record Assignment(String path, Object value) {
     int equals = text.indexOf('=');
     if (equals < 0) {
       throw new InputException(
-          "--set %s: expected KEY=VALUE, such as workers.count=4".formatted(text));
+          "--set %s: expected KEY=VALUE, such as workers.count=4".formatted(JsonText.shown(text)));
     }
     return new Assignment(text.substring(0, equals), literal(text, text.substring(equals + 1)));
   }
@@ -77,7 +78,7 @@ public record Assignment(String path, Object value) {
     }
     throw new InputException(
         "--set %s: \"%s\" is %s in the job file, expected a section { ... }"
-            .formatted(path, key, Json.encode(found)));
+            .formatted(JsonText.shown(path), key, JsonText.shown(Json.encode(found))));
   }
 
   private static boolean isPlain(String text) {

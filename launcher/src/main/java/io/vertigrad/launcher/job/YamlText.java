@@ -43,6 +43,14 @@ final class YamlText {
   /** Values of a file with all its aliases followed; a mixing matrix of 1,000 workers fits. */
   private static final int MOST_VALUES = 1_100_000;
 
+  /** Characters of a number; to read a number takes time that grows with the square of them. */
+  private static final int MOST_DIGITS = 1_000;
+
+  /** Characters without white space; SnakeYAML's time for them grows with their square, too. */
+  private static final int MOST_IN_A_ROW = 1 << 16;
+
+  private static final int SHOWN_CHARACTERS = 200;
+
   private final String origin;
   private final Scalars scalars = new Scalars();
   private final Set<Node> open = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -75,6 +83,7 @@ final class YamlText {
   static JsonObject object(String origin, String text) {
     YamlText reader = new YamlText(origin);
     try {
+      reader.requireShortWords(text);
       reader.requireShallow(text);
       Node root = parser().compose(new StringReader(text));
       if (root == null) {
@@ -107,6 +116,21 @@ final class YamlText {
     } catch (YAMLException e) {
       throw new SettingsException(
           "%s: not valid YAML: %s".formatted(origin, firstLine(e.getMessage())), e);
+    }
+  }
+
+  private void requireShortWords(String text) {
+    int line = 1;
+    int begin = 0;
+    for (int i = 0; i < text.length(); i++) {
+      if (Character.isWhitespace(text.charAt(i))) {
+        line += text.charAt(i) == '\n' ? 1 : 0;
+        begin = i + 1;
+      } else if (i - begin == MOST_IN_A_ROW) {
+        throw new SettingsException(
+            "%s: line %d: has more than %d characters without a space, expected fewer"
+                .formatted(origin, line, MOST_IN_A_ROW));
+      }
     }
   }
 
@@ -277,13 +301,26 @@ final class YamlText {
     if (!Set.of(Tag.NULL, Tag.BOOL, Tag.INT, Tag.FLOAT).contains(tag)) {
       throw refuseTag(node, path);
     }
+    if (node.getValue().length() > MOST_DIGITS) {
+      throw refuse(
+          node.getStartMark(),
+          path,
+          "is a number of %d characters, expected at most %d"
+              .formatted(node.getValue().length(), MOST_DIGITS));
+    }
+    if (node.isPlain() && node.getValue().indexOf(':') >= 0) {
+      // YAML 1.1 reads 190:20:30 as a number to base 60; who writes it means text.
+      return node.getValue();
+    }
     try {
       return scalars.value(node);
     } catch (MarkedYAMLException e) {
       throw e;
     } catch (RuntimeException notOfThatType) {
       throw refuse(
-          node.getStartMark(), path, "is not of the type that its tag says, %s".formatted(tag));
+          node.getStartMark(),
+          path,
+          "is not of the type that its tag says, " + JsonText.shown(tag.toString()));
     }
   }
 
@@ -307,7 +344,7 @@ final class YamlText {
         node.getStartMark(),
         path,
         "has the type %s, expected text, a number, true, false, null, a list or an object"
-            .formatted(node.getTag()));
+            .formatted(JsonText.shown(node.getTag().toString())));
   }
 
   private SettingsException refuse(Mark at, String path, String message) {
@@ -322,6 +359,7 @@ final class YamlText {
   }
 
   private static String firstLine(String text) {
-    return text == null ? "no detail" : text.lines().findFirst().orElse("").strip();
+    String line = text == null ? "no detail" : text.lines().findFirst().orElse("").strip();
+    return line.length() > SHOWN_CHARACTERS ? line.substring(0, SHOWN_CHARACTERS) + "..." : line;
   }
 }

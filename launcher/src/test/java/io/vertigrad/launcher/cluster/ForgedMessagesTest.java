@@ -31,17 +31,21 @@ import io.vertx.core.eventbus.impl.clustered.ClusteredMessage;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.math.BigInteger;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -133,6 +137,66 @@ class ForgedMessagesTest {
 
     assertEquals(0, requests.get());
     assertEquals(0, words.get());
+  }
+
+  @Test
+  void shouldRefuseASerialisedNumberWithAForgedProofWithoutReadingIt() throws Exception {
+    String forged = "someone:0:" + System.currentTimeMillis() + ":" + "A".repeat(43) + "=";
+    // Takes 15 s to be written in decimal digits.
+    BigInteger number = BigInteger.ONE.shiftLeft(8 << 20);
+    Vertx insider = insider();
+    Vertx member = member();
+
+    long begun = System.nanoTime();
+    insider
+        .eventBus()
+        .send(coordinator(), number, new DeliveryOptions().addHeader("vertigrad-proof", forged));
+    assertEquals(
+        STOP_REFUSED + "it carries no proof of the job's secret (cluster.secretFile)",
+        refusal(insider, request("stop"), new DeliveryOptions()));
+    assertEquals("stop", ask(member, "stop"));
+
+    long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begun);
+    assertTrue(seconds < 10, "the event loop was blocked for " + seconds + " s");
+    assertEquals(1, requests.get());
+  }
+
+  @Test
+  void shouldReadNoSerialisedObjectEvenOfAMember() throws Exception {
+    Vertx member = member();
+    AtomicInteger read = new AtomicInteger();
+    await(vertx.eventBus().consumer(metrics(), m -> read.incrementAndGet()).completion());
+
+    ExecutionException refused =
+        assertThrows(
+            ExecutionException.class,
+            () -> await(member.eventBus().request(metrics(), BigInteger.TEN)));
+
+    assertEquals(
+        "a message to metrics.forged is refused: it carries no proof of the job's secret"
+            + " (cluster.secretFile)",
+        refused.getCause().getMessage());
+    assertEquals(0, read.get());
+  }
+
+  @Test
+  void shouldRefuseForgedMetricsAndPassOnThoseOfAMember() throws Exception {
+    List<Object> read = new CopyOnWriteArrayList<>();
+    await(vertx.eventBus().consumer(metrics(), message -> read.add(message.body())).completion());
+    JsonObject delta = new JsonObject().put("number", 1);
+
+    Vertx insider = insider();
+    insider.eventBus().publish(metrics(), "forged");
+    insider.eventBus().publish(metrics(), FRAME);
+    ExecutionException refused =
+        assertThrows(
+            ExecutionException.class,
+            () -> await(insider.eventBus().request(metrics(), new JsonObject())));
+    member().eventBus().publish(metrics(), delta);
+
+    assertTrue(refused.getCause().getMessage().contains("carries no proof"));
+    Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> read.contains(delta));
+    assertEquals(List.of(delta), read);
   }
 
   @Test
@@ -368,6 +432,10 @@ class ForgedMessagesTest {
 
   private String control() {
     return job.addresses().control();
+  }
+
+  private String metrics() {
+    return job.addresses().metrics();
   }
 
   private String gradients() {

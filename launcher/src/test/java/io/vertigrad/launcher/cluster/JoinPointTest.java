@@ -21,9 +21,11 @@ import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -203,6 +205,56 @@ class JoinPointTest {
             + " 2147483647 bytes, expected 0 to 4096");
     for (Socket each : silent) {
       each.close();
+    }
+  }
+
+  @Test
+  void shouldGiveTheJobFileWhileConnectionsThatSayNothingFillThePort() throws Exception {
+    open(new JsonObject());
+    List<Socket> silent = new ArrayList<>();
+    for (int i = 0; i < 200; i++) {
+      silent.add(new Socket("127.0.0.1", port.port()));
+    }
+
+    JoinOffer offer = ask(SECRET, new JsonObject(), Optional.of("offered")).orElseThrow();
+
+    assertEquals("offered", offer.job().getString("job"));
+    assertReported(
+        "a node at 127.0.0.1 was refused: 64 connections are open, and its was the oldest");
+    for (Socket each : silent) {
+      each.close();
+    }
+  }
+
+  @Test
+  void shouldSayThatConnectionsAreEndedWhereNoneGetsThrough() throws Exception {
+    AtomicInteger accepted = new AtomicInteger();
+    try (ServerSocket full = new ServerSocket(0)) {
+      new Thread(() -> closeEach(full, accepted)).start();
+      JoinAddress there = new JoinAddress("127.0.0.1", full.getLocalPort());
+
+      JoinException refused =
+          assertThrows(
+              JoinException.class,
+              () ->
+                  JoinPoint.ask(there, config(new JsonObject()).cluster(), vertx, SECRET, anyJob));
+
+      assertTrue(
+          refused.getMessage().startsWith(there + " gave no job file over any of 5 connections"),
+          refused.getMessage());
+      assertEquals(5, accepted.get());
+    }
+  }
+
+  private static void closeEach(ServerSocket server, AtomicInteger accepted) {
+    try {
+      while (!server.isClosed()) {
+        Socket socket = server.accept();
+        accepted.incrementAndGet();
+        socket.close();
+      }
+    } catch (IOException closed) {
+      // The test is over.
     }
   }
 

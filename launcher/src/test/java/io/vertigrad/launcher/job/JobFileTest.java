@@ -7,9 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -135,6 +137,45 @@ class JobFileTest {
     String message = failure(JobFile.read(vertx, file));
 
     assertTrue(message.startsWith(file + ": line 3, column 6: not valid YAML: "), message);
+  }
+
+  @Test
+  void shouldReadDigitsWithColonsAsText() throws Exception {
+    String file = write("a.yaml", "job: 190:20:30\na: 1:30.5\nb: -1:5\nc: 30\nd: \"1:2\"\n");
+
+    JsonObject read = await(JobFile.read(vertx, file)).json();
+
+    assertEquals(
+        new JsonObject()
+            .put("job", "190:20:30")
+            .put("a", "1:30.5")
+            .put("b", "-1:5")
+            .put("c", 30)
+            .put("d", "1:2"),
+        read);
+  }
+
+  @Test
+  void shouldRefuseALongValueInAShortMessageAndInTime() throws Exception {
+    for (int length : new int[] {60_000, 3 << 20}) {
+      for (String value :
+          List.of(
+              "1".repeat(length),
+              "0x" + "f".repeat(length),
+              "1" + "_0".repeat(length / 2),
+              "1" + ":1".repeat(length / 2),
+              "1." + "0".repeat(length),
+              "*" + "a".repeat(length),
+              "!" + "a".repeat(length) + " b",
+              "\"" + "a".repeat(length) + "\"",
+              "a".repeat(length),
+              "a b ".repeat(length / 4))) {
+        String file = write("long.yaml", "job: " + value + "\n");
+        String message = failure(new JobRequest(file).read(vertx));
+        String about = value.substring(0, 3) + " of " + length + ": " + message.length();
+        assertTrue(message.length() < 600, about);
+      }
+    }
   }
 
   @Test

@@ -34,8 +34,13 @@ public final class VerticleJob {
                         () -> job.counted(VerticleJob.class.getClassLoader()), false));
   }
 
-  /** Nobody from elsewhere sends messages to a Vert.x without a cluster. */
-  private static Future<Void> protect(Vertx vertx, JobConfig job) {
+  /**
+   * Has the job's messages proved with the secret in the file that it names. It does nothing in a
+   * Vert.x without a cluster, which no other process sends messages to.
+   *
+   * @return fails when the file is no secret
+   */
+  public static Future<Void> protect(Vertx vertx, JobConfig job) {
     JobSecrets secrets = JobSecrets.of(vertx);
     if (!vertx.isClustered() || secrets.has(job.addresses())) {
       return Future.succeededFuture();

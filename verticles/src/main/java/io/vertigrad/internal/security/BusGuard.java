@@ -4,19 +4,25 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameBytes;
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.codecs.FrameLimits;
 import io.vertigrad.internal.security.ReplayFilter.From;
 import io.vertigrad.job.JobSecret;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.DeliveryContext;
 import io.vertx.core.eventbus.Message;
-import io.vertx.core.json.JsonObject;
+import io.vertx.core.eventbus.MessageCodec;
+import io.vertx.core.eventbus.impl.CodecManager;
+import io.vertx.core.eventbus.impl.MessageImpl;
+import io.vertx.core.eventbus.impl.clustered.ClusteredMessage;
+import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
@@ -24,12 +30,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Proves every message that this process sends to an address of one job, and refuses every message
- * to such an address that is not proved; whoever sends and listens need not know.
+ * from another process to such an address that is not proved. Senders and consumers do nothing for
+ * it.
  *
- * <p>The proof is a header: sender, number, time of day, and an HMAC over these, the address and
- * the body. Answers have none: they go to an address that is random and known to who asked only. A
- * frame that stays in this process is not worth a code, so it carries a random word that never
- * leaves the process instead. Any thread.
+ * <p>The proof is a header: sender, number, time of day, and an HMAC over these, the address, the
+ * codec's name and the bytes of the body as they travel. The receiver checks it before anything of
+ * the body is decoded. Replies have none: their address is random, and only the requester knows it.
+ * A message that stays in this process never crosses a socket, and is not checked. Any thread.
  */
 final class BusGuard {
 
@@ -46,71 +53,91 @@ final class BusGuard {
   private static final String PURPOSE = "message of the event bus";
   private static final int ID_BYTES = 16;
   private static final int FIELDS = 4;
-  private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+
+  /** Besides the codecs of frames, the only ones whose bytes are decoded at a job's address. */
+  private static final Set<MessageCodec<?, ?>> PLAIN =
+      Set.of(
+          CodecManager.NULL_MESSAGE_CODEC,
+          CodecManager.BUFFER_MESSAGE_CODEC,
+          CodecManager.JSON_OBJECT_MESSAGE_CODEC);
 
   private final String prefix;
+  private final Set<String> others;
   private final JobSecret secret;
-  private final LocalAddresses local;
+  private final Set<String> frames;
   private final String sender = HexFormat.of().formatHex(RandomBytes.of(ID_BYTES));
   private final ReplayFilter replays = new ReplayFilter(System.currentTimeMillis());
   private final PeerWarnings warnings = new PeerWarnings(LOG::warn);
   private final Map<String, AtomicLong> sent = new ConcurrentHashMap<>();
   private final Map<String, AtomicLong> published = new ConcurrentHashMap<>();
 
-  private BusGuard(String prefix, JobSecret secret, LocalAddresses local) {
-    this.prefix = prefix;
+  private BusGuard(Addresses job, JobSecret secret, Set<String> frames) {
+    this.prefix = Addresses.PREFIX + job.job() + ".";
+    this.others = Set.of(job.metrics(), job.metricsRequests());
     this.secret = secret;
-    this.local = local;
+    this.frames = frames;
   }
 
-  /** From now on, until this Vert.x closes. */
-  static void install(Vertx vertx, Addresses job, JobSecret secret, LocalAddresses local) {
-    BusGuard guard = new BusGuard(Addresses.PREFIX + job.job() + ".", secret, local);
+  /**
+   * From now on, until this Vert.x closes.
+   *
+   * @param frames the addresses at which this process takes frames: what it sends there stays here
+   */
+  static void install(Vertx vertx, Addresses job, JobSecret secret, Set<String> frames) {
+    BusGuard guard = new BusGuard(job, secret, frames);
     vertx.eventBus().addOutboundInterceptor(guard::prove);
     vertx.eventBus().addInboundInterceptor(guard::check);
+  }
+
+  private boolean guards(String address) {
+    return address != null && (address.startsWith(prefix) || others.contains(address));
   }
 
   private void prove(DeliveryContext<Object> context) {
     Message<Object> message = context.message();
     String address = message.address();
-    if (address != null && address.startsWith(prefix)) {
+    if (guards(address)) {
       message.headers().remove(PROOF);
-      boolean stays = context.body() instanceof Frame && local.isHere(address);
-      message
-          .headers()
-          .add(PROOF, stays ? local.word() : proof(address, context.send(), context.body()));
+      MessageCodec<?, ?> codec = ((MessageImpl<?, ?>) message).codec();
+      if (isDecoded(codec) && !frames.contains(address)) {
+        message.headers().add(PROOF, proof(address, context.send(), codec, context.body()));
+      }
     }
     context.next();
   }
 
-  private String proof(String address, boolean send, Object body) {
+  private String proof(String address, boolean send, MessageCodec<?, ?> codec, Object body) {
     long number =
         (send ? sent : published)
             .computeIfAbsent(address, first -> new AtomicLong())
             .getAndIncrement();
     String head = sender + ":" + number + ":" + System.currentTimeMillis();
-    byte[] code = code(head, address, send, body);
+    byte[] code;
+    if (body instanceof Frame frame) {
+      FrameBytes bytes = FrameCodecs.encode(frame);
+      code = code(head, address, send, codec, bytes.header(), bytes.payload());
+    } else {
+      code = code(head, address, send, codec, encoded(codec, body));
+    }
     return head + ":" + Base64.getEncoder().encodeToString(code);
   }
 
   private void check(DeliveryContext<Object> context) {
     Message<Object> message = context.message();
     String address = message.address();
-    if (address == null || !address.startsWith(prefix)) {
+    if (!guards(address)
+        || !(message instanceof ClusteredMessage<?, ?> travelled)
+        || !travelled.isFromWire()) {
       context.next();
       return;
     }
-    String proof = message.headers().get(PROOF);
-    Optional<Refusal> refusal =
-        proof == null
-            ? notProved("it carries no proof of the job's secret (cluster.secretFile)")
-            : local.isWord(proof) ? Optional.empty() : refusal(context, address, proof);
+    Optional<Refusal> refusal = refusal(travelled, address, context.send());
     if (refusal.isEmpty()) {
       context.next();
       return;
     }
     String why = "a message to %s is refused: %s".formatted(address, refusal.get().why());
-    // Nothing in it says reliably whose it is.
+    // No field of an unproved message reliably identifies its sender.
     warnings.warn("senders without proof", why, System.nanoTime());
     if (message.replyAddress() != null) {
       message.fail(refusal.get().code(), why);
@@ -123,22 +150,31 @@ final class BusGuard {
     return Optional.of(new Refusal(NOT_PROVED, why));
   }
 
-  private Optional<Refusal> refusal(DeliveryContext<Object> context, String address, String proof) {
-    // Not that of the context, which is null until somebody has asked the message.
-    Object body = context.message().body();
+  private Optional<Refusal> refusal(ClusteredMessage<?, ?> message, String address, boolean send) {
+    String proof = message.headers().get(PROOF);
+    if (proof == null) {
+      return notProved("it carries no proof of the job's secret (cluster.secretFile)");
+    }
     int end = proof.lastIndexOf(':');
     String[] fields = proof.split(":", FIELDS + 1);
     if (fields.length != FIELDS) {
       return notProved("its proof is malformed");
     }
+    MessageCodec<?, ?> codec = message.codec();
+    if (!isDecoded(codec)) {
+      return notProved(
+          "its body is encoded as \"%s\", expected a frame, a JSON object or a buffer"
+              .formatted(codec.name()));
+    }
     try {
-      byte[] code = Base64.getDecoder().decode(fields[FIELDS - 1]);
-      if (!JobSecret.equal(code, code(proof.substring(0, end), address, context.send(), body))) {
+      byte[] found = Base64.getDecoder().decode(fields[FIELDS - 1]);
+      byte[] expected = code(proof.substring(0, end), address, send, codec, WireBody.of(message));
+      if (!JobSecret.equal(found, expected)) {
         return notProved("its sender has another secret (cluster.secretFile)");
       }
       return replays
           .refusal(
-              new From(fields[0], address, context.send()),
+              new From(fields[0], address, send),
               Long.parseLong(fields[1]),
               Long.parseLong(fields[2]),
               System.currentTimeMillis(),
@@ -149,29 +185,96 @@ final class BusGuard {
     }
   }
 
-  private byte[] code(String head, String address, boolean send, Object body) {
-    ByteBuffer about = text(head + (send ? ":sent:" : ":published:") + address);
-    if (body instanceof Frame frame) {
-      FrameBytes bytes = FrameCodecs.encode(frame);
-      return secret.sign(PURPOSE, about, bytes.header(), bytes.payload());
-    }
-    return secret.sign(PURPOSE, about, bytes(body));
+  private static boolean isDecoded(MessageCodec<?, ?> codec) {
+    return PLAIN.contains(codec) || FrameCodecs.isOfFrame(codec);
   }
 
-  private static ByteBuffer bytes(Object body) {
-    if (body == null) {
-      return NOTHING;
-    }
-    if (body instanceof JsonObject json) {
-      return ByteBuffer.wrap(json.toBuffer().getBytes());
-    }
-    if (body instanceof Buffer buffer) {
-      return ByteBuffer.wrap(buffer.getBytes());
-    }
-    return text(body.toString());
+  /** The code of a body that is in one piece, which of a frame is its header and its payload. */
+  private byte[] code(
+      String head, String address, boolean send, MessageCodec<?, ?> codec, ByteBuffer body) {
+    int header =
+        FrameCodecs.isOfFrame(codec) ? Math.min(FrameLimits.HEADER_BYTES, body.remaining()) : 0;
+    int start = body.position();
+    return code(
+        head,
+        address,
+        send,
+        codec,
+        body.slice(start, header),
+        body.slice(start + header, body.remaining() - header));
   }
 
-  private static ByteBuffer text(String text) {
-    return ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));
+  private byte[] code(
+      String head,
+      String address,
+      boolean send,
+      MessageCodec<?, ?> codec,
+      ByteBuffer header,
+      ByteBuffer payload) {
+    String about = head + (send ? ":sent:" : ":published:") + codec.name() + ":" + address;
+    ByteBuffer text = ByteBuffer.wrap(about.getBytes(StandardCharsets.UTF_8));
+    return secret.sign(PURPOSE, text, header, payload);
+  }
+
+  private static ByteBuffer encoded(MessageCodec<?, ?> codec, Object body) {
+    @SuppressWarnings("unchecked")
+    MessageCodec<Object, ?> encoder = (MessageCodec<Object, ?>) codec;
+    Buffer wire = Buffer.buffer();
+    encoder.encodeToWire(wire, body);
+    return WireBody.bytes(wire, 0);
+  }
+
+  /**
+   * A second reader of a message from another process. Its codec takes the place of the message's
+   * own and returns the bytes of the body undecoded; the message itself stays undecoded too.
+   */
+  private static final class WireBody extends ClusteredMessage<Object, Object> {
+
+    private static final MessageCodec<Object, Object> UNDECODED = new Undecoded();
+
+    private WireBody(ClusteredMessage<Object, Object> message) {
+      super(message);
+      messageCodec = UNDECODED;
+    }
+
+    static ByteBuffer of(ClusteredMessage<?, ?> message) {
+      @SuppressWarnings("unchecked")
+      ClusteredMessage<Object, Object> any = (ClusteredMessage<Object, Object>) message;
+      ByteBuffer bytes = (ByteBuffer) new WireBody(any).body();
+      // An interceptor of the application may have asked for the body before.
+      return bytes == null ? encoded(message.codec(), message.body()) : bytes;
+    }
+
+    static ByteBuffer bytes(Buffer wire, int start) {
+      return ((BufferInternal) wire).getByteBuf().nioBuffer(start, wire.length() - start);
+    }
+
+    private static final class Undecoded implements MessageCodec<Object, Object> {
+
+      @Override
+      public void encodeToWire(Buffer wire, Object body) {
+        throw new UnsupportedOperationException("only reads");
+      }
+
+      @Override
+      public Object decodeFromWire(int start, Buffer wire) {
+        return bytes(wire, start);
+      }
+
+      @Override
+      public Object transform(Object body) {
+        return body;
+      }
+
+      @Override
+      public String name() {
+        return "vertigrad.undecoded";
+      }
+
+      @Override
+      public byte systemCodecID() {
+        return -1;
+      }
+    }
   }
 }

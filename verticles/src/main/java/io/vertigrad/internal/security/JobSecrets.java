@@ -18,7 +18,7 @@ public final class JobSecrets implements Shareable {
   private static final String KEY = "vertigrad.secrets";
 
   private final Vertx vertx;
-  private final LocalAddresses local = new LocalAddresses();
+  private final Set<String> frames = ConcurrentHashMap.newKeySet();
   private final Map<String, JobSecret> secrets = new ConcurrentHashMap<>();
   private final Set<String> warned = ConcurrentHashMap.newKeySet();
 
@@ -38,7 +38,7 @@ public final class JobSecrets implements Shareable {
    */
   public void add(Addresses job, JobSecret secret) {
     if (secrets.putIfAbsent(job.job(), secret) == null) {
-      BusGuard.install(vertx, job, secret, local);
+      BusGuard.install(vertx, job, secret, frames);
     }
   }
 
@@ -58,9 +58,13 @@ public final class JobSecrets implements Shareable {
     return secrets.getOrDefault(job, JobSecret.none());
   }
 
-  /** Tells that this process takes frames at an address, or no longer. */
+  /** Notes that this process takes frames at an address, or no longer does. */
   public void listens(String address, boolean now) {
-    local.listens(address, now);
+    if (now) {
+      frames.add(address);
+    } else {
+      frames.remove(address);
+    }
   }
 
   /** Says once that a job in a cluster has no secret. */

@@ -1,14 +1,20 @@
 package io.vertigrad.internal.transport;
 
+import io.netty.channel.Channel;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.internal.security.JobSecrets;
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.job.JobSecret;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.internal.net.NetSocketInternal;
 import io.vertx.core.net.NetServer;
 import io.vertx.core.net.NetSocket;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -19,8 +25,16 @@ import org.slf4j.LoggerFactory;
 final class StreamServer {
 
   private static final Logger LOG = LoggerFactory.getLogger(StreamServer.class);
-  private static final long OPENING_MILLIS = 10_000;
+  private static final int OPENING_SECONDS = 10;
   private static final long SWEEP_MILLIS = 1_000;
+
+  /** New connections that are accepted in a tick, so about 600 a second. */
+  private static final int MOST_PER_TICK = 32;
+
+  private static final long TICK_MILLIS = 50;
+
+  /** Connections that may be open without having proved anything, from all hosts together. */
+  static final int MOST_UNPROVED = 256;
 
   /** 30 s for the largest frame are 18 KB/s. */
   private static final int MESSAGE_SECONDS = 30;
@@ -34,6 +48,11 @@ final class StreamServer {
   private final NetServer server;
   private final PeerWarnings warnings = new PeerWarnings(LOG::warn);
   private final Set<StreamSession> sessions = ConcurrentHashMap.newKeySet();
+
+  /** Sessions that had proved nothing when last looked at, and their hosts; oldest first. */
+  private final Map<StreamSession, String> unproved = new LinkedHashMap<>();
+
+  private final AcceptRate rate = new AcceptRate();
   private long sweeping;
 
   private StreamServer(
@@ -78,6 +97,7 @@ final class StreamServer {
   }
 
   private void accept(NetSocket socket) {
+    rate.count(((NetSocketInternal) socket).channelHandlerContext().channel().parent());
     if (sessions.size() >= streams.maxConnections()) {
       socket.exceptionHandler(broken -> {});
       warnings.warn(
@@ -95,18 +115,81 @@ final class StreamServer {
     socket.closeHandler(
         closed -> {
           sessions.remove(session);
+          unproved.remove(session);
           session.closed();
         });
-    vertx.setTimer(OPENING_MILLIS, late -> session.expectOpened());
+    unproved.put(session, String.valueOf(socket.remoteAddress().hostAddress()));
+    if (unproved.size() > MOST_UNPROVED) {
+      unproved.keySet().removeIf(StreamSession::isOpened);
+    }
+    if (unproved.size() > MOST_UNPROVED) {
+      closeOldest();
+    }
+  }
+
+  /** Makes room at the cost of the host that has most connections without a proof. */
+  private void closeOldest() {
+    Map<String, Integer> hosts = new HashMap<>();
+    unproved.values().forEach(host -> hosts.merge(host, 1, Integer::sum));
+    String most = Collections.max(hosts.entrySet(), Map.Entry.comparingByValue()).getKey();
+    for (Map.Entry<StreamSession, String> entry : unproved.entrySet()) {
+      if (entry.getValue().equals(most)) {
+        warnings.warn(
+            most,
+            "streams to %s from %s are closed: more than %d connections are open that prove nothing"
+                .formatted(address, most, MOST_UNPROVED),
+            System.nanoTime());
+        unproved.remove(entry.getKey());
+        entry.getKey().end();
+        return;
+      }
+    }
   }
 
   /** A connection that was never made, such as one whose TLS failed: whose it was is not known. */
   private void broken(Throwable bad) {
+    rate.count(null);
     warnings.warn("unknown peers", "stream to %s: %s".formatted(address, bad), System.nanoTime());
   }
 
   /** Closing one ends its session here and now, so it goes over a copy. */
   void sweep() {
+    unproved.keySet().removeIf(StreamSession::isOpened);
+    List.copyOf(unproved.keySet()).forEach(session -> session.expectOpened(OPENING_SECONDS));
     List.copyOf(sessions).forEach(session -> session.expectMessage(MESSAGE_SECONDS));
+  }
+
+  /**
+   * Keeps new connections from delaying frames. Netty accepts them on a thread of its own and
+   * queues their setup at the listener's event loop, without limit: frames and control messages
+   * would wait behind all of them. So after some the port pauses, and others wait in the system's
+   * queue.
+   */
+  private final class AcceptRate {
+
+    private Channel port;
+    private int counted;
+    private boolean counting;
+
+    /** Counts one; {@code from} is the port, or null where a connection was never made. */
+    void count(Channel from) {
+      port = from == null ? port : from;
+      counted++;
+      if (counted == MOST_PER_TICK && port != null) {
+        port.config().setAutoRead(false);
+      }
+      if (!counting) {
+        counting = true;
+        vertx.setTimer(TICK_MILLIS, tick -> resume());
+      }
+    }
+
+    private void resume() {
+      counting = false;
+      counted = 0;
+      if (port != null) {
+        port.config().setAutoRead(true);
+      }
+    }
   }
 }

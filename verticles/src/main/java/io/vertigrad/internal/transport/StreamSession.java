@@ -35,6 +35,7 @@ final class StreamSession {
   private boolean paused;
   private long delivered;
   private int unfinished;
+  private int unproved;
 
   private StreamSession(
       NetSocket socket,
@@ -82,9 +83,24 @@ final class StreamSession {
     line.close();
   }
 
-  /** Ends a connection that has not said what it is for. */
-  void expectOpened() {
-    if (!opened) {
+  /** True once the sender has proved itself. */
+  boolean isOpened() {
+    return opened;
+  }
+
+  /** Ends the connection. */
+  void end() {
+    socket.close();
+  }
+
+  /**
+   * Ends a connection whose sender has not proved itself; called once a second.
+   *
+   * @param most calls after which it must have
+   */
+  void expectOpened(int most) {
+    unproved++;
+    if (unproved > most && !opened) {
       socket.close();
     }
   }

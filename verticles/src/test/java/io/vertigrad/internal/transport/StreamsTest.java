@@ -340,6 +340,46 @@ class StreamsTest {
   }
 
   @Test
+  void shouldCloseTheOldestOfTooManyConnectionsThatProveNothing() throws Exception {
+    Served served = served(vertx);
+    List<Socket> idle = new ArrayList<>();
+    try (Socket proved = connected(served.server)) {
+      open(proved);
+      for (int i = 0; i <= StreamServer.MOST_UNPROVED; i++) {
+        idle.add(connected(served.server));
+      }
+
+      assertEquals(-1, idle.get(0).getInputStream().read(), "the oldest should be closed");
+      assertTrue(isOpen(proved));
+      assertTrue(isOpen(idle.get(StreamServer.MOST_UNPROVED)));
+    } finally {
+      for (Socket socket : idle) {
+        socket.close();
+      }
+      await(served.server.close());
+    }
+  }
+
+  @Test
+  void shouldCloseAConnectionThatProvesNothingInTime() throws Exception {
+    Served served = served(vertx);
+    try (Socket idle = connected(served.server);
+        Socket proved = connected(served.server)) {
+      open(proved);
+      assertTrue(isOpen(idle));
+
+      for (int second = 0; second < 12; second++) {
+        await(served.run(served.server::sweep));
+      }
+
+      assertFalse(isOpen(idle));
+      assertTrue(isOpen(proved));
+    } finally {
+      await(served.server.close());
+    }
+  }
+
+  @Test
   void shouldCloseAConnectionWhenAMessageIsBegunAndNotFinished() throws Exception {
     Served served = served(vertx);
     try (Socket half = connected(served.server);

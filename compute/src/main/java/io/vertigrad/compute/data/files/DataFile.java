@@ -21,6 +21,10 @@ final class DataFile implements AutoCloseable {
   private static final int LARGEST_EXPANSION = 1032;
 
   private static final int BUFFER_BYTES = 1 << 16;
+  private static final int MEBIBYTE = 1 << 20;
+
+  /** Content is in memory twice while it is read, and leaves room for training. */
+  private static final int HEAP_PARTS = 4;
 
   private final Path path;
   private final boolean compressed;
@@ -68,6 +72,7 @@ final class DataFile implements AutoCloseable {
     if (length > mostBytes - from || length > Integer.MAX_VALUE - BUFFER_BYTES) {
       throw truncated(what, from, length, "at most " + (mostBytes - from));
     }
+    requireHeap(length, what, Runtime.getRuntime().maxMemory());
     byte[] bytes = readUpTo((int) length);
     if (bytes.length < length) {
       throw truncated(what, from, length, String.valueOf(bytes.length));
@@ -75,10 +80,35 @@ final class DataFile implements AutoCloseable {
     return bytes;
   }
 
-  /** All bytes to the end, which must come within {@code most}. */
+  /** Refuses what does not fit, because a JVM that runs out of memory ends. */
+  void requireHeap(long length, String what, long heapBytes) {
+    if (length > heapBytes / HEAP_PARTS) {
+      throw new DataException(
+          "%s: %s are %d MiB, expected at most %d, a quarter of the heap: give this JVM more with"
+                  .formatted(path, what, length / MEBIBYTE, heapBytes / HEAP_PARTS / MEBIBYTE)
+              + " VERTIGRAD_JAVA_OPTS=-Xmx%dm".formatted(HEAP_PARTS * (length / MEBIBYTE + 1)));
+    }
+  }
+
+  /** All bytes to the end, which must come within {@code most} and within a quarter of the heap. */
   byte[] readAll(int most) {
-    byte[] bytes = readUpTo(most);
-    expectEnd(most);
+    return readAll(most, Runtime.getRuntime().maxMemory());
+  }
+
+  byte[] readAll(int most, long heapBytes) {
+    long fits = heapBytes / HEAP_PARTS;
+    if (fits >= most) {
+      byte[] bytes = readUpTo(most);
+      expectEnd(most);
+      return bytes;
+    }
+    byte[] bytes = readUpTo((int) fits + 1);
+    if (bytes.length > fits) {
+      throw new DataException(
+          "%s: holds more than %d MiB, a quarter of the heap; give this JVM a larger one with"
+                  .formatted(path, fits / MEBIBYTE)
+              + " VERTIGRAD_JAVA_OPTS=-Xmx...");
+    }
     return bytes;
   }
 

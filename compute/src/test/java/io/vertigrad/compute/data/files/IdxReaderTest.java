@@ -13,6 +13,7 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.SplitMix64;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,6 +50,37 @@ class IdxReaderTest {
       assertTrue(message.startsWith(path + ": truncated or damaged: "), message);
       assertTrue(message.endsWith(length < 16 ? "expected 16" : "expected 6"), message);
     }
+  }
+
+  @Test
+  void shouldRefuseContentThatTheHeapHasNoRoomForBeforeItIsRead() {
+    Path path = write(folder.resolve("x.gz"), gzip(new byte[100_000]));
+
+    try (DataFile file = DataFile.open(path)) {
+      DataException refused =
+          assertThrows(
+              DataException.class,
+              () -> file.requireHeap(549L << 20, "700672 images 28x28", 700L << 20));
+
+      assertEquals(
+          path
+              + ": 700672 images 28x28 are 549 MiB, expected at most 175, a quarter of the heap:"
+              + " give this JVM more with VERTIGRAD_JAVA_OPTS=-Xmx2200m",
+          refused.getMessage());
+      assertThrows(DataException.class, () -> file.readAll(Integer.MAX_VALUE - 8, 100_000));
+    }
+  }
+
+  @Test
+  void shouldReadNoImagesThatTheHeapHasNoRoomFor() {
+    long heap = Runtime.getRuntime().maxMemory();
+    int count = (int) (heap / 4 / (1 << 20)) + 1;
+    // Does not compress, so that this much could be in the file.
+    byte[] noise = new byte[(int) (((long) count << 20) / 1_000)];
+    new Random(1).nextBytes(noise);
+    Path path = write(folder.resolve("x.gz"), gzip(images(0x803, count, 1024, 1024, noise)));
+
+    assertTrue(imagesRefusal(path).contains("a quarter of the heap"), imagesRefusal(path));
   }
 
   @Test

@@ -1,0 +1,102 @@
+package io.vertigrad.launcher.run;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.turbo.TurboFilter;
+import ch.qos.logback.core.spi.FilterReply;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
+import org.slf4j.Marker;
+
+/**
+ * Keeps peers from filling the log: what Vert.x and Netty warn of, such as a connection that breaks
+ * or a request that is no HTTP, becomes one line without stack trace, once a minute for each kind,
+ * with the number of those left out. An error that comes from our own code keeps its stack trace.
+ * {@code logback.xml} names it. Any thread.
+ */
+public final class LibraryWarnings extends TurboFilter {
+
+  private static final long MINUTE_NANOS = TimeUnit.MINUTES.toNanos(1);
+  private static final int MOST_KINDS = 200;
+  private static final int MOST_CHARACTERS = 300;
+  private static final int MOST_CAUSES = 20;
+
+  private final LongSupplier clock;
+  private final Map<String, Kind> kinds = new HashMap<>();
+
+  private static final class Kind {
+    private long toldNanos;
+    private long untold;
+  }
+
+  /** With the clock of this JVM. */
+  public LibraryWarnings() {
+    this(System::nanoTime);
+  }
+
+  LibraryWarnings(LongSupplier nanos) {
+    clock = nanos;
+  }
+
+  @Override
+  public FilterReply decide(
+      Marker marker, Logger logger, Level level, String message, Object[] with, Throwable error) {
+    String name = logger.getName();
+    if (!level.isGreaterOrEqual(Level.WARN)
+        || !(name.startsWith("io.vertx.") || name.startsWith("io.netty."))
+        || !level.isGreaterOrEqual(logger.getEffectiveLevel())
+        || isOwn(error)) {
+      return FilterReply.NEUTRAL;
+    }
+    String what = error == null ? String.valueOf(message) : error.getClass().getName();
+    long untold = untold(name + " " + shown(what));
+    if (untold >= 0) {
+      Logger log = logger.getLoggerContext().getLogger(LibraryWarnings.class);
+      log.warn(
+          "{}: {}{}{}",
+          name.substring(name.lastIndexOf('.') + 1),
+          shown(String.valueOf(message)),
+          error == null ? "" : ": " + shown(String.valueOf(error)),
+          untold == 0 ? "" : " (and %d more since the last line)".formatted(untold));
+    }
+    return FilterReply.DENY;
+  }
+
+  /** How many of a kind were left out; -1 when this one is to be left out, too. */
+  private synchronized long untold(String kind) {
+    long now = clock.getAsLong();
+    Kind known = kinds.get(kind);
+    if (known != null && now - known.toldNanos < MINUTE_NANOS) {
+      known.untold++;
+      return -1;
+    }
+    if (known == null && kinds.size() == MOST_KINDS) {
+      kinds.clear();
+    }
+    Kind told = kinds.computeIfAbsent(kind, first -> new Kind());
+    long untold = told.untold;
+    told.toldNanos = now;
+    told.untold = 0;
+    return untold;
+  }
+
+  /** Thrown by our code, or by Java when our code called it. */
+  private static boolean isOwn(Throwable error) {
+    return Stream.iterate(error, cause -> cause != null, Throwable::getCause)
+        .limit(MOST_CAUSES)
+        .flatMap(cause -> Stream.of(cause.getStackTrace()).filter(frame -> !isJava(frame)).limit(1))
+        .anyMatch(frame -> frame.getClassName().startsWith("io.vertigrad."));
+  }
+
+  private static boolean isJava(StackTraceElement frame) {
+    return frame.getClassName().matches("(java|jdk|sun)\\..*");
+  }
+
+  private static String shown(String text) {
+    String line = text.lines().findFirst().orElse("");
+    return line.length() > MOST_CHARACTERS ? line.substring(0, MOST_CHARACTERS) + "..." : line;
+  }
+}
