@@ -90,7 +90,8 @@ public record Addresses(String job) {
   }
 
   /**
-   * Where the strategy beside a shard or a worker is found inside its JVM; nothing is sent there.
+   * Where the strategy beside a shard or a worker is found: inside its JVM by this name, from
+   * another one by requests to this address.
    *
    * @param role {@code server} or {@code worker}
    * @param rank of the server or worker, from 0

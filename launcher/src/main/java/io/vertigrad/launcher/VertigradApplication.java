@@ -6,6 +6,7 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.verticles.StrategyVerticle;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
@@ -60,13 +61,21 @@ public final class VertigradApplication extends VertxApplication implements Vert
       if (unread && (arguments.contains("-conf") || arguments.contains("--conf"))) {
         throw new InputException("-conf: expected the path of a JSON file, or one JSON object");
       }
-      job = JobConfig.read("-conf", unread ? new JsonObject() : config);
+      job = JobConfig.read("-conf", unread ? new JsonObject() : jobFile(config));
       start = ClusterStart.ofJob(job, ClusterStart.secretOf(job.cluster()));
     } catch (InputException | SettingsException e) {
       System.err.println("vertigrad: " + e.getMessage());
       System.exit(ExitStatus.BAD_INPUT);
     }
     return config;
+  }
+
+  /** A strategy verticle's configuration says beside the job file where it stands. */
+  private JsonObject jobFile(JsonObject config) {
+    String strategy = StrategyVerticle.class.getName();
+    return arguments.stream().anyMatch(word -> word.endsWith(strategy))
+        ? StrategyVerticle.jobFile(config)
+        : config;
   }
 
   @Override

@@ -2,11 +2,19 @@ package io.vertigrad.verticles;
 
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.internal.host.StrategyHost;
+import io.vertigrad.internal.host.StrategyService;
+import io.vertigrad.internal.host.StrategyService.RemoteMember;
 import io.vertigrad.internal.job.VerticleJob;
+import io.vertigrad.internal.server.RemoteShard;
+import io.vertigrad.internal.worker.RemoteWorker;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.json.JsonObject;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The strategy of a job beside one worker or one shard. Beside a worker it takes the worker's
@@ -15,36 +23,71 @@ import io.vertx.core.json.JsonObject;
  *
  * <p>Its configuration is the job file with one more key, whom it stands beside: {@code "beside":
  * {"role": "worker", "rank": 0}}, or {@code "server"} and the shard. A worker or server uses the
- * one that was deployed for its rank in the same Vert.x instance before it was admitted, and
- * deploys one by itself where there is none; arrays pass between the two by reference. Undeploying
- * it while its worker trains makes the worker fail; undeploying it beside a shard makes the server
- * leave.
+ * one that was deployed for its rank before it was admitted, and deploys one by itself where there
+ * is none. In the same Vert.x instance arrays pass between the two by reference; undeploying it
+ * while its worker trains makes the worker fail, and undeploying it beside a shard makes the server
+ * leave. In another JVM of the cluster, frames pass between the two, and a member whose strategy
+ * verticle ends waits for another one at the same place.
  */
 public final class StrategyVerticle extends VerticleBase {
 
+  private static final Logger LOG = LoggerFactory.getLogger(StrategyVerticle.class);
+
   private StrategyHost host;
+  private StrategyService service;
+
+  /**
+   * Returns the job file in the configuration of a strategy verticle.
+   *
+   * @param config the job file, with whom the strategy stands beside
+   * @return a copy without that
+   */
+  public static JsonObject jobFile(JsonObject config) {
+    JsonObject file = config.copy();
+    file.remove(StrategyHost.BESIDE);
+    return file;
+  }
 
   @Override
   public Future<?> start() {
-    JsonObject file = config().copy();
-    Object beside = file.remove(StrategyHost.BESIDE);
+    Object beside = config().getValue(StrategyHost.BESIDE);
     if (!(beside instanceof JsonObject place)) {
       throw new IllegalArgumentException(
           "-conf: key \"%s\" is %s, expected whom the strategy stands beside, such as {\"role\":"
                   .formatted(StrategyHost.BESIDE, beside)
               + " \"worker\", \"rank\": 0}");
     }
-    return VerticleJob.read(vertx, file).compose(job -> stand(job, place));
+    return VerticleJob.read(vertx, jobFile(config())).compose(job -> stand(job, place));
   }
 
   @Override
   public Future<?> stop() {
-    return host == null ? Future.succeededFuture() : host.unregister();
+    Future<?> apart = service == null ? Future.succeededFuture() : service.close();
+    return host == null ? apart : apart.transform(ended -> host.unregister());
   }
 
   private Future<Void> stand(JobConfig job, JsonObject beside) {
     FrameCodecs.register(vertx.eventBus());
     host = new StrategyHost(vertx, context, job, beside);
-    return host.register();
+    return host.register().compose(registered -> serve(job, beside));
+  }
+
+  /** In a cluster members of other JVMs may use it, unless a member deployed it for itself. */
+  private Future<Void> serve(JobConfig job, JsonObject beside) {
+    if (!vertx.isClustered() || StrategyHost.isOwned(beside)) {
+      return Future.succeededFuture();
+    }
+    if (job.pipeline().isPresent()) {
+      LOG.warn("{} is used by a stage of this JVM only, by none of another one", host.address());
+      return Future.succeededFuture();
+    }
+    RemoteMember member =
+        host.strategy() instanceof PeerStrategyFactory peers
+            ? new RemoteWorker(vertx, job, host, peers)
+            : new RemoteShard(vertx, job, (ServerStrategyFactory) host.strategy());
+    return StrategyService.open(vertx, job, host, member)
+        .onSuccess(open -> service = open)
+        .onFailure(taken -> host.unregister())
+        .mapEmpty();
   }
 }

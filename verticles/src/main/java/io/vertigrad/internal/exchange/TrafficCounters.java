@@ -23,6 +23,16 @@ public final class TrafficCounters {
   private final Map<Integer, Long> received = new TreeMap<>();
   private long saved;
 
+  /** What was counted elsewhere. */
+  public static TrafficCounters of(
+      Map<Integer, Long> sent, Map<Integer, Long> received, long saved) {
+    TrafficCounters counters = new TrafficCounters();
+    counters.sent.putAll(sent);
+    counters.received.putAll(received);
+    counters.saved = saved;
+    return counters;
+  }
+
   /** Counts what goes to a partner. */
   public synchronized void sent(int partner, TensorView tensor) {
     count(sent, partner, tensor.payloadBytes());

@@ -8,6 +8,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
+import java.util.Optional;
 import java.util.concurrent.RejectedExecutionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,6 +24,7 @@ public final class StrategyFinder {
   private final JobConfig job;
   private final Role role;
   private volatile String own;
+  private volatile Optional<Boolean> remote = Optional.empty();
 
   /**
    * A finder of one member.
@@ -55,6 +57,28 @@ public final class StrategyFinder {
       found.fail(closed);
     }
     return found.future();
+  }
+
+  /**
+   * The way to the strategy verticle of a rank that is in another JVM. It is looked for once: where
+   * there was one, it is never replaced by one of this JVM, and one that comes later is not used.
+   *
+   * @return completes with an empty result when there is one in this JVM, or none at all
+   */
+  public Future<Optional<StrategyLink>> elsewhere(int rank) {
+    String address = job.addresses().strategy(role.lower(), rank);
+    StrategyLink link = new StrategyLink(vertx, job, job.nameOf(role.lower(), rank), address);
+    Future<Boolean> there =
+        remote
+            .map(Future::succeededFuture)
+            .orElseGet(
+                () ->
+                    StrategyHost.at(vertx, job, StrategyHost.beside(role, rank)) == null
+                        ? StrategyLink.isAt(vertx, address, 0)
+                        : Future.succeededFuture(false));
+    return there
+        .onSuccess(found -> remote = Optional.of(found))
+        .map(found -> found ? Optional.of(link) : Optional.<StrategyLink>empty());
   }
 
   private Future<StrategyHost> replace(JsonObject beside, int incarnation) {

@@ -87,6 +87,11 @@ public final class StrategyHost implements Shareable {
     return new JsonObject().put(ROLE, role.lower()).put(RANK, rank);
   }
 
+  /** True for a strategy verticle that a member has deployed for itself. */
+  public static boolean isOwned(JsonObject beside) {
+    return beside.containsKey(INCARNATION);
+  }
+
   /** The one that stands there; null for none. */
   static StrategyHost at(Vertx vertx, JobConfig job, JsonObject beside) {
     return hosts(vertx).get(address(job, beside));
@@ -122,12 +127,16 @@ public final class StrategyHost implements Shareable {
     if (hosts(vertx).putIfAbsent(address, this) == null) {
       registered.complete();
     } else if (System.nanoTime() > deadline) {
-      registered.fail(
-          "another strategy verticle is at %s: deploy one for each worker or shard"
-              .formatted(address));
+      registered.fail(taken());
     } else {
       vertx.setTimer(REGISTER_LOOK_MILLIS, id -> register(registered, deadline));
     }
+  }
+
+  /** For people: the place is taken. */
+  String taken() {
+    return "another strategy verticle is at %s: deploy one for each worker or shard"
+        .formatted(address);
   }
 
   /**
@@ -157,6 +166,11 @@ public final class StrategyHost implements Shareable {
   /** Where it is found; for people, too. */
   public String address() {
     return address;
+  }
+
+  /** What it runs. */
+  public StrategyFactory strategy() {
+    return strategy;
   }
 
   /**

@@ -57,6 +57,11 @@ final class ServedPartition {
     return answer;
   }
 
+  /** There is a new version. */
+  void stepped() {
+    pulls.release();
+  }
+
   /** Lets nothing follow this version, or what waited for that follow. */
   void testAt(long version) {
     filter.testAt(version);

@@ -183,6 +183,12 @@ public final class Shard {
     changed();
   }
 
+  /** A partition has taken a step that no frame of a worker has brought. */
+  void stepped(int partition) {
+    partitions.get(partition).stepped();
+    changed();
+  }
+
   /** What was done so far. */
   public ShardCounters counters() {
     long samples = partitions.values().stream().mapToLong(ServedPartition::samples).min().orElse(0);

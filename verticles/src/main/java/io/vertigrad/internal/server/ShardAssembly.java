@@ -89,13 +89,50 @@ final class ShardAssembly {
         .compose(known -> kept.isPresent() ? Future.succeededFuture(kept) : checkpoints.read(from))
         .compose(
             snapshot ->
-                vertx
-                    .executeBlocking(() -> shard(model, admission, snapshot, checkpoints.isKnown()))
+                finder
+                    .elsewhere(admission.rank())
+                    .map(link -> link.map(way -> new RemoteStrategy(vertx, job, way, patience)))
                     .compose(
-                        shard ->
-                            finder
-                                .beside(admission.rank(), admission.incarnation())
-                                .map(host -> service(model, admission, shard, checkpoints, host))));
+                        remote ->
+                            vertx
+                                .executeBlocking(
+                                    () ->
+                                        shard(
+                                            model,
+                                            admission,
+                                            snapshot,
+                                            checkpoints.isKnown(),
+                                            rule(remote)))
+                                .compose(
+                                    shard -> serve(model, admission, shard, checkpoints, remote))));
+  }
+
+  /** On the event loop of a strategy verticle, even if the rules are in another JVM. */
+  private Future<ShardService> serve(
+      InitialModel model,
+      Admission admission,
+      Shard shard,
+      CheckpointSchedule checkpoints,
+      Optional<RemoteStrategy> remote) {
+    return finder
+        .beside(admission.rank(), admission.incarnation())
+        .compose(
+            host -> {
+              ShardService service = service(model, admission, shard, checkpoints, host);
+              return remote.isEmpty() || model.plan(job).ofShard(admission.rank()).isEmpty()
+                  ? Future.succeededFuture(service)
+                  : host.call(
+                          () ->
+                              remote
+                                  .get()
+                                  .open(
+                                      partition -> {
+                                        shard.stepped(partition);
+                                        checkpoints.roundEnded(shard);
+                                      }))
+                      .map(service)
+                      .onFailure(refused -> host.release());
+            });
   }
 
   /**
@@ -132,14 +169,14 @@ final class ShardAssembly {
             job.workers().count(),
             strategy.lockstep());
     // Nobody serves with it: it loads what a promotion must not wait for.
-    shard(admission, backup.store(), backup.windows()).promoted(backup);
+    shard(admission, backup.store(), rule(), backup.windows()).promoted(backup);
     return backup;
   }
 
   /** A shard that does not take frames yet and goes on with what a backup has. */
   ShardService promote(BackupService.Promotion promotion, Admission admission, String run) {
     ShardBackup backup = promotion.backup();
-    Shard shard = shard(admission, backup.store(), backup.windows()).promoted(backup);
+    Shard shard = shard(admission, backup.store(), rule(), backup.windows()).promoted(backup);
     LOG.info("{} goes on at version {}", admission, shard.version());
     CheckpointSchedule checkpoints =
         new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
@@ -150,10 +187,14 @@ final class ShardAssembly {
   }
 
   private Shard shard(
-      InitialModel model, Admission admission, Optional<ShardSnapshot> snapshot, boolean known) {
+      InitialModel model,
+      Admission admission,
+      Optional<ShardSnapshot> snapshot,
+      boolean known,
+      ServerStrategyFactory rule) {
     int ranks = job.workers().count();
-    Shard shard =
-        shard(admission, model.store(job, admission.rank()), () -> new DuplicateWindow(ranks));
+    ParameterStore store = model.store(job, admission.rank());
+    Shard shard = shard(admission, store, rule, () -> new DuplicateWindow(ranks));
     snapshot.ifPresent(shard::restore);
     if (known) {
       shard.restoredToBeginning();
@@ -163,7 +204,10 @@ final class ShardAssembly {
   }
 
   private Shard shard(
-      Admission admission, ParameterStore store, Supplier<DuplicateWindow> windows) {
+      Admission admission,
+      ParameterStore store,
+      ServerStrategyFactory rule,
+      Supplier<DuplicateWindow> windows) {
     store.partitions().forEach(partition -> partition.noteOn(track));
     Shard shard =
         new Shard(
@@ -175,12 +219,16 @@ final class ShardAssembly {
                 job.exchange().deadlineMillis(),
                 MagnitudeBound.of(job.exchange())),
             store,
-            rule(),
+            rule,
             patience,
             new RefusalEvents(admission.rank(), System::nanoTime, events::publish),
             windows);
     shard.testAt(firstTest());
     return shard;
+  }
+
+  private ServerStrategyFactory rule(Optional<RemoteStrategy> remote) {
+    return remote.map(there -> there.rules(rule())).orElseGet(this::rule);
   }
 
   /** A coordinator admits no server to a job whose strategy has none. */

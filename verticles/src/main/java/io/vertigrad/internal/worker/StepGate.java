@@ -43,6 +43,11 @@ final class StepGate {
     return word.saveAt();
   }
 
+  /** The coordinator's newest word. */
+  Pause pause() {
+    return word;
+  }
+
   /** True while a step at this version may begin. */
   public boolean open(long version) {
     return version < word.holdFrom() && version < testAt;

@@ -6,7 +6,6 @@ import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.host.PeerStrategySession;
 import io.vertigrad.internal.host.PeerStrategySession.Next;
-import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.GradientSource.Computed;
@@ -21,6 +20,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
 
 /** The exchange with the strategy verticle beside this worker, which talks to the other workers. */
@@ -42,7 +42,7 @@ public final class StrategyExchange implements ParameterExchange {
   /**
    * What an exchange needs of its surroundings.
    *
-   * @param finder finds the strategy verticle
+   * @param beside finds the strategy verticle beside a rank and its incarnation
    * @param end ends the worker
    * @param span how the timeline names the wait for the next parameters
    * @param lastVersion the job ends with it
@@ -51,7 +51,7 @@ public final class StrategyExchange implements ParameterExchange {
    * @param track notes what the worker does
    */
   public record Surroundings(
-      StrategyFinder finder,
+      BiFunction<Integer, Integer, Future<StrategyHost>> beside,
       Runnable end,
       JobConfig job,
       String span,
@@ -74,7 +74,7 @@ public final class StrategyExchange implements ParameterExchange {
     int rank = self.identity().rank();
     int incarnation = self.identity().incarnation();
     JobConfig job = around.job();
-    host = host(around.finder().beside(rank, incarnation));
+    host = host(around.beside().apply(rank, incarnation));
     session =
         host.open(
             new PeerStrategySession.Setup(

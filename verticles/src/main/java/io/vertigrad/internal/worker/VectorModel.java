@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** A whole model and its vector; gradients are no longer than the job allows. */
-final class VectorModel implements ReplicaModel {
+class VectorModel implements ReplicaModel {
 
   private final Model model;
   private final Engine engine;
@@ -142,7 +142,8 @@ final class VectorModel implements ReplicaModel {
     return array;
   }
 
-  private float[] gradientArray() {
+  /** Where gradients go. */
+  final float[] gradientArray() {
     if (gradient.isEmpty()) {
       gradient = Optional.of(new float[vector.length()]);
     }

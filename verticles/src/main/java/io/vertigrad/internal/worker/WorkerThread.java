@@ -17,10 +17,12 @@ import io.vertigrad.compute.data.ShuffledSampler;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
+import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.WindowedExchange;
 import io.vertigrad.internal.host.StrategyFinder;
+import io.vertigrad.internal.host.StrategyLink;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.worker.BatchGradients.BatchNumber;
 import io.vertigrad.job.CheckpointConfig;
@@ -162,20 +164,40 @@ public class WorkerThread {
         new VectorModel(
             model, Engine.named(job.engine()), plan.clipNorm(), data.size(), plan.maxMagnitude());
     return self ->
-        new StrategyExchange(
-            surroundings(plan, "exchange"),
+        elsewhere(self)
+            .<ParameterExchange>map(link -> remote(link, self, vector.begun(), plan))
+            .orElseGet(() -> beside(duties, self, vector.begun(), plan));
+  }
+
+  /** The way to this rank's strategy verticle, if it is in another JVM. */
+  private Optional<StrategyLink> elsewhere(Incarnation self) {
+    return FutureAwait.await(finder.elsewhere(self.identity().rank()), self.stop())
+        .flatMap(link -> link);
+  }
+
+  private ParameterExchange remote(
+      StrategyLink link, Incarnation self, VectorModel vector, TrainingPlan plan) {
+    RemoteExchange.Setting setting =
+        new RemoteExchange.Setting(job, member.run(), member::took, member.clock(), member.track());
+    return new RemoteExchange(link, setting, self, vector, plan.partitions());
+  }
+
+  private ParameterExchange beside(
+      WorkerDuties.Setting duties, Incarnation self, VectorModel vector, TrainingPlan plan) {
+    return new StrategyExchange(
+        surroundings(plan, "exchange"),
+        self,
+        vector,
+        new WorkerDuties(
+            duties,
             self,
-            vector.begun(),
-            new WorkerDuties(
-                duties,
-                self,
-                vector,
-                new SnapshotServer(
-                    plan.partitions(),
-                    self.identity().incarnation(),
-                    plan.type(),
-                    job.exchange().deadlineMillis(),
-                    member.clock())));
+            vector,
+            new SnapshotServer(
+                plan.partitions(),
+                self.identity().incarnation(),
+                plan.type(),
+                job.exchange().deadlineMillis(),
+                member.clock())));
   }
 
   private Function<Incarnation, ParameterExchange> withServers(TrainingPlan plan, Model model) {
@@ -213,7 +235,7 @@ public class WorkerThread {
   /** What an exchange with a strategy verticle needs; {@code span} names its wait in timelines. */
   protected final StrategyExchange.Surroundings surroundings(TrainingPlan plan, String span) {
     return new StrategyExchange.Surroundings(
-        finder,
+        finder::beside,
         member::stop,
         job,
         span,

@@ -1,0 +1,148 @@
+package io.vertigrad.internal.host;
+
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.internal.transport.Transport;
+import io.vertigrad.job.JobConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.Message;
+import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.json.JsonObject;
+import java.util.UUID;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Lets a member of another JVM use a strategy verticle: takes what a {@link StrategyLink} sends, in
+ * one session at a time. A new session ends the one before. All on the verticle's context.
+ */
+public final class StrategyService {
+
+  private static final Logger LOG = LoggerFactory.getLogger(StrategyService.class);
+  private static final int DEFECT = 500;
+
+  private final Vertx vertx;
+  private final StrategyHost host;
+  private final RemoteMember member;
+  private MessageConsumer<JsonObject> requests;
+  private Transport.Listening frames;
+  private String session;
+  private boolean taken;
+  private boolean closed;
+
+  /** What stands in the strategy's JVM for a member of another one. */
+  public interface RemoteMember {
+
+    /**
+     * Begins a session and ends the one before.
+     *
+     * @return fails with a message for people when it cannot be
+     */
+    Future<Void> open(JsonObject request);
+
+    /** Answers a request of this session. */
+    Future<JsonObject> call(String name, JsonObject request);
+
+    /** Takes a frame of this session, whose memory may only be borrowed. */
+    Future<Frame> handle(Frame frame);
+
+    /** Ends everything. */
+    Future<?> close(String why);
+  }
+
+  private StrategyService(Vertx vertx, StrategyHost host, RemoteMember member) {
+    this.vertx = vertx;
+    this.host = host;
+    this.member = member;
+  }
+
+  /**
+   * Listens at the host's address, in a cluster.
+   *
+   * @return completes when members can find it; fails when another strategy verticle is there
+   */
+  public static Future<StrategyService> open(
+      Vertx vertx, JobConfig job, StrategyHost host, RemoteMember member) {
+    return StrategyLink.isAt(vertx, host.address(), job.exchange().evictMillis())
+        .compose(
+            there -> {
+              if (there) {
+                return Future.failedFuture(host.taken());
+              }
+              StrategyService service = new StrategyService(vertx, host, member);
+              service.requests = vertx.eventBus().consumer(host.address(), service::hear);
+              return service.requests.completion().map(service);
+            });
+  }
+
+  /** Ends it; the member looks for another strategy verticle at the address. */
+  public Future<?> close() {
+    closed = true;
+    Future<?> frameless = frames == null ? Future.succeededFuture() : frames.close();
+    Future<?> ended =
+        Future.join(requests.unregister(), frameless, member.close("it is being undeployed"));
+    if (taken) {
+      host.release();
+    }
+    return ended;
+  }
+
+  private void hear(Message<JsonObject> message) {
+    JsonObject request = message.body();
+    answer(String.valueOf(request.getString(StrategyLink.CALL)), request)
+        .onSuccess(message::reply)
+        .onFailure(defect -> message.fail(DEFECT, String.valueOf(defect.getMessage())));
+  }
+
+  private Future<JsonObject> answer(String call, JsonObject request) {
+    if (call.equals(StrategyLink.HELLO)) {
+      return Future.succeededFuture(new JsonObject());
+    }
+    if (call.equals(StrategyLink.OPEN)) {
+      return open(request);
+    }
+    if (closed || !String.valueOf(request.getString(StrategyLink.SESSION)).equals(session)) {
+      return Future.succeededFuture(
+          new JsonObject().put(StrategyLink.ENDED, "it began another session, or was restarted"));
+    }
+    try {
+      return member.call(call, request);
+    } catch (RuntimeException malformed) {
+      return Future.failedFuture(malformed);
+    }
+  }
+
+  private Future<JsonObject> open(JsonObject request) {
+    if (!host.take() && !taken) {
+      return Future.succeededFuture(
+          new JsonObject()
+              .put(
+                  StrategyLink.REFUSED,
+                  "the strategy verticle at %s is used by a member of its own JVM"
+                      .formatted(host.address())));
+    }
+    taken = true;
+    String begun = UUID.randomUUID().toString();
+    session = null;
+    Future<?> before = frames == null ? Future.succeededFuture() : frames.close();
+    frames = null;
+    return before
+        .transform(gone -> member.open(request))
+        .compose(
+            opened ->
+                Transport.borrow(vertx, StrategyLink.frames(host.address(), begun), member::handle))
+        .map(
+            listening -> {
+              frames = listening;
+              session = begun;
+              LOG.info("the strategy at {} serves a member of another JVM", host.address());
+              return new JsonObject().put(StrategyLink.SESSION, begun);
+            })
+        .recover(
+            refused -> {
+              LOG.warn("{} refuses: {}", host.address(), refused.getMessage());
+              return Future.succeededFuture(
+                  new JsonObject().put(StrategyLink.REFUSED, String.valueOf(refused.getMessage())));
+            });
+  }
+}

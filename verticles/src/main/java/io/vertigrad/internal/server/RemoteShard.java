@@ -1,0 +1,307 @@
+package io.vertigrad.internal.server;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.Malformed;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
+import io.vertigrad.compute.Block;
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.FutureAwait;
+import io.vertigrad.internal.host.StrategyService.RemoteMember;
+import io.vertigrad.internal.transport.Transport;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Partition;
+import io.vertigrad.strategy.Answers;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.PartitionStore;
+import io.vertigrad.strategy.ServerStrategy;
+import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.ServerStrategyFactory;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.nio.FloatBuffer;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+
+/**
+ * The rules of a shard that is in another JVM, on a thread of their own: the other end of a {@link
+ * RemoteStrategy}. It holds gradients of open rounds and no parameters; a rule's step goes to the
+ * shard as one gradient, and answers leave once the shard has taken it.
+ */
+public final class RemoteShard implements RemoteMember {
+
+  private static final Tensor NOTHING = Tensor.copyOf(DataType.FLOAT32, FloatBuffer.allocate(0));
+
+  private final Vertx vertx;
+  private final JobConfig job;
+  private final ServerStrategyFactory strategy;
+  private final ExecutorService thread;
+  private final SortedMap<Integer, Part> parts = new TreeMap<>();
+  private Membership membership = Membership.NONE;
+  private String rounds;
+  private int incarnation;
+  private long layout;
+  private volatile long now;
+  private volatile boolean closed;
+
+  public RemoteShard(Vertx vertx, JobConfig job, ServerStrategyFactory strategy) {
+    this.vertx = vertx;
+    this.job = job;
+    this.strategy = strategy;
+    this.thread =
+        Executors.newSingleThreadExecutor(
+            work -> {
+              Thread own = new Thread(work, "strategy of a shard of " + job.addresses().job());
+              own.setDaemon(true);
+              own.setContextClassLoader(RemoteShard.class.getClassLoader());
+              return own;
+            });
+  }
+
+  /**
+   * Refuses what cannot be parted from its server: a rule that steps with each gradient, or without
+   * some of them, would have to say which of them are in a step.
+   */
+  static void requireRounds(JobConfig job, ServerStrategyFactory strategy) {
+    if (!strategy.lockstep() || !strategy.needsEveryRank()) {
+      throw new IllegalStateException(
+          ("%s: strategy \"%s\" %s, expected one whose rounds have a gradient of every worker: only"
+                  + " those work in another JVM than their server; leave its strategy verticle out")
+              .formatted(
+                  job.origin(),
+                  job.strategy().name(),
+                  strategy.lockstep() ? "has a quorum" : "steps with each gradient"));
+    }
+  }
+
+  @Override
+  public Future<Void> open(JsonObject request) {
+    return inOrder(
+        () -> {
+          requireRounds(job, strategy);
+          end("another session has begun");
+          begin(request);
+          return Future.succeededFuture();
+        });
+  }
+
+  private void begin(JsonObject request) {
+    rounds = request.getString("rounds");
+    layout = request.getLong("layout");
+    incarnation = request.getInteger("incarnation");
+    now = request.getLong("now");
+    membership = Membership.fromJson(request.getJsonObject("membership"));
+    int ranks = request.getInteger("ranks");
+    long lastVersion = request.getLong("lastVersion");
+    request.getJsonArray("partitions").stream()
+        .map(JsonObject.class::cast)
+        .map(json -> new Part(json, ranks, lastVersion))
+        .forEach(part -> parts.put(part.partition.index(), part));
+  }
+
+  @Override
+  public Future<JsonObject> call(String name, JsonObject request) {
+    return inOrder(
+        () -> {
+          if (name.equals("membership")) {
+            membership = Membership.fromJson(request.getJsonObject("membership"));
+            parts.values().forEach(part -> part.rule.membershipChanged(membership));
+          } else {
+            now = request.getLong("now");
+            parts.values().forEach(part -> part.rule.tick(now));
+          }
+          return Future.succeededFuture(new JsonObject());
+        });
+  }
+
+  @Override
+  public Future<Frame> handle(Frame frame) {
+    if (!(frame instanceof GradientPartition lent)) {
+      return frame instanceof Malformed
+          ? Future.succeededFuture(frame)
+          : Future.failedFuture("expected a gradient, found " + frame);
+    }
+    GradientPartition update = lent.retain();
+    return inOrder(
+        () -> {
+          Part part = parts.get(update.id().partition());
+          return part == null
+              ? Future.failedFuture("no partition " + update.id().partition())
+              : part.exchange(update);
+        });
+  }
+
+  @Override
+  public Future<?> close(String why) {
+    Future<Void> ended =
+        inOrder(
+            () -> {
+              end(why);
+              return Future.succeededFuture();
+            });
+    closed = true;
+    thread.shutdown();
+    return ended;
+  }
+
+  private void end(String why) {
+    parts.values().forEach(part -> part.rule.close(why));
+    parts.clear();
+  }
+
+  private <T> Future<T> inOrder(Callable<Future<T>> work) {
+    Promise<T> done = Promise.promise();
+    try {
+      thread.execute(
+          () -> {
+            try {
+              work.call().onComplete(done);
+            } catch (Exception e) {
+              done.fail(e);
+            }
+          });
+    } catch (RejectedExecutionException ended) {
+      done.fail(ended);
+    }
+    return done.future();
+  }
+
+  private static Partition partition(JsonObject json) {
+    return new Partition(
+        json.getInteger("index"),
+        json.getInteger("first"),
+        json.getInteger("length"),
+        Block.Kind.valueOf(json.getString("kind")),
+        json.getInteger("shard"));
+  }
+
+  /** One partition: its rule, and the version that the shard has or is about to have. */
+  private final class Part implements PartitionStore {
+
+    private final Partition partition;
+    private final ServerStrategy rule;
+    private final Transport transport = Transport.of(vertx, job.exchange());
+    private final boolean restored;
+    private final String shard = rounds;
+    private long version;
+    private Future<Frame> stored = Future.succeededFuture();
+
+    Part(JsonObject json, int ranks, long lastVersion) {
+      partition = partition(json);
+      restored = json.getBoolean("restored");
+      version = json.getLong("version");
+      rule =
+          strategy.create(
+              new ServerStrategyContext(
+                  partition,
+                  this,
+                  new Answers(layout, incarnation, partition, this),
+                  membership,
+                  ranks,
+                  lastVersion,
+                  () -> now));
+    }
+
+    /** The shard has what is answered before the answer leaves. */
+    Future<Frame> exchange(GradientPartition update) {
+      return rule.exchange(update).compose(answer -> stored.map(answer));
+    }
+
+    @Override
+    public int length() {
+      return partition.length();
+    }
+
+    @Override
+    public long version() {
+      return version;
+    }
+
+    /** Rounds of every rank are never passed over. */
+    @Override
+    public void skipTo(long later) {
+      if (later != version) {
+        throw new IllegalStateException(
+            "partition %d: strategy \"%s\" goes from version %d to %d without a step, which it can"
+                    .formatted(partition.index(), job.strategy().name(), version, later)
+                + " only beside its server");
+      }
+    }
+
+    @Override
+    public boolean isRestored() {
+      return restored;
+    }
+
+    @Override
+    public void apply(float[] gradient, float scale, long samples) {
+      if (scale != 1f) {
+        for (int i = 0; i < gradient.length; i++) {
+          gradient[i] *= scale;
+        }
+      }
+      GradientPartition step =
+          new GradientPartition(
+              id(),
+              layout,
+              version,
+              Math.toIntExact(samples),
+              partition.first(),
+              Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(gradient, 0, length())));
+      stored = stored.compose(before -> send(step));
+      version++;
+    }
+
+    private ExchangeId id() {
+      return new ExchangeId(
+          job.addresses().jobHash(),
+          partition.shard(),
+          incarnation,
+          membership.epoch(),
+          version,
+          partition.index());
+    }
+
+    private Future<Frame> send(Frame frame) {
+      return transport
+          .request(shard, frame, job.exchange().deadlineMillis())
+          .compose(
+              answer -> {
+                if (answer instanceof Malformed) {
+                  return send(frame);
+                }
+                return answer instanceof Refusal no
+                    ? Future.<Frame>failedFuture(no.message())
+                    : Future.succeededFuture(answer);
+              });
+    }
+
+    /** Asks the shard, whose parameters they are, and waits for it. */
+    @Override
+    public Tensor parameters() {
+      PullRequest pull = new PullRequest(id(), layout, 0);
+      Frame answer =
+          FutureAwait.await(stored.compose(before -> send(pull)), () -> closed)
+              .orElseThrow(() -> new ExchangeException("this strategy verticle is stopping"));
+      return ((ParameterPartition) answer).parameters().retain();
+    }
+
+    /** The shard puts its parameters into the answer. */
+    @Override
+    public TensorView lend() {
+      return NOTHING;
+    }
+  }
+}

@@ -1,0 +1,142 @@
+package io.vertigrad.internal.worker;
+
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.exchange.TrafficCounters;
+import io.vertigrad.internal.membership.Pause;
+import io.vertigrad.internal.worker.ParameterExchange.Ending;
+import io.vertigrad.strategy.EvaluationPlan;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * How far a worker's strategy in another JVM is, as each of its answers has it.
+ *
+ * @param ending of what was asked for
+ * @param applied whether the last gradient was applied
+ * @param leftOut why it was not
+ * @param ended whether readers were shown the last version of a job that ends early
+ * @param ready whether a step may begin
+ * @param changed whether parameters must be fetched before the next step
+ * @param epoch of the newest membership that it was told
+ * @param version of the replica
+ * @param samples applied by all workers
+ * @param traffic to and from other workers
+ * @param news for people
+ * @param saveMillis how long the last checkpoint took
+ * @param failure why the worker cannot go on
+ */
+record RemoteState(
+    Ending ending,
+    boolean applied,
+    Optional<String> leftOut,
+    boolean ended,
+    boolean ready,
+    boolean changed,
+    int epoch,
+    long version,
+    long samples,
+    TrafficCounters traffic,
+    List<TrainingEvent> news,
+    long saveMillis,
+    Optional<String> failure) {
+
+  /** Of a strategy that was asked for nothing yet. */
+  static final RemoteState NONE =
+      new RemoteState(
+          Ending.COMPLETE,
+          false,
+          Optional.empty(),
+          false,
+          false,
+          false,
+          0,
+          0,
+          0,
+          new TrafficCounters(),
+          List.of(),
+          0,
+          Optional.empty());
+
+  JsonObject toJson() {
+    JsonObject json =
+        new JsonObject()
+            .put("ending", ending.name())
+            .put("applied", applied)
+            .put("shown", ended)
+            .put("ready", ready)
+            .put("changed", changed)
+            .put("epoch", epoch)
+            .put("version", version)
+            .put("samples", samples)
+            .put("sent", write(traffic.sentTo()))
+            .put("received", write(traffic.receivedFrom()))
+            .put("saved", traffic.bytesSaved())
+            .put("news", new JsonArray(news.stream().map(TrainingEvent::toJson).toList()))
+            .put("saveMillis", saveMillis);
+    leftOut.ifPresent(why -> json.put("leftOut", why));
+    failure.ifPresent(why -> json.put("failure", why));
+    return json;
+  }
+
+  static RemoteState read(JsonObject json) {
+    return new RemoteState(
+        Ending.valueOf(json.getString("ending")),
+        json.getBoolean("applied"),
+        Optional.ofNullable(json.getString("leftOut")),
+        json.getBoolean("shown"),
+        json.getBoolean("ready"),
+        json.getBoolean("changed"),
+        json.getInteger("epoch"),
+        json.getLong("version"),
+        json.getLong("samples"),
+        TrafficCounters.of(
+            counts(json.getJsonObject("sent")),
+            counts(json.getJsonObject("received")),
+            json.getLong("saved")),
+        json.getJsonArray("news").stream()
+            .map(event -> TrainingEvent.fromJson((JsonObject) event))
+            .collect(Collectors.toList()),
+        json.getLong("saveMillis"),
+        Optional.ofNullable(json.getString("failure")));
+  }
+
+  private static JsonObject write(Map<Integer, Long> counts) {
+    JsonObject json = new JsonObject();
+    counts.forEach((partner, bytes) -> json.put(Integer.toString(partner), bytes));
+    return json;
+  }
+
+  private static Map<Integer, Long> counts(JsonObject json) {
+    Map<Integer, Long> counts = new TreeMap<>();
+    json.forEach(
+        count ->
+            counts.put(Integer.valueOf(count.getKey()), ((Number) count.getValue()).longValue()));
+    return counts;
+  }
+
+  static JsonObject write(Pause pause) {
+    JsonObject json =
+        new JsonObject()
+            .put("number", pause.number())
+            .put("holdFrom", pause.holdFrom())
+            .put("testing", pause.testing())
+            .put("ends", pause.ends())
+            .put("saveAt", pause.saveAt());
+    return pause.testAt() == EvaluationPlan.NONE ? json : json.put("testAt", pause.testAt());
+  }
+
+  static Pause pause(JsonObject json) {
+    return new Pause(
+        json.getLong("number"),
+        json.getLong("holdFrom"),
+        json.getLong("testAt", EvaluationPlan.NONE),
+        json.getBoolean("testing"),
+        json.getBoolean("ends"),
+        json.getLong("saveAt"));
+  }
+}

@@ -1,0 +1,396 @@
+package io.vertigrad.internal.worker;
+
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.Malformed;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.events.EventPublisher;
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.InitialParameters;
+import io.vertigrad.internal.exchange.PartitionPlan;
+import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.host.StrategyHost;
+import io.vertigrad.internal.host.StrategyService.RemoteMember;
+import io.vertigrad.internal.peer.SnapshotServer;
+import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.internal.worker.GradientSource.Computed;
+import io.vertigrad.internal.worker.ParameterExchange.Ending;
+import io.vertigrad.internal.worker.ParameterExchange.Step;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Partition;
+import io.vertigrad.strategy.GroupChangedException;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.nio.FloatBuffer;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What a worker of another JVM has in the JVM of its strategy: its replica with the optimizer's
+ * state, the rule, its checkpoints, and what other workers and readers are answered. The worker
+ * sends gradients and takes the next parameters; see {@link RemoteExchange}.
+ */
+public final class RemoteWorker implements RemoteMember, SaveOrders {
+
+  private static final Logger LOG = LoggerFactory.getLogger(RemoteWorker.class);
+
+  private final Vertx vertx;
+  private final JobConfig job;
+  private final StrategyHost host;
+  private final PeerStrategyFactory factory;
+  private final ExecutorService thread;
+  private volatile Session session;
+  private volatile long now;
+  private volatile long saveMillis;
+  private volatile String run = "";
+  private Model model;
+  private FarModel replica;
+  private PartitionPlan plan;
+
+  /** One incarnation of the worker. */
+  private final class Session {
+
+    private final Incarnation self;
+    private final StepGate gate = new StepGate();
+    private final ReplicaCheckpoints checkpoints;
+    private final StrategyExchange exchange;
+    private volatile Membership newest = Membership.NONE;
+    private volatile boolean over;
+    private volatile float[] parameters;
+
+    Session(SenderIdentity identity, long firstVersion) {
+      self = new Incarnation(identity, firstVersion, gate, () -> over);
+      checkpoints =
+          new ReplicaCheckpoints(
+              job,
+              plan.layout(),
+              WorkerDuties.checkpointEvery(job, factory),
+              WorkerDuties.checkpointKeep(job, factory),
+              factory.needsEveryRank(),
+              RemoteWorker.this,
+              new EventPublisher(vertx, job.addresses())::publish);
+      exchange =
+          new StrategyExchange(
+              new StrategyExchange.Surroundings(
+                  (rank, incarnation) -> Future.succeededFuture(host),
+                  () -> {},
+                  job,
+                  "exchange",
+                  factory.lastVersion(job.steps(), job.workers().count()),
+                  System::nanoTime,
+                  () -> now,
+                  SpanRecorder.OFF),
+              self,
+              replica.begun(),
+              new WorkerDuties(
+                  WorkerDuties.Setting.of(job, factory, checkpoints),
+                  self,
+                  replica,
+                  new SnapshotServer(
+                      plan,
+                      identity.incarnation(),
+                      job.exchange().type(),
+                      job.exchange().deadlineMillis(),
+                      () -> now)));
+    }
+
+    void hear(JsonObject news) {
+      now = news.getLong("now");
+      gate.obey(RemoteState.pause(news.getJsonObject("pause")));
+      Membership told = Membership.fromJson(news.getJsonObject("membership"));
+      if (told.epoch() > newest.epoch()) {
+        newest = told;
+        exchange.membershipChanged(told);
+      }
+    }
+
+    /** Ends every wait; any thread. */
+    void stop() {
+      over = true;
+      exchange.wake();
+    }
+
+    /** On this worker's thread. */
+    void close() {
+      stop();
+      exchange.close();
+      checkpoints.close();
+    }
+
+    RemoteState state(Ending ending, Optional<Step> step, boolean ended, Optional<String> failure) {
+      parameters = replica.vector().parameters();
+      return new RemoteState(
+          ending,
+          step.map(Step::applied).orElse(false),
+          step.flatMap(Step::leftOut),
+          ended,
+          failure.isEmpty() && exchange.ready(),
+          failure.isEmpty() && exchange.changed(),
+          newest.epoch(),
+          replica.vector().updates(),
+          exchange.samplesOfAll(),
+          exchange.traffic(),
+          exchange.news(),
+          saveMillis,
+          failure);
+    }
+  }
+
+  /** A model whose gradients come from elsewhere, and that nobody computes with. */
+  private static final class FarModel extends VectorModel {
+
+    FarModel(Model model, Engine engine, long trainingSamples, float maxMagnitude) {
+      super(model, engine, 0, trainingSamples, maxMagnitude);
+    }
+
+    @Override
+    public void load(float[] parameters) {}
+
+    @Override
+    public float[] gradient() {
+      return gradientArray();
+    }
+  }
+
+  public RemoteWorker(Vertx vertx, JobConfig job, StrategyHost host, PeerStrategyFactory factory) {
+    this.vertx = vertx;
+    this.job = job;
+    this.host = host;
+    this.factory = factory;
+    this.thread =
+        Executors.newSingleThreadExecutor(
+            work -> {
+              Thread own = new Thread(work, "replica of a worker of " + job.addresses().job());
+              own.setDaemon(true);
+              own.setContextClassLoader(RemoteWorker.class.getClassLoader());
+              return own;
+            });
+  }
+
+  @Override
+  public String run() {
+    return run;
+  }
+
+  @Override
+  public long saveAt() {
+    Session open = session;
+    return open == null ? 0 : open.gate.saveAt();
+  }
+
+  @Override
+  public void took(long millis) {
+    saveMillis = millis;
+  }
+
+  @Override
+  public Future<Void> open(JsonObject request) {
+    Session before = session;
+    if (before != null) {
+      before.stop();
+    }
+    return inOrder(
+        () -> {
+          end();
+          begin(request);
+          return null;
+        });
+  }
+
+  private void begin(JsonObject request) {
+    build();
+    if (request.getLong("layout") != plan.layout()) {
+      throw new ExchangeException(
+          "the worker's layout is %016x, expected %016x; use the same job file and model"
+              .formatted(request.getLong("layout"), plan.layout()));
+    }
+    run = request.getString("run");
+    SenderIdentity identity =
+        new SenderIdentity(
+            job.addresses().jobHash(),
+            request.getInteger("rank"),
+            request.getInteger("incarnation"));
+    Session begun = new Session(identity, request.getLong("firstVersion"));
+    session = begun;
+    begun.exchange.open();
+    begun.hear(request);
+  }
+
+  private void build() {
+    if (model != null) {
+      return;
+    }
+    Dataset data =
+        DatasetProvider.open(job.data(), Split.TRAIN, RemoteWorker.class.getClassLoader());
+    Engine engine = Engine.named(job.engine());
+    model = InitialParameters.into(engine.model(job.modelOn(data)), job);
+    replica = new FarModel(model, engine, data.size(), job.exchange().maxMagnitude());
+    plan = PartitionPlan.of(job, model.layout());
+  }
+
+  @Override
+  public Future<JsonObject> call(String name, JsonObject request) {
+    Session open = session;
+    if (open == null) {
+      return Future.failedFuture("no worker uses this strategy");
+    }
+    if (name.equals("close")) {
+      open.stop();
+      return inOrder(
+          () -> {
+            if (session == open) {
+              end();
+            }
+            return new JsonObject();
+          });
+    }
+    open.hear(request);
+    return switch (name) {
+      case "ping", "membership" -> Future.succeededFuture(new JsonObject());
+      case "checkpoint" ->
+          open.exchange
+              .checkpoint()
+              .map(file -> new JsonObject().put("file", file.toString()))
+              .otherwise(why -> new JsonObject().put("failed", String.valueOf(why.getMessage())));
+      default -> inOrder(() -> answer(open, name, request).toJson());
+    };
+  }
+
+  /** A rule that breaks ends its worker; a group that changes does not. */
+  private RemoteState answer(Session open, String name, JsonObject request) {
+    try {
+      return work(open, name, request);
+    } catch (GroupChangedException changed) {
+      return open.state(Ending.ABANDONED, Optional.empty(), false, Optional.empty());
+    } catch (RuntimeException failure) {
+      LOG.error("{} failed", host.address(), failure);
+      return open.state(
+          Ending.ABANDONED,
+          Optional.empty(),
+          false,
+          Optional.of(String.valueOf(failure.getMessage())));
+    }
+  }
+
+  private static RemoteState work(Session open, String name, JsonObject request) {
+    StrategyExchange exchange = open.exchange;
+    Optional<Step> step = Optional.empty();
+    Ending ending = Ending.COMPLETE;
+    boolean ended = false;
+    switch (name) {
+      case "fetch" -> {
+        if (exchange.changed()) {
+          ending = exchange.fetch();
+        }
+      }
+      case "exchange" -> {
+        step = Optional.of(exchange.exchange(computed(request), request.getLong("step")));
+        ending = step.get().ending();
+      }
+      case "hold" -> exchange.hold(request.getLong("version"));
+      case "end" -> ended = exchange.end(request.getLong("version"));
+      case "idle" -> exchange.idle(request.getLong("version"));
+      default -> throw new ExchangeException("unknown request " + name);
+    }
+    return open.state(ending, step, ended, Optional.empty());
+  }
+
+  private static Computed computed(JsonObject request) {
+    int samples = request.getInteger("samples");
+    double loss = Double.parseDouble(request.getString("loss"));
+    return new Computed(0, samples, samples, loss, -1, 0, 0, 0);
+  }
+
+  /** Between two requests of the worker, whose thread waits for each. */
+  @Override
+  public Future<Frame> handle(Frame frame) {
+    Session open = session;
+    if (frame instanceof Malformed) {
+      return Future.failedFuture("a frame was damaged on its way: " + frame);
+    }
+    if (open == null) {
+      return Future.failedFuture("no worker uses this strategy");
+    }
+    if (frame instanceof GradientPartition part) {
+      part.gradient().copyTo(replica.gradientArray(), Math.toIntExact(part.firstElement()));
+      return Future.succeededFuture();
+    }
+    if (frame instanceof PullRequest pull) {
+      Partition part = plan.partitions().get(pull.id().partition());
+      FloatBuffer values = FloatBuffer.wrap(open.parameters, part.first(), part.length());
+      return Future.succeededFuture(
+          new ParameterPartition(
+              pull.id(),
+              plan.layout(),
+              open.self.identity().incarnation(),
+              pull.minimumVersion(),
+              0,
+              Outcome.PULLED,
+              part.first(),
+              Tensor.copyOf(DataType.FLOAT32, values)));
+    }
+    return Future.failedFuture("expected a gradient or a pull, found " + frame);
+  }
+
+  @Override
+  public Future<?> close(String why) {
+    Session open = session;
+    if (open != null) {
+      open.stop();
+    }
+    Future<Void> closed =
+        inOrder(
+            () -> {
+              end();
+              if (model != null) {
+                model.close();
+              }
+              return null;
+            });
+    thread.shutdown();
+    return closed;
+  }
+
+  private void end() {
+    Session open = session;
+    session = null;
+    if (open != null) {
+      open.close();
+    }
+  }
+
+  private <T> Future<T> inOrder(Supplier<T> work) {
+    Promise<T> done = Promise.promise();
+    try {
+      thread.execute(
+          () -> {
+            try {
+              done.complete(work.get());
+            } catch (RuntimeException | Error e) {
+              done.fail(e);
+            }
+          });
+    } catch (RejectedExecutionException closed) {
+      done.fail(closed);
+    }
+    return done.future();
+  }
+}
