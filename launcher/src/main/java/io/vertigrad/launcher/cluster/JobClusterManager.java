@@ -87,7 +87,7 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
     this.config = config;
     this.guard = guard;
     config.getMemberAttributeConfig().setAttribute(NODE_ID, nodeId);
-    RegistrationMessage.accept(config, message -> registrations.receive(message));
+    RegistrationMessage.accept(config, this::receive);
   }
 
   Config getConfig() {
@@ -169,6 +169,16 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
         .onComplete(joined);
   }
 
+  /**
+   * Others know a node, and must not wait for it, before its Hazelcast says that it has started.
+   */
+  private JsonObject receive(HazelcastInstance starting, JsonObject message) {
+    if (hazelcast == null) {
+      hazelcast = starting;
+    }
+    return registrations.receive(message);
+  }
+
   /** Over Hazelcast's connection to that node, which is not waited for on this thread. */
   private Future<JsonObject> request(String node, JsonObject message) {
     Promise<JsonObject> answer = Promise.promise();
@@ -247,7 +257,7 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
     return List.copyOf(nodeIds());
   }
 
-  /** None before this node has joined. */
+  /** Empty before this node has joined. */
   private Set<String> nodeIds() {
     HazelcastInstance node = hazelcast;
     return node == null

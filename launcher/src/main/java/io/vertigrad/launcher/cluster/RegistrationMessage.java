@@ -9,7 +9,7 @@ import com.hazelcast.nio.serialization.IdentifiedDataSerializable;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.util.concurrent.Callable;
-import java.util.function.UnaryOperator;
+import java.util.function.BiFunction;
 
 /** One message between the {@link BusRegistrations} of two nodes, over Hazelcast's connection. */
 final class RegistrationMessage
@@ -33,9 +33,9 @@ final class RegistrationMessage
   /**
    * Lets a node take such messages; before it starts.
    *
-   * @param handler returns the answer
+   * @param handler is given the node, which may be starting still, and returns the answer
    */
-  static void accept(Config config, UnaryOperator<JsonObject> handler) {
+  static void accept(Config config, BiFunction<HazelcastInstance, JsonObject, JsonObject> handler) {
     config
         .getSerializationConfig()
         .addDataSerializableFactory(FACTORY, type -> new RegistrationMessage());
@@ -46,8 +46,9 @@ final class RegistrationMessage
   @Override
   @SuppressWarnings("unchecked")
   public String call() {
-    return ((UnaryOperator<JsonObject>) node.getUserContext().get(EXECUTOR))
-        .apply(new JsonObject(json))
+    return ((BiFunction<HazelcastInstance, JsonObject, JsonObject>)
+            node.getUserContext().get(EXECUTOR))
+        .apply(node, new JsonObject(json))
         .encode();
   }
 
