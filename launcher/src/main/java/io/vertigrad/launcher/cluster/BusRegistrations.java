@@ -19,7 +19,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -49,6 +48,9 @@ final class BusRegistrations {
 
   /** A registration no longer waits for a node that has not answered for this long. */
   static final long SLOW_MILLIS = 1_000;
+
+  /** A message without an answer for this long is sent again, with what is newest then. */
+  private static final long ANSWER_MILLIS = 5_000;
 
   private static final long RETRY_MILLIS = 100;
 
@@ -136,15 +138,17 @@ final class BusRegistrations {
 
   /** Returns where a node's event bus is reached; fails when the node is not in the cluster. */
   Future<NodeInfo> info(String node) {
-    Optional<Peer> peer;
+    Peer peer;
     synchronized (this) {
-      if (node.equals(self)) {
-        return Future.succeededFuture(info);
+      peer = peers.get(node);
+      if (peer == null) {
+        return Future.failedFuture(notAMember(node));
       }
-      peer = Optional.ofNullable(peers.get(node));
+      if (peer.info != null) {
+        return Future.succeededFuture(peer.info);
+      }
     }
-    return peer.map(known -> known.answered.future().compose(answered -> infoOf(known)))
-        .orElseGet(() -> Future.failedFuture(notAMember(node)));
+    return peer.answered.future().compose(answered -> infoOf(peer));
   }
 
   /** Returns where the event buses of all other nodes are reached. */
@@ -251,9 +255,13 @@ final class BusRegistrations {
     if (peer.behindSinceNanos == 0) {
       peer.behindSinceNanos = System.nanoTime();
     }
+    Promise<JsonObject> answer = Promise.promise();
+    answer.future().onComplete(result -> answered(peer, result));
     channel
         .request(peer.node, message(peer, peer.held))
-        .onComplete(answer -> answered(peer, answer));
+        .onSuccess(answer::tryComplete)
+        .onFailure(answer::tryFail);
+    after(ANSWER_MILLIS, () -> answer.tryFail("node " + peer.node + " has not answered"));
   }
 
   private void answered(Peer peer, AsyncResult<JsonObject> answer) {
