@@ -44,6 +44,14 @@ final class Participation implements AutoCloseable {
     this.watch = new JobEndMonitor(vertx, job, role);
   }
 
+  /**
+   * Returns how long members may take to start. They ask for a coordinator for {@code
+   * workers.waitSeconds}, and for a place for as long again.
+   */
+  static long memberStartSeconds(JobConfig job) {
+    return START_SECONDS + 2L * job.workers().waitSeconds();
+  }
+
   /** Joins the job's cluster, to play a role. */
   static Participation join(JobConfig job, Role role) {
     ClusterStart start = ClusterStart.ofMember(job, ClusterStart.secretOf(job.cluster()), false);
@@ -67,7 +75,7 @@ final class Participation implements AutoCloseable {
       Await.result(watch.listen(), START_SECONDS, "the event bus");
       Await.result(
           LocalMembers.one(role).deploy(vertx, job),
-          START_SECONDS,
+          memberStartSeconds(job),
           "starting the " + RoleName.of(job, role));
       Await.result(watch.over(), FOREVER_SECONDS, "the job");
       return true;

@@ -234,7 +234,7 @@ final class TrainingRun {
             ? processes(roles, present)
             : new EmbeddedDeployment(vertx, job, present.missing(roles));
     signals.endWith(deployment::processes);
-    await(deployment.start(), START_SECONDS, "starting the members");
+    await(deployment.start(), Participation.memberStartSeconds(job), "starting the members");
     if (processes) {
       monitor.started().onSuccess(started -> FinalModel.prepare(vertx, job));
     }

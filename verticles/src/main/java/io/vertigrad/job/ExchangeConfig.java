@@ -14,7 +14,8 @@ import java.util.Locale;
  * @param partitionElements elements per partition, at most one frame's worth of float32
  * @param windowBytes payload bytes one worker may have unanswered
  * @param retryMillis without an answer for this long, the same frame is sent again
- * @param deadlineMillis after this long an exchange fails and names who did not answer
+ * @param deadlineMillis after this long an exchange fails and names who did not answer; time in
+ *     which the job itself waits for a member does not count
  * @param suspectMillis without a heartbeat for this long a member is suspected
  * @param evictMillis without a heartbeat for this long a member is evicted
  * @param stallMillis without a step of some worker for this long the job says who is missing
@@ -58,6 +59,9 @@ public record ExchangeConfig(
    * one read more fit into 512 KiB, where a full frame would need 1 MiB (12 % more processor time).
    */
   private static final int DEFAULT_ELEMENTS = 114_432;
+
+  /** A member that does not answer is evicted before anyone who waits for it gives up. */
+  private static final int BEYOND_EVICTION_MILLIS = 50_000;
 
   private static final int DEFAULT_STALL_MILLIS = 15_000;
   private static final int DEFAULT_ORPHAN_SECONDS = 600;
@@ -164,6 +168,7 @@ public record ExchangeConfig(
   }
 
   static ExchangeConfig read(Settings section) {
+    int evictMillis = section.integer("evictMillis", 10_000, 200, 3_600_000);
     String type = section.choice("type", "float32", "float32", "float16", "bfloat16");
     ExchangeConfig config =
         new ExchangeConfig(
@@ -171,9 +176,10 @@ public record ExchangeConfig(
             section.integer("partitionElements", DEFAULT_ELEMENTS, 1, MOST_ELEMENTS),
             section.integer("windowBytes", 4 << 20, 1, 1 << 30),
             section.integer("retryMillis", 5_000, 10, 3_600_000),
-            section.integer("deadlineMillis", 60_000, 100, 86_400_000),
+            section.integer(
+                "deadlineMillis", evictMillis + BEYOND_EVICTION_MILLIS, 100, 86_400_000),
             section.integer("suspectMillis", 3_000, 100, 3_600_000),
-            section.integer("evictMillis", 10_000, 200, 3_600_000),
+            evictMillis,
             section.integer("stallMillis", DEFAULT_STALL_MILLIS, 100, 86_400_000),
             section.integer("orphanSeconds", DEFAULT_ORPHAN_SECONDS, 1, 86_400),
             compression(section),

@@ -15,11 +15,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Runs whose processes are killed and stopped by a seeded plan, each beside an undisturbed one:
- * whether that leaves a trace, for how long no step is taken, and what it costs.
+ * Runs whose processes are killed, stopped or cut off by a seeded plan, each beside an undisturbed
+ * one: whether that leaves a trace, for how long no step is taken, and what it costs.
  */
 public final class ChaosBenchmark implements Benchmark {
 
@@ -48,31 +49,59 @@ public final class ChaosBenchmark implements Benchmark {
         ChaosPlan.all().stream().anyMatch(plan -> plan.name().equals(only))
             ? ChaosPlan.all().stream().filter(plan -> plan.name().equals(only)).toList()
             : Cases.named(only, ChaosPlan.all(), ChaosPlan::name);
-    int kills = options.kills();
-    int stops = options.stops();
-    double every = options.everySeconds();
+    String done =
+        options.cutSeconds() > 0
+            ? "--cut " + options.cutSeconds()
+            : "--seed %d --kills %d --stops %d"
+                .formatted(options.seed(), options.kills(), options.stops());
     report.remark(
-        "repeat with: benchmarks/run chaos%s%s --seed %d --kills %d --stops %d --every %s%s%s%s"
+        "repeat with: benchmarks/run chaos%s%s %s --every %s%s%s%s"
             .formatted(
                 quick ? " --quick" : "",
                 only.isEmpty() ? "" : " --plan " + only,
-                options.seed(),
-                kills,
-                stops,
-                every,
+                done,
+                options.everySeconds(),
                 options.victim().isEmpty() ? "" : " --victim " + options.victim().replace(' ', '-'),
                 fault == ChaosFault.NONE ? "" : " --fault " + fault.word(),
                 data.isEmpty() ? "" : " --data " + data));
+    if (options.cutSeconds() == 0) {
+      run(report, options, plans, Optional.empty(), quick);
+      return;
+    }
+    NetworkLink link;
+    try {
+      link = NetworkLink.create();
+    } catch (IOException missing) {
+      report.remark(
+          "skipped: --cut needs Linux, iproute2 and the right to make network namespaces, such as"
+              + " root's: "
+              + missing.getMessage());
+      return;
+    }
+    try (link) {
+      run(report, options, plans, Optional.of(link), quick);
+    }
+  }
+
+  private void run(
+      BenchmarkReport report,
+      ChaosOptions options,
+      List<ChaosPlan> plans,
+      Optional<NetworkLink> link,
+      boolean quick)
+      throws Exception {
+    ChaosFault fault = options.fault();
     Path folder = Files.createTempDirectory("vertigrad-chaos-");
     boolean clean = true;
     for (ChaosPlan plan : plans) {
-      List<Disturbance> disturbances =
-          Disturbance.plan(options.victims(plan), options.seed(), kills, stops, every);
+      List<Disturbance> disturbances = options.disturbances(plan);
       int rate = data.isEmpty() ? plan.stepsPerSecond() : plan.stepsPerSecond() / 5;
-      int steps = (int) (rate * Math.max(10, Disturbance.seconds(disturbances, every)));
-      ChaosTrial trial =
-          ChaosTrial.of(plan, disturbances, steps, fault.changes(), launch(folder, fault, !quick));
-      report(report, plan.name(), trial, disturbances.size(), fault, quick);
+      double seconds = Disturbance.seconds(disturbances, options.everySeconds());
+      int steps = (int) (rate * Math.max(10, seconds));
+      ChaosTrial.Launch launch = launch(folder, fault, !quick, link);
+      ChaosTrial trial = ChaosTrial.of(plan, disturbances, steps, fault.changes(), launch);
+      boolean timed = !quick && link.isEmpty();
+      report(report, plan.name(), trial, disturbances.size(), fault, timed);
       clean &= fault != ChaosFault.NONE || trial.violations().isEmpty();
     }
     if (clean) {
@@ -83,12 +112,12 @@ public final class ChaosBenchmark implements Benchmark {
   }
 
   /** In a hurry the undisturbed run has one JVM: the same parameters, but no time to compare. */
-  private ChaosTrial.Launch launch(Path folder, ChaosFault fault, boolean apart)
-      throws IOException {
+  private ChaosTrial.Launch launch(
+      Path folder, ChaosFault fault, boolean apart, Optional<NetworkLink> link) throws IOException {
     Path root = Path.of(".");
     List<String> command = List.of("./vertigrad");
     if (fault == ChaosFault.NONE) {
-      return new ChaosTrial.Launch(command, command, root, data, folder, PORT, apart);
+      return new ChaosTrial.Launch(command, command, root, data, folder, PORT, apart, link);
     }
     String classPath = System.getProperty("java.class.path");
     Path classes = Files.createDirectories(folder.resolve("fault"));
@@ -99,7 +128,8 @@ public final class ChaosBenchmark implements Benchmark {
         data,
         folder,
         PORT,
-        apart);
+        apart,
+        link);
   }
 
   /** The start script's own class path cannot begin with something else. */
@@ -117,7 +147,7 @@ public final class ChaosBenchmark implements Benchmark {
       ChaosTrial trial,
       int planned,
       ChaosFault fault,
-      boolean quick) {
+      boolean timed) {
     RunEnd disturbed = trial.disturbed();
     Map<String, List<Double>> gaps = new TreeMap<>();
     for (Strike strike : disturbed.strikes()) {
@@ -133,7 +163,7 @@ public final class ChaosBenchmark implements Benchmark {
     }
     report.add(row(plan + ": undisturbed", "s", List.of(trial.undisturbed().seconds())));
     report.add(row(plan + ": disturbed", "s", List.of(disturbed.seconds())));
-    if (!quick) {
+    if (timed) {
       report.add(row(plan + ": goodput", "of undisturbed", List.of(trial.goodput())));
     }
     gaps.forEach((kind, all) -> report.add(row(plan + ": no step after " + kind, "s", all)));

@@ -65,6 +65,21 @@ final class ChaosChecker {
                             done)));
   }
 
+  /**
+   * Names every cut during which no step was taken for longer than a limit.
+   *
+   * @param limitMillis longest time without a step
+   */
+  static List<String> stalls(RunEnd cut, long limitMillis) {
+    return cut.strikes().stream()
+        .filter(strike -> !(1e3 * cut.gap(strike) <= limitMillis))
+        .map(
+            strike ->
+                "found no step for %.1f s after '%s', expected %.1f s at most"
+                    .formatted(cut.gap(strike), strike.disturbance(), limitMillis / 1e3))
+        .toList();
+  }
+
   private static void check(String which, RunEnd run, List<String> found) {
     if (run.exit() != 0) {
       found.add("%sfound exit code %d, expected 0".formatted(which, run.exit()));

@@ -11,6 +11,8 @@ import java.util.function.UnaryOperator;
  * @param kills how many processes are killed, from 0
  * @param stops how many are stopped, from 0
  * @param everySeconds the mean time between two
+ * @param cutSeconds for how long a worker's network is cut, and nothing else is done; 0 for not at
+ *     all
  * @param victim whom it hits, each time; empty for everybody by turns
  * @param fault what is planted in the disturbed runs
  */
@@ -20,6 +22,7 @@ record ChaosOptions(
     int kills,
     int stops,
     double everySeconds,
+    int cutSeconds,
     String victim,
     ChaosFault fault) {
 
@@ -33,14 +36,29 @@ record ChaosOptions(
    * @throws IllegalArgumentException naming the option, what was found and what was expected
    */
   static ChaosOptions read(UnaryOperator<String> property, boolean quick) {
-    return new ChaosOptions(
-        text(property, "plan", ""),
-        number(property, "seed", 1),
-        number(property, "kills", quick ? 4 : 12),
-        number(property, "stops", quick ? 0 : 1),
-        every(property),
-        text(property, "victim", "").replace('-', ' '),
-        ChaosFault.named(text(property, "fault", "none")));
+    int cutSeconds = number(property, "cut", 0);
+    ChaosOptions options =
+        new ChaosOptions(
+            text(property, "plan", ""),
+            number(property, "seed", 1),
+            number(property, "kills", cutSeconds > 0 ? 0 : quick ? 4 : 12),
+            number(property, "stops", cutSeconds > 0 || quick ? 0 : 1),
+            every(property),
+            cutSeconds,
+            text(property, "victim", "").replace('-', ' '),
+            ChaosFault.named(text(property, "fault", "none")));
+    if (cutSeconds > 0 && (options.kills > 0 || options.stops > 0 || !options.victim.isEmpty())) {
+      throw new IllegalArgumentException(
+          "--cut %d: expected no --kills, --stops and --victim with it".formatted(cutSeconds));
+    }
+    return options;
+  }
+
+  /** What is done to a run of this plan. */
+  List<Disturbance> disturbances(ChaosPlan plan) {
+    return cutSeconds > 0
+        ? List.of(Disturbance.cut(everySeconds, cutSeconds))
+        : Disturbance.plan(victims(plan), seed, kills, stops, everySeconds);
   }
 
   /**

@@ -1,6 +1,7 @@
 package io.vertigrad.benchmarks.chaos;
 
 import io.vertigrad.benchmarks.chaos.RunEnd.Strike;
+import io.vertigrad.launcher.cluster.JoinPoint;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -24,11 +25,13 @@ final class ChaosRun {
   private static final long VICTIM_SECONDS = 30;
   private static final long STANDBY_SECONDS = 60;
   private static final long LAST_WORDS_SECONDS = 20;
+  private static final long NODE_SECONDS = 60;
   private static final long POLL_MILLIS = 100;
   private static final int LAST_LINES = 12;
   private static final int KILLED = 137;
 
   private final List<String> command;
+  private final Optional<NetworkLink> link;
   private final Path folder;
   private final Path run;
   private final RunProcesses processes;
@@ -40,10 +43,13 @@ final class ChaosRun {
    * A run that has not begun.
    *
    * @param command the words before {@code train} and {@code resume}
+   * @param link where one worker is a node at the far end and all others are at the near one, in
+   *     one process; empty for members on this host
    * @param folder an empty folder with a name that nothing else has, for all that the run leaves
    */
-  ChaosRun(List<String> command, Path folder) {
+  ChaosRun(List<String> command, Optional<NetworkLink> link, Path folder) {
     this.command = List.copyOf(command);
+    this.link = link;
     this.folder = folder.toAbsolutePath();
     this.run = this.folder.resolve("run");
     this.processes = new RunProcesses(run);
@@ -64,7 +70,9 @@ final class ChaosRun {
     Path file = Files.writeString(folder.resolve("job.json"), job.encodePrettily());
     List<String> words = new ArrayList<>(List.of("train", file.toString()));
     words.addAll(List.of("--run-dir", run.toString()));
-    if (apart) {
+    if (link.isPresent()) {
+      words.addAll(List.of("--workers-here", "1", "--insecure", "--host", NetworkLink.NEAR_HOST));
+    } else if (apart) {
       words.add("--processes");
     }
     if (!data.isEmpty()) {
@@ -74,6 +82,10 @@ final class ChaosRun {
     long limit = begun + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
     try {
       start(words);
+      if (link.isPresent()) {
+        await(limit, () -> isOver() || Files.exists(run.resolve("secret")));
+        startNode(job, data);
+      }
       if (!plan.isEmpty()) {
         await(limit, () -> isOver() || !events("jobStarted").isEmpty());
       }
@@ -101,6 +113,10 @@ final class ChaosRun {
 
   private void strike(Disturbance next, boolean hasStandby)
       throws IOException, InterruptedException {
+    if (next.victim().equals(Disturbance.LINK)) {
+      cut(next);
+      return;
+    }
     long limit = System.nanoTime() + TimeUnit.SECONDS.toNanos(VICTIM_SECONDS);
     await(limit, () -> isOver() || !victims(next.victim()).isEmpty());
     List<ProcessHandle> victims = victims(next.victim());
@@ -123,6 +139,18 @@ final class ChaosRun {
         coordinator.filter(victims::contains).isPresent() || victims.contains(last.toHandle());
     await(limit, () -> victims.stream().noneMatch(processes.all()::contains));
     strikes.add(new Strike(next, now, ended ? goOn(next, hasStandby) : 0));
+  }
+
+  private void cut(Disturbance next) throws IOException, InterruptedException {
+    System.err.println("    " + next);
+    long now = System.currentTimeMillis();
+    link.orElseThrow().cut();
+    try {
+      TimeUnit.SECONDS.sleep(next.stoppedSeconds());
+    } finally {
+      link.orElseThrow().restore();
+    }
+    strikes.add(new Strike(next, now, 0));
   }
 
   /** Has the run resumed, unless its standby was spared and does so; returns when that began. */
@@ -174,10 +202,35 @@ final class ChaosRun {
   }
 
   private void start(List<String> words) throws IOException {
+    List<String> all = command(words);
+    last = process(link.map(some -> some.near(all)).orElse(all));
+  }
+
+  /** The worker at the far end; it waits for the job's join port. */
+  private void startNode(JsonObject job, String data) throws IOException {
+    int port = job.getJsonObject("cluster").getInteger("port") + JoinPoint.ABOVE_CLUSTER;
+    List<String> words = new ArrayList<>(List.of("node", NetworkLink.NEAR_HOST + ":" + port));
+    words.addAll(List.of("--secret", run.resolve("secret").toString(), "--wait"));
+    words.addAll(List.of(Long.toString(NODE_SECONDS), "--insecure"));
+    words.addAll(List.of("--host", NetworkLink.FAR_HOST));
+    words.addAll(List.of("--role", job.containsKey("pipeline") ? "stage" : "worker"));
+    if (!data.isEmpty()) {
+      words.addAll(List.of("--data", data));
+    }
+    process(link.orElseThrow().far(command(words)));
+  }
+
+  private List<String> command(List<String> words) {
     List<String> all = new ArrayList<>(command);
     all.addAll(words);
-    ProcessBuilder builder = new ProcessBuilder(all).redirectErrorStream(true);
-    last = builder.redirectOutput(output(++commands).toFile()).start();
+    return all;
+  }
+
+  private Process process(List<String> words) throws IOException {
+    return new ProcessBuilder(words)
+        .redirectErrorStream(true)
+        .redirectOutput(output(++commands).toFile())
+        .start();
   }
 
   private Path output(int number) {

@@ -1,10 +1,13 @@
 package io.vertigrad.benchmarks.chaos;
 
+import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * An undisturbed run and a disturbed one of the same job.
@@ -14,6 +17,9 @@ import java.util.List;
  * @param violations what is wrong with them; empty when the disturbances left no trace
  */
 record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations) {
+
+  /** How long no step may be taken after a worker that was cut off is evicted. */
+  private static final long RECOVERY_MILLIS = 3_000;
 
   ChaosTrial {
     violations = List.copyOf(violations);
@@ -30,6 +36,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
    * @param port of the first run's cluster
    * @param apart whether the undisturbed run's members have processes of their own, as those of the
    *     disturbed run have where anything is done to it; goodput means nothing if not
+   * @param link that is between one worker of the disturbed run and the others; empty for none
    */
   record Launch(
       List<String> command,
@@ -38,7 +45,8 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
       String data,
       Path folder,
       int port,
-      boolean apart) {
+      boolean apart,
+      Optional<NetworkLink> link) {
 
     Launch {
       command = List.copyOf(command);
@@ -62,22 +70,30 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
     JsonObject job = plan.job(file, steps, launch.port());
     Path first = Files.createDirectories(launch.folder().resolve(plan.name() + "-undisturbed"));
     RunEnd undisturbed =
-        new ChaosRun(launch.command(), first)
+        new ChaosRun(launch.command(), Optional.empty(), first)
             .train(job, launch.data(), List.of(), false, launch.apart());
     job.getJsonObject("cluster").put("port", launch.port() + 20);
+    if (launch.link().isPresent()) {
+      // Namespaces of one machine have the same memory, which no cut divides.
+      job.mergeIn(
+          new JsonObject().put("exchange", new JsonObject().put("transport", "stream")), true);
+    }
     Path second = Files.createDirectories(launch.folder().resolve(plan.name() + "-disturbed"));
     RunEnd disturbed =
-        new ChaosRun(launch.disturbedCommand(), second)
+        new ChaosRun(launch.disturbedCommand(), launch.link(), second)
             .train(
                 job.mergeIn(changes, true),
                 launch.data(),
                 disturbances,
                 plan.hasStandby(),
                 launch.apart() || !disturbances.isEmpty());
-    return new ChaosTrial(
-        undisturbed,
-        disturbed,
-        ChaosChecker.violations(plan.isRepeatable(), undisturbed, disturbed));
+    List<String> found =
+        new ArrayList<>(ChaosChecker.violations(plan.isRepeatable(), undisturbed, disturbed));
+    if (launch.link().isPresent()) {
+      long evictMillis = JobConfig.read(name, job).exchange().evictMillis();
+      found.addAll(ChaosChecker.stalls(disturbed, evictMillis + RECOVERY_MILLIS));
+    }
+    return new ChaosTrial(undisturbed, disturbed, found);
   }
 
   /** Time of the undisturbed run over that of the disturbed one. */

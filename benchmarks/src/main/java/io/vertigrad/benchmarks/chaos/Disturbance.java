@@ -11,8 +11,10 @@ import java.util.Random;
  * @param waitSeconds how long after the job's start, or after the job has recovered from the one
  *     before
  * @param inRecovery it does not wait until the job has recovered from the one before
- * @param victim a member such as {@code worker 0}, {@link #COORDINATOR} or {@link #EVERYTHING}
- * @param stoppedSeconds for how long it is stopped before it is continued; 0 for {@code kill -9}
+ * @param victim a member such as {@code worker 0}, {@link #COORDINATOR}, {@link #EVERYTHING} or
+ *     {@link #LINK}
+ * @param stoppedSeconds for how long it is stopped before it is continued, or the link is cut; 0
+ *     for {@code kill -9}
  */
 record Disturbance(double waitSeconds, boolean inRecovery, String victim, int stoppedSeconds) {
 
@@ -21,6 +23,9 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
 
   /** All processes of the run at once. */
   static final String EVERYTHING = "everything";
+
+  /** The network between one worker's node and all others. */
+  static final String LINK = "link";
 
   private static final double LEAST = 0.7;
   private static final double SPREAD = 0.6;
@@ -58,6 +63,11 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
     return plan.stream().map(one -> one.at(random, everySeconds)).toList();
   }
 
+  /** Cuts the link so long after the job's start, and restores it after so many seconds. */
+  static Disturbance cut(double waitSeconds, int seconds) {
+    return new Disturbance(waitSeconds, false, LINK, seconds);
+  }
+
   /**
    * How long a run has to last at least, so that all of it comes before its end: training goes on
    * while most processes are stopped.
@@ -85,6 +95,9 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
 
   @Override
   public String toString() {
+    if (victim.equals(LINK)) {
+      return "cut the link for " + stoppedSeconds + " s";
+    }
     return (isKill() ? "kill -9 " : "stop for " + stoppedSeconds + " s ") + victim;
   }
 

@@ -32,13 +32,19 @@ record RunEnd(
    */
   record Strike(Disturbance disturbance, long millis, long resumedMillis) {
 
-    /** True when a member that has left was stopped just before, or still is. */
+    /** True when a member that has left was stopped or cut off just before, or still is. */
     boolean silenced(JsonObject memberLeft) {
       long since = memberLeft.getLong("timeMillis") - millis;
-      String who = memberLeft.getString("role") + " " + memberLeft.getInteger("rank");
-      return who.equals(disturbance.victim())
+      String role = memberLeft.getString("role");
+      String who = role + " " + memberLeft.getInteger("rank");
+      boolean isVictim = isCut() ? role.equals("worker") : who.equals(disturbance.victim());
+      return isVictim
           && since >= 0
           && since <= 1_000L * (disturbance.stoppedSeconds() + NOTICED_SECONDS);
+    }
+
+    boolean isCut() {
+      return disturbance.victim().equals(Disturbance.LINK);
     }
   }
 
@@ -57,10 +63,29 @@ record RunEnd(
 
   /**
    * Seconds from a strike to the first sign of a version that nobody had reached before; NaN when
-   * there is none.
+   * there is none. Of a cut, the longest time between two such signs until {@link #NOTICED_SECONDS}
+   * after its end: steps that were made before it are reported after it began.
    */
   double gap(Strike strike) {
-    return gap(events, strike.millis());
+    return strike.isCut() ? longestGap(strike) : gap(events, strike.millis());
+  }
+
+  private double longestGap(Strike cut) {
+    long end = cut.millis() + 1_000L * (cut.disturbance().stoppedSeconds() + NOTICED_SECONDS);
+    long highest = 0;
+    long last = cut.millis();
+    double longest = Double.NaN;
+    for (JsonObject event : events) {
+      if (version(event) > highest) {
+        highest = version(event);
+        long now = event.getLong("timeMillis");
+        if (now > cut.millis() && last < end) {
+          longest = Math.max(Double.isNaN(longest) ? 0 : longest, (now - last) / 1e3);
+        }
+        last = Math.max(last, now);
+      }
+    }
+    return longest;
   }
 
   /** True when something else was done before this strike was overcome. */

@@ -66,6 +66,30 @@ class ChaosCheckerTest {
   }
 
   @Test
+  void shouldFindTheLongestTimeWithoutAStepInACut() {
+    Strike cut = new Strike(Disturbance.cut(6, 60), 1_000, 0);
+    List<JsonObject> events =
+        List.of(
+            progress(900, 10),
+            progress(1_300, 11),
+            left(11_000, 1, "silent for 10010 ms"),
+            progress(13_300, 12),
+            progress(13_800, 12),
+            progress(14_300, 13),
+            progress(99_000, 14));
+    RunEnd run = new RunEnd(0, 1, summary(), events, List.of(cut), List.of(), "");
+
+    assertEquals(List.of(), ChaosChecker.violations(true, run(summary()), run));
+    assertEquals(84.7, run.gap(cut));
+    assertEquals(
+        List.of("found no step for 84.7 s after 'cut the link for 60 s', expected 13.0 s at most"),
+        ChaosChecker.stalls(run, 13_000));
+    RunEnd fine = new RunEnd(0, 1, summary(), events.subList(0, 6), List.of(cut), List.of(), "");
+    assertEquals(12, fine.gap(cut));
+    assertEquals(List.of(), ChaosChecker.stalls(fine, 13_000));
+  }
+
+  @Test
   void shouldFindAnEvictedMemberThatNobodyHadStopped() {
     Strike stop = new Strike(new Disturbance(1, false, "worker 0", 13), 1_000, 0);
     List<JsonObject> events =
@@ -82,6 +106,13 @@ class ChaosCheckerTest {
     List<String> found = ChaosChecker.violations(true, run(summary()), evicted);
     assertTrue(found.get(0).startsWith("found worker 1 evicted"), found::toString);
     assertEquals(1, ChaosChecker.violations(true, run(summary()), afterwards).size());
+  }
+
+  private static JsonObject progress(long timeMillis, long version) {
+    return new JsonObject()
+        .put("type", "serverProgress")
+        .put("timeMillis", timeMillis)
+        .put("version", version);
   }
 
   private static JsonObject left(long millis, int rank, String reason) {

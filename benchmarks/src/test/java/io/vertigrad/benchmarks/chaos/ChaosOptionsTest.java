@@ -20,8 +20,8 @@ class ChaosOptionsTest {
 
   @Test
   void shouldHaveNumbersOfItsOwnWhereNoneIsNamed() {
-    assertEquals(new ChaosOptions("", 1, 12, 1, 6, "", ChaosFault.NONE), read(Map.of(), false));
-    assertEquals(new ChaosOptions("", 1, 4, 0, 6, "", ChaosFault.NONE), read(Map.of(), true));
+    assertEquals(new ChaosOptions("", 1, 12, 1, 6, 0, "", ChaosFault.NONE), read(Map.of(), false));
+    assertEquals(new ChaosOptions("", 1, 4, 0, 6, 0, "", ChaosFault.NONE), read(Map.of(), true));
   }
 
   @Test
@@ -35,6 +35,19 @@ class ChaosOptionsTest {
             IllegalArgumentException.class,
             () -> read(Map.of("victim", "server-7"), false).victims(sync));
     assertTrue(nobody.getMessage().startsWith("--victim server 7: expected one of [worker 0"));
+  }
+
+  @Test
+  void shouldDoNothingButCutTheLinkWhereThatIsAskedFor() {
+    ChaosOptions options = read(Map.of("cut", "60"), false);
+
+    assertEquals(List.of(Disturbance.cut(6, 60)), options.disturbances(ChaosPlan.all().get(0)));
+    assertEquals(
+        "--cut 60: expected no --kills, --stops and --victim with it",
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> read(Map.of("cut", "60", "kills", "2"), false))
+            .getMessage());
   }
 
   @Test

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -67,7 +68,8 @@ class KilledRunsTest {
 
   private ChaosTrial.Launch launch(int port) throws IOException {
     Path chaos = Files.createDirectory(folder.resolve("chaos"));
-    return new ChaosTrial.Launch(command(), command(), Path.of(".."), "", chaos, port, false);
+    return new ChaosTrial.Launch(
+        command(), command(), Path.of(".."), "", chaos, port, false, Optional.empty());
   }
 
   private static ChaosPlan plan(String name) {

@@ -4,7 +4,6 @@ import com.hazelcast.config.ClassFilter;
 import com.hazelcast.config.Config;
 import com.hazelcast.config.JavaSerializationFilterConfig;
 import com.hazelcast.config.JoinConfig;
-import com.hazelcast.config.MultiMapConfig;
 import com.hazelcast.config.NetworkConfig;
 import io.vertigrad.job.ClusterConfig;
 import java.util.List;
@@ -78,7 +77,6 @@ final class HazelcastNode {
     config.getIntegrityCheckerConfig().setEnabled(false);
     config.getSerializationConfig().setJavaSerializationFilterConfig(filter());
     network(config.getNetworkConfig(), cluster);
-    vertxMaps(config);
     return config;
   }
 
@@ -114,14 +112,5 @@ final class HazelcastNode {
     allowed.addPrefixes("java.lang.", "[Ljava.lang.", "java.util.Collections$", "java.io.IOExc");
     allowed.addClasses("java.util.ArrayList", "java.util.concurrent.ExecutionException");
     return new JavaSerializationFilterConfig().setDefaultsDisabled(true).setWhitelist(allowed);
-  }
-
-  private static void vertxMaps(Config config) {
-    config.addMultiMapConfig(
-        new MultiMapConfig("__vertx.subs")
-            .setBackupCount(1)
-            .setValueCollectionType(MultiMapConfig.ValueCollectionType.SET));
-    config.getMapConfig("__vertx.haInfo").setBackupCount(1);
-    config.getMapConfig("__vertx.nodeInfo").setBackupCount(1);
   }
 }

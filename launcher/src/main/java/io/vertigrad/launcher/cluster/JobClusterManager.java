@@ -2,54 +2,80 @@ package io.vertigrad.launcher.cluster;
 
 import com.hazelcast.cluster.Member;
 import com.hazelcast.cluster.MembershipEvent;
+import com.hazelcast.cluster.MembershipListener;
 import com.hazelcast.config.Config;
+import com.hazelcast.core.ExecutionCallback;
 import com.hazelcast.core.HazelcastInstance;
+import com.hazelcast.core.LifecycleEvent;
+import com.hazelcast.core.LifecycleListener;
 import com.hazelcast.core.LifecycleService;
 import io.vertx.core.Completable;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.internal.VertxInternal;
+import io.vertx.core.json.JsonObject;
+import io.vertx.core.shareddata.AsyncMap;
+import io.vertx.core.shareddata.Counter;
+import io.vertx.core.shareddata.Lock;
+import io.vertx.core.spi.cluster.ClusterManager;
 import io.vertx.core.spi.cluster.NodeInfo;
+import io.vertx.core.spi.cluster.NodeListener;
 import io.vertx.core.spi.cluster.RegistrationInfo;
-import io.vertx.spi.cluster.hazelcast.HazelcastClusterManager;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
+import io.vertx.core.spi.cluster.RegistrationListener;
+import io.vertx.spi.cluster.hazelcast.impl.ConversionUtils;
+import io.vertx.spi.cluster.hazelcast.impl.HazelcastObjectProviderImpl;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /**
- * The cluster manager of a node of one job, which ends the cluster together with the job.
+ * The cluster manager of a node of one job.
  *
- * <p>A node that leaves a Hazelcast cluster first hands its share of the cluster's data to the
- * others. When all nodes leave at once, each of them waits for migrations to nodes that are going
- * too, for up to {@code hazelcast.graceful.shutdown.max.wait}, and warns of every connection that
- * breaks. After the job nobody reads that data any more, so that the nodes go without handing it
- * over, unless the cluster has a node that takes no part in the job.
+ * <p>Hazelcast says which nodes there are and carries messages between them. Consumers of the event
+ * bus are {@link BusRegistrations}, in the memory of every node, and not a map of Hazelcast as in
+ * Vert.x's own cluster manager: an operation on such a map waits for the node that owns the entry,
+ * and where that node is cut off it waits until Hazelcast drops it, while nobody can send anything
+ * to an address that was not used before. Hazelcast's maps hold only what an application shares.
+ *
+ * <p>The node ends the cluster together with the job. A node that leaves a Hazelcast cluster first
+ * hands its share of the cluster's data to the others. When all nodes leave at once, each of them
+ * waits for migrations to nodes that are going too, for up to {@code
+ * hazelcast.graceful.shutdown.max.wait}, and warns of every connection that breaks. After the job
+ * nobody reads that data any more, so that the nodes go without handing it over, unless the cluster
+ * has a node that takes no part in the job.
  */
-final class JobClusterManager extends HazelcastClusterManager {
+final class JobClusterManager implements ClusterManager, MembershipListener, LifecycleListener {
 
   /** The attribute of a Hazelcast member that says what its node is in the job. */
   private static final String PART = "vertigrad.part";
 
+  private static final String NODE_ID = "vertigrad.node";
+
   private static final String COORDINATOR = "coordinator";
   private static final String MEMBER = "member";
 
-  /** The attribute by which Vert.x knows the node of a member. */
-  private static final String NODE_ID = "__vertx.nodeId";
-
   private final Config config;
   private final ConnectionGuard guard;
-  private final AtomicReference<HazelcastInstance> node;
-  private final Map<String, SocketAddress> nodes = new ConcurrentHashMap<>();
+  private final String nodeId = UUID.randomUUID().toString();
   private final Promise<Void> coordinatorGone = Promise.promise();
+  private final HazelcastObjectProviderImpl sharedData = new HazelcastObjectProviderImpl();
   private Vertx vertx;
+  private RegistrationListener registrationListener;
+  private volatile NodeListener nodeListener;
+  private volatile BusRegistrations registrations;
+  private volatile HazelcastInstance hazelcast;
+  private ExecutorService lockReleases;
   private volatile Consumer<List<String>> listener = nodes -> {};
+  private volatile boolean active;
   private volatile boolean over;
 
   /**
@@ -58,31 +84,18 @@ final class JobClusterManager extends HazelcastClusterManager {
    * @param guard of Hazelcast's port
    */
   JobClusterManager(Config config, ConnectionGuard guard) {
-    this(config, guard, new AtomicReference<>());
-  }
-
-  private JobClusterManager(
-      Config config, ConnectionGuard guard, AtomicReference<HazelcastInstance> node) {
-    super(startedLater(node));
     this.config = config;
     this.guard = guard;
-    this.node = node;
-    config.getMemberAttributeConfig().setAttribute(NODE_ID, UUID.randomUUID().toString());
+    config.getMemberAttributeConfig().setAttribute(NODE_ID, nodeId);
+    RegistrationMessage.accept(config, this::receive);
   }
 
-  /** Vert.x takes the instance now, and calls it only once this node has joined. */
-  private static HazelcastInstance startedLater(AtomicReference<HazelcastInstance> node) {
-    return (HazelcastInstance)
-        Proxy.newProxyInstance(
-            JobClusterManager.class.getClassLoader(),
-            new Class<?>[] {HazelcastInstance.class},
-            (proxy, method, arguments) -> {
-              try {
-                return method.invoke(node.get(), arguments);
-              } catch (InvocationTargetException thrown) {
-                throw thrown.getCause();
-              }
-            });
+  Config getConfig() {
+    return config;
+  }
+
+  HazelcastInstance getHazelcastInstance() {
+    return hazelcast;
   }
 
   /** Tells the other nodes that this one belongs to the job; before it starts. */
@@ -90,61 +103,14 @@ final class JobClusterManager extends HazelcastClusterManager {
     config.getMemberAttributeConfig().setAttribute(PART, coordinates ? COORDINATOR : MEMBER);
   }
 
-  @Override
-  public Config getConfig() {
-    return config;
-  }
-
-  @Override
-  public HazelcastInstance getHazelcastInstance() {
-    return node.get();
-  }
-
-  @Override
-  public void join(Completable<Void> joined) {
-    vertx
-        .executeBlocking(
-            () -> {
-              node.set(ProvedHazelcast.start(config, guard));
-              return null;
-            })
-        .onComplete(
-            (started, failure) -> {
-              if (failure == null) {
-                super.join(joined);
-              } else {
-                joined.fail(failure);
-              }
-            });
-  }
-
-  /** Vert.x asks for a node's address before it connects to it. */
-  @Override
-  public void getNodeInfo(String nodeId, Completable<NodeInfo> asked) {
-    super.getNodeInfo(
-        nodeId,
-        (info, failure) -> {
-          if (failure == null) {
-            nodes.put(nodeId, new InetSocketAddress(info.host(), info.port()));
-          }
-          asked.complete(info, failure);
-        });
-  }
-
-  /** Returns true for the address of the event bus of another node of this cluster. */
-  boolean isNode(SocketAddress address) {
-    return nodes.containsValue(address);
-  }
-
   /**
    * Lets this node leave without handing over its data, if every node of the cluster belongs to the
    * job; it then no longer follows who else leaves.
    */
   void jobOver() {
-    HazelcastInstance node = getHazelcastInstance();
     over =
-        node.getLifecycleService().isRunning()
-            && node.getCluster().getMembers().stream()
+        hazelcast.getLifecycleService().isRunning()
+            && hazelcast.getCluster().getMembers().stream()
                 .allMatch(member -> member.getAttribute(PART) != null);
   }
 
@@ -156,16 +122,10 @@ final class JobClusterManager extends HazelcastClusterManager {
 
   private void told() {
     listener.accept(
-        getHazelcastInstance().getCluster().getMembers().stream()
+        hazelcast.getCluster().getMembers().stream()
             .map(Member::getAddress)
             .map(address -> address.getHost() + ":" + address.getPort())
             .toList());
-  }
-
-  @Override
-  public void memberAdded(MembershipEvent event) {
-    super.memberAdded(event);
-    told();
   }
 
   /** Completes when the coordinator's node has left the cluster. */
@@ -176,7 +136,87 @@ final class JobClusterManager extends HazelcastClusterManager {
   @Override
   public void init(Vertx owner) {
     vertx = owner;
-    super.init(owner);
+  }
+
+  @Override
+  public void registrationListener(RegistrationListener some) {
+    registrationListener = some;
+  }
+
+  @Override
+  public void nodeListener(NodeListener some) {
+    nodeListener = some;
+  }
+
+  @Override
+  public void join(Completable<Void> joined) {
+    registrations =
+        new BusRegistrations(nodeId, registrationListener, this::nodeIds, this::request);
+    vertx
+        .<Void>executeBlocking(
+            () -> {
+              lockReleases = Executors.newCachedThreadPool();
+              HazelcastInstance started = ProvedHazelcast.start(config, guard);
+              active = true;
+              hazelcast = started;
+              started.getCluster().addMembershipListener(this);
+              started.getLifecycleService().addLifecycleListener(this);
+              sharedData.onJoin(
+                  (VertxInternal) vertx, new ConversionUtils(), started, lockReleases);
+              return null;
+            })
+        .compose(started -> registrations.updateNodes())
+        .onComplete(joined);
+  }
+
+  /**
+   * Others know a node, and must not wait for it, before its Hazelcast says that it has started.
+   */
+  private JsonObject receive(HazelcastInstance starting, JsonObject message) {
+    if (hazelcast == null) {
+      hazelcast = starting;
+    }
+    return registrations.receive(message);
+  }
+
+  /** Over Hazelcast's connection to that node, which is not waited for on this thread. */
+  private Future<JsonObject> request(String node, JsonObject message) {
+    Promise<JsonObject> answer = Promise.promise();
+    try {
+      Member member =
+          hazelcast.getCluster().getMembers().stream()
+              .filter(some -> node.equals(some.getAttribute(NODE_ID)))
+              .findFirst()
+              .orElseThrow(() -> new IllegalStateException(node + " has left the cluster"));
+      hazelcast
+          .getExecutorService(RegistrationMessage.EXECUTOR)
+          .submitToMember(
+              new RegistrationMessage(message),
+              member,
+              new ExecutionCallback<String>() {
+                @Override
+                public void onResponse(String json) {
+                  answer.complete(new JsonObject(json));
+                }
+
+                @Override
+                public void onFailure(Throwable failure) {
+                  answer.fail(failure);
+                }
+              });
+    } catch (RuntimeException leftOrClosing) {
+      answer.tryFail(leftOrClosing);
+    }
+    return answer.future();
+  }
+
+  @Override
+  public void memberAdded(MembershipEvent event) {
+    nodesChanged();
+    NodeListener told = nodeListener;
+    if (active && told != null) {
+      told.nodeAdded(event.getMember().getAttribute(NODE_ID));
+    }
   }
 
   @Override
@@ -185,38 +225,132 @@ final class JobClusterManager extends HazelcastClusterManager {
     if (COORDINATOR.equals(gone.getAttribute(PART))) {
       coordinatorGone.tryComplete();
     }
-    nodes.remove(String.valueOf(gone.getAttribute(NODE_ID)));
-    if (!over) {
-      super.memberRemoved(event);
+    nodesChanged();
+    NodeListener told = nodeListener;
+    if (active && !over && told != null) {
+      told.nodeLeft(gone.getAttribute(NODE_ID));
+    }
+  }
+
+  /** After two parts of a cluster have found each other, not every change was an event. */
+  @Override
+  public void stateChanged(LifecycleEvent event) {
+    if (event.getState() == LifecycleEvent.LifecycleState.MERGED) {
+      nodesChanged();
+    }
+  }
+
+  private void nodesChanged() {
+    if (active && !over) {
+      registrations.updateNodes();
       told();
     }
   }
 
   @Override
+  public String getNodeId() {
+    return nodeId;
+  }
+
+  @Override
+  public List<String> getNodes() {
+    return List.copyOf(nodeIds());
+  }
+
+  /** Empty before this node has joined. */
+  private Set<String> nodeIds() {
+    HazelcastInstance node = hazelcast;
+    return node == null
+        ? Set.of()
+        : node.getCluster().getMembers().stream()
+            .map(member -> member.getAttribute(NODE_ID))
+            .filter(Objects::nonNull)
+            .collect(Collectors.toSet());
+  }
+
+  /** Returns true for the address of the event bus of another node of this cluster. */
+  boolean isNode(SocketAddress address) {
+    return registrations.others().stream()
+        .anyMatch(info -> new InetSocketAddress(info.host(), info.port()).equals(address));
+  }
+
+  @Override
+  public void setNodeInfo(NodeInfo info, Completable<Void> published) {
+    registrations.setInfo(info, published);
+  }
+
+  @Override
+  public NodeInfo getNodeInfo() {
+    return registrations.info();
+  }
+
+  @Override
+  public void getNodeInfo(String node, Completable<NodeInfo> found) {
+    registrations.info(node).onComplete(found);
+  }
+
+  @Override
+  public void addRegistration(
+      String address, RegistrationInfo registration, Completable<Void> added) {
+    registrations.add(address, registration, added);
+  }
+
+  @Override
   public void removeRegistration(
       String address, RegistrationInfo registration, Completable<Void> removed) {
-    if (over) {
-      removed.succeed();
-    } else {
-      super.removeRegistration(address, registration, removed);
+    if (!over) {
+      registrations.remove(address, registration);
     }
+    removed.succeed();
+  }
+
+  @Override
+  public void getRegistrations(String address, Completable<List<RegistrationInfo>> found) {
+    found.succeed(registrations.get(address));
+  }
+
+  @Override
+  public <K, V> void getAsyncMap(String name, Completable<AsyncMap<K, V>> found) {
+    found.succeed(sharedData.getAsyncMap(name));
+  }
+
+  @Override
+  public <K, V> Map<K, V> getSyncMap(String name) {
+    return sharedData.getSyncMap(name);
+  }
+
+  @Override
+  public void getLockWithTimeout(String name, long timeoutMillis, Completable<Lock> locked) {
+    vertx
+        .executeBlocking(() -> sharedData.getLockWithTimeout(name, timeoutMillis), false)
+        .onComplete(locked);
+  }
+
+  @Override
+  public void getCounter(String name, Completable<Counter> found) {
+    found.succeed(sharedData.createCounter(name));
+  }
+
+  @Override
+  public boolean isActive() {
+    return active;
   }
 
   @Override
   public void leave(Completable<Void> left) {
-    if (over) {
-      end(LifecycleService::terminate, left);
-    } else {
-      super.leave((nothing, failure) -> end(LifecycleService::shutdown, left));
-    }
-  }
-
-  private void end(Consumer<LifecycleService> way, Completable<Void> left) {
     vertx
         .<Void>executeBlocking(
             () -> {
-              if (node.get() != null) {
-                way.accept(node.get().getLifecycleService());
+              if (active) {
+                active = false;
+                registrations.close();
+                lockReleases.shutdown();
+                LifecycleService life = hazelcast.getLifecycleService();
+                if (over) {
+                  life.terminate();
+                } else {
+                  life.shutdown();
+                }
               }
               return null;
             },

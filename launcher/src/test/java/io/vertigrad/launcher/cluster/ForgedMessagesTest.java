@@ -325,7 +325,7 @@ class ForgedMessagesTest {
         () -> Hazelcast.newHazelcastInstance(stranger).getLifecycleService().terminate());
     assertEquals(
         1,
-        ((io.vertx.spi.cluster.hazelcast.HazelcastClusterManager) start.manager())
+        ((JobClusterManager) start.manager())
             .getHazelcastInstance()
             .getCluster()
             .getMembers()

@@ -33,9 +33,7 @@ public final class PortProbe {
   }
 
   static int busPort(ClusterStart start) {
-    return ((io.vertx.spi.cluster.hazelcast.HazelcastClusterManager) start.manager())
-        .getNodeInfo()
-        .port();
+    return ((JobClusterManager) start.manager()).getNodeInfo().port();
   }
 
   /** Brings a frame from one node to the other over a stream; answers that stream's port. */

@@ -11,10 +11,12 @@ import io.vertigrad.internal.membership.ControlMessage.PausePublished;
 import io.vertigrad.internal.membership.ControlMessage.StopPublished;
 import io.vertigrad.internal.membership.ControlRequest.DropBackup;
 import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
+import io.vertigrad.internal.membership.PauseClock.Reason;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -50,6 +52,7 @@ public final class CoordinatorClient {
   private final ProcessHealth health;
   private final CoordinatorRequests line;
   private final PauseListener pauses;
+  private final int servers;
   private MessageConsumer<JsonObject> control;
   private MemberRequestHandler own;
   private Admission admission;
@@ -73,6 +76,9 @@ public final class CoordinatorClient {
     health = new ProcessHealth(job.engine());
     line = new CoordinatorRequests(vertx, job.addresses());
     pauses = new PauseListener(handler);
+    servers =
+        StrategyProviders.configure(job, CoordinatorClient.class.getClassLoader())
+            .servers(job.servers().count());
     context = vertx.getOrCreateContext();
   }
 
@@ -282,7 +288,12 @@ public final class CoordinatorClient {
               admission = admitted;
               heartbeats =
                   new HeartbeatSender(
-                      vertx, admitted.toString(), job.exchange(), this::beat, this::lost);
+                      vertx,
+                      admitted.toString(),
+                      job.exchange(),
+                      this::beat,
+                      silent -> pauses.clock().hold(Reason.COORDINATOR_SILENT, silent),
+                      this::lost);
               return admitted;
             });
   }
@@ -348,6 +359,7 @@ public final class CoordinatorClient {
       return;
     }
     membership = now;
+    pauses.clock().hold(Reason.SERVER_MISSING, now.servers().size() < servers);
     handler.membershipChanged(now);
     if (admission != null && admission.isPartOf(now)) {
       started.tryComplete(now);
@@ -387,6 +399,7 @@ public final class CoordinatorClient {
     if (heartbeats != null) {
       heartbeats.stop();
       heartbeats = null;
+      pauses.clock().hold(Reason.COORDINATOR_SILENT, false);
     }
     if (own != null) {
       own.close();

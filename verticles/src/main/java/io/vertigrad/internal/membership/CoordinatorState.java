@@ -352,6 +352,11 @@ public final class CoordinatorState {
     return servesModel();
   }
 
+  /** How long the job waits for a member that is missing. */
+  long waitMillis() {
+    return config.waitMillis();
+  }
+
   /** Who takes part in this role. */
   List<Admission> members(Role role) {
     return registry.of(role).stream()

@@ -51,7 +51,6 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private static final long COPY_MILLIS = 30_000;
   private static final long COUNTERS_MILLIS = 5_000;
   private static final long UPDATES_MILLIS = 30_000;
-  private static final long REPLACEMENT_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long EVALUATION_MILLIS = 120_000;
 
   private final Vertx vertx;
@@ -240,7 +239,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
   /** Asks a server, or when it was lost its replacement, which has what it left on the disk. */
   private Future<JsonObject> lastWord(Admission server, Command question, long limitMillis) {
     Promise<JsonObject> answer = Promise.promise();
-    ask(server, question, limitMillis, System.nanoTime() + REPLACEMENT_NANOS, answer);
+    long waitNanos = TimeUnit.MILLISECONDS.toNanos(coordinator.waitMillis());
+    ask(server, question, limitMillis, System.nanoTime() + waitNanos, answer);
     return answer.future();
   }
 

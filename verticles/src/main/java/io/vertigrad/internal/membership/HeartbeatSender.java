@@ -6,6 +6,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import java.util.function.LongFunction;
 import org.slf4j.Logger;
@@ -28,6 +29,7 @@ final class HeartbeatSender {
   private final String name;
   private final ExchangeConfig limits;
   private final LongFunction<Future<Void>> beat;
+  private final Consumer<Boolean> silent;
   private final LongConsumer lost;
   private final CoordinatorSilence silence;
   private final long timer;
@@ -37,6 +39,7 @@ final class HeartbeatSender {
    *
    * @param name of the member, for people
    * @param beat sends one heartbeat, with a limit in milliseconds for its answer
+   * @param silent is told when the coordinator falls silent and when it answers again
    * @param lost told for how many milliseconds there was no answer, once, when that is too long
    */
   HeartbeatSender(
@@ -44,11 +47,13 @@ final class HeartbeatSender {
       String name,
       ExchangeConfig limits,
       LongFunction<Future<Void>> beat,
+      Consumer<Boolean> silent,
       LongConsumer lost) {
     this.vertx = vertx;
     this.name = name;
     this.limits = limits;
     this.beat = beat;
+    this.silent = silent;
     this.lost = lost;
     silence =
         new CoordinatorSilence(
@@ -77,6 +82,7 @@ final class HeartbeatSender {
       return;
     }
     if (found == Finding.TELL) {
+      silent.accept(true);
       LOG.warn(
           "the coordinator has not answered {} for {} s; it goes on, and stops after {} s"
               + " (exchange.orphanSeconds)",
@@ -90,6 +96,7 @@ final class HeartbeatSender {
   private void answered() {
     String seconds = seconds();
     if (silence.answered(now())) {
+      silent.accept(false);
       LOG.info("the coordinator answers {} again after {} s", name, seconds);
     }
   }

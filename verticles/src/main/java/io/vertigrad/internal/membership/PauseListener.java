@@ -44,7 +44,7 @@ final class PauseListener {
 
   private void obey(Pause pause) {
     newest = pause;
-    clock.hold(pause.stopsClocks());
+    clock.hold(PauseClock.Reason.PAUSE, pause.stopsClocks());
     begun = handler.paused(pause);
   }
 }

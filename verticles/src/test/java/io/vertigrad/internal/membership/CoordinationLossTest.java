@@ -59,6 +59,64 @@ final class CoordinationLossTest extends BusJobFixture {
     assertTrue(await(server.evicted.future()).startsWith("silent for "));
   }
 
+  /** The worker's own limits must not pass before that of the job, workers.waitSeconds. */
+  @Test
+  void shouldStopAWorkersClockWhileTheJobWaitsForAnotherServer() {
+    deploy();
+    FakeMember server = member(Role.SERVER);
+    FakeMember worker = member(Role.WORKER);
+    running(server, worker);
+    assertClockRuns(worker);
+
+    await(server.client.leave(LeaveReason.read("broke down")));
+    Awaitility.await().until(() -> worker.client.membership().servers().isEmpty());
+
+    long still = worker.client.clock().getAsLong();
+    await(vertx.timer(300, TimeUnit.MILLISECONDS));
+    assertEquals(still, worker.client.clock().getAsLong());
+    FakeMember other = member(Role.SERVER);
+    await(other.join());
+    await(worker.evicted.future());
+    await(worker.join());
+    await(worker.client.started());
+    assertClockRuns(worker);
+  }
+
+  /** Without a coordinator nobody hears who is missing; the limit is exchange.orphanSeconds. */
+  @Test
+  void shouldStopAMembersClockWhileTheCoordinatorDoesNotAnswer() {
+    job.getJsonObject("exchange").put("suspectMillis", 100).put("evictMillis", 200);
+    ControlAnswer admitted =
+        new ControlAnswer.Admitted(
+            JobPhase.WAITING, 0, new Admission(Role.SERVER, 0, 0), "run", OptionalLong.empty());
+    MessageConsumer<JsonObject> fake = answering(admitted);
+    FakeMember server = member(Role.SERVER);
+    await(server.join());
+    assertClockRuns(server);
+
+    await(fake.unregister());
+    Awaitility.await().until(() -> !runs(server));
+    answering(admitted);
+
+    Awaitility.await().until(() -> runs(server));
+  }
+
+  private MessageConsumer<JsonObject> answering(ControlAnswer answer) {
+    return vertx
+        .eventBus()
+        .consumer("vertigrad.coordination.coordinator", m -> m.reply(ControlCodec.write(answer)));
+  }
+
+  private void assertClockRuns(FakeMember member) {
+    assertTrue(runs(member), "the clock of a member that waits for nobody stands still");
+  }
+
+  private boolean runs(FakeMember member) {
+    long before = member.client.clock().getAsLong();
+    await(vertx.timer(20, TimeUnit.MILLISECONDS));
+    return member.client.clock().getAsLong() > before;
+  }
+
   @Test
   void shouldTellItsMembersWhenTheCoordinatorIsGone() {
     job.getJsonObject("exchange").put("suspectMillis", 100).put("evictMillis", 200);

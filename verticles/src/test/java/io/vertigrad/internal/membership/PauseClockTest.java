@@ -2,6 +2,7 @@ package io.vertigrad.internal.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.internal.membership.PauseClock.Reason;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -12,19 +13,33 @@ final class PauseClockTest {
 
   @Test
   void shouldStandStillInEveryPauseAndNowhereElse() {
-    clock.hold(true);
+    clock.hold(Reason.PAUSE, true);
     time.set(150);
-    clock.hold(true);
+    clock.hold(Reason.PAUSE, true);
     assertEquals(100, clock.getAsLong());
 
-    clock.hold(false);
+    clock.hold(Reason.PAUSE, false);
     time.set(170);
     assertEquals(120, clock.getAsLong());
-    clock.hold(true);
+    clock.hold(Reason.PAUSE, true);
     time.set(1_000);
     assertEquals(120, clock.getAsLong());
-    clock.hold(false);
+    clock.hold(Reason.PAUSE, false);
     time.set(1_001);
     assertEquals(121, clock.getAsLong());
+  }
+
+  @Test
+  void shouldStandStillUntilNoReasonIsLeft() {
+    clock.hold(Reason.SERVER_MISSING, true);
+    time.set(200);
+    clock.hold(Reason.PAUSE, true);
+    clock.hold(Reason.SERVER_MISSING, false);
+    time.set(300);
+    assertEquals(100, clock.getAsLong());
+
+    clock.hold(Reason.PAUSE, false);
+    time.set(310);
+    assertEquals(110, clock.getAsLong());
   }
 }

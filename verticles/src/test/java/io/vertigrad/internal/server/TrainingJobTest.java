@@ -240,6 +240,25 @@ final class TrainingJobTest extends PointsJob {
             .anyMatch(event -> event instanceof ServerProgress p && p.incarnation() == 1));
   }
 
+  /** The workers' own limits are far shorter than that of the job, workers.waitSeconds. */
+  @Test
+  @Tag("slow")
+  void shouldWaitForAnotherServerForLongerThanAnExchangeMayTake() {
+    job.getJsonObject("exchange").put("suspectMillis", 300).put("evictMillis", 800);
+    job.getJsonObject("exchange").put("deadlineMillis", 1_000);
+    job.put("checkpoint", new JsonObject().put("every", 50).put("directory", folder.toString()));
+    String server = train(10_000, new JsonObject().put("name", "sync").put("reduction", "mean"));
+    Awaitility.await().until(() -> versionOfServer() > 100);
+
+    await(vertx.undeploy(server));
+    await(vertx.timer(3, TimeUnit.SECONDS));
+    deploy(new ParameterServerVerticle());
+    JsonObject result = await(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(10_000, result.getLong("version"));
+  }
+
   @Test
   @Tag("slow")
   void shouldFinishAlthoughAWorkerIsReplacedDuringTheRun() {
