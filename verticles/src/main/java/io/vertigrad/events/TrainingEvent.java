@@ -479,6 +479,16 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
+   * A shard goes on from an older version than the newest that any member knows of: the updates in
+   * between are repeated, or, where workers do not move in rounds, count as lost.
+   *
+   * @param known the newest version that a server held or a worker had seen
+   * @param version at which the shard goes on
+   */
+  record ShardRolledBack(long timeMillis, int shard, long known, long version)
+      implements TrainingEvent {}
+
+  /**
    * The process of a member died, and another was started in its place.
    *
    * @param process its name in the run's {@code logs}, such as {@code server-0}
