@@ -11,6 +11,7 @@ import java.util.function.UnaryOperator;
  * @param kills how many processes are killed, from 0
  * @param stops how many are stopped, from 0
  * @param everySeconds the mean time between two
+ * @param stopAll how many runs, instead of all that, have all their members stopped early
  * @param victim whom it hits, each time; empty for everybody by turns
  * @param fault what is planted in the disturbed runs
  */
@@ -19,6 +20,7 @@ record ChaosOptions(
     long seed,
     int kills,
     int stops,
+    int stopAll,
     double everySeconds,
     String victim,
     ChaosFault fault) {
@@ -38,6 +40,7 @@ record ChaosOptions(
         number(property, "seed", 1),
         number(property, "kills", quick ? 4 : 12),
         number(property, "stops", quick ? 0 : 1),
+        number(property, "stop-all", 0),
         every(property),
         text(property, "victim", "").replace('-', ' '),
         ChaosFault.named(text(property, "fault", "none")));

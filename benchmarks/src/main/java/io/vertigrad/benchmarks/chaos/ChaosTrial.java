@@ -1,10 +1,12 @@
 package io.vertigrad.benchmarks.chaos;
 
+import io.vertigrad.benchmarks.process.TrainCommandLine;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * An undisturbed run and a disturbed one of the same job.
@@ -14,6 +16,9 @@ import java.util.List;
  * @param violations what is wrong with them; empty when the disturbances left no trace
  */
 record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations) {
+
+  /** Ports that one run may take. */
+  private static final int PORTS = 20;
 
   ChaosTrial {
     violations = List.copyOf(violations);
@@ -57,14 +62,9 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
   static ChaosTrial of(
       ChaosPlan plan, List<Disturbance> disturbances, int steps, JsonObject changes, Launch launch)
       throws IOException, InterruptedException {
-    String name = launch.data().isEmpty() ? plan.digits() : plan.mnist();
-    JsonObject file = new JsonObject(Files.readString(launch.root().resolve("conf").resolve(name)));
-    JsonObject job = plan.job(file, steps, launch.port());
-    Path first = Files.createDirectories(launch.folder().resolve(plan.name() + "-undisturbed"));
-    RunEnd undisturbed =
-        new ChaosRun(launch.command(), first)
-            .train(job, launch.data(), List.of(), false, launch.apart());
-    job.getJsonObject("cluster").put("port", launch.port() + 20);
+    JsonObject job = plan.job(file(plan, launch), steps, launch.port());
+    RunEnd undisturbed = undisturbed(plan, job, launch);
+    job.getJsonObject("cluster").put("port", launch.port() + PORTS);
     Path second = Files.createDirectories(launch.folder().resolve(plan.name() + "-disturbed"));
     RunEnd disturbed =
         new ChaosRun(launch.disturbedCommand(), second)
@@ -78,6 +78,50 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
         undisturbed,
         disturbed,
         ChaosChecker.violations(plan.isRepeatable(), undisturbed, disturbed));
+  }
+
+  /**
+   * Runs short jobs of one plan, each of which is disturbed once, beside one undisturbed run. What
+   * a clean run leaves is deleted.
+   *
+   * @param plan the job
+   * @param disturbances what is done, one run each
+   * @param each told of each trial
+   */
+  static void ofEach(
+      ChaosPlan plan, List<Disturbance> disturbances, Launch launch, Consumer<ChaosTrial> each)
+      throws IOException, InterruptedException {
+    JsonObject job = plan.shortJob(file(plan, launch), launch.port());
+    RunEnd undisturbed = undisturbed(plan, job, launch);
+    for (int i = 0; i < disturbances.size(); i++) {
+      // So that no run waits for a port that the one before has left.
+      job.getJsonObject("cluster").put("port", launch.port() + (1 + i % 10) * PORTS);
+      Path folder = Files.createDirectories(launch.folder().resolve(plan.name() + "-" + i));
+      RunEnd disturbed =
+          new ChaosRun(launch.disturbedCommand(), folder)
+              .train(job, launch.data(), disturbances.subList(i, i + 1), plan.hasStandby(), true);
+      ChaosTrial trial =
+          new ChaosTrial(
+              undisturbed,
+              disturbed,
+              ChaosChecker.violations(plan.isRepeatable(), undisturbed, disturbed));
+      if (trial.violations().isEmpty()) {
+        TrainCommandLine.delete(folder);
+      }
+      each.accept(trial);
+    }
+  }
+
+  private static JsonObject file(ChaosPlan plan, Launch launch) throws IOException {
+    String name = launch.data().isEmpty() ? plan.digits() : plan.mnist();
+    return new JsonObject(Files.readString(launch.root().resolve("conf").resolve(name)));
+  }
+
+  private static RunEnd undisturbed(ChaosPlan plan, JsonObject job, Launch launch)
+      throws IOException, InterruptedException {
+    Path folder = Files.createDirectories(launch.folder().resolve(plan.name() + "-undisturbed"));
+    return new ChaosRun(launch.command(), folder)
+        .train(job, launch.data(), List.of(), false, launch.apart());
   }
 
   /** Time of the undisturbed run over that of the disturbed one. */

@@ -22,6 +22,18 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
   /** All processes of the run at once. */
   static final String EVERYTHING = "everything";
 
+  /** All of them but the coordinator's. */
+  static final String MEMBERS = "all members";
+
+  /**
+   * Longer than it takes to evict a member of {@link ChaosPlan#shortJob}, and shorter than until
+   * its process is replaced because it hangs.
+   */
+  private static final int EVICTED_SECONDS = 3;
+
+  /** So soon after a job's start it has no checkpoint. */
+  private static final double EARLY_SECONDS = 1.2;
+
   private static final double LEAST = 0.7;
   private static final double SPREAD = 0.6;
   private static final double IN_RECOVERY = 0.2;
@@ -56,6 +68,15 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
       plan.add(random.nextInt(plan.size() + 1), new Disturbance(0, false, stopped.get(i), seconds));
     }
     return plan.stream().map(one -> one.at(random, everySeconds)).toList();
+  }
+
+  /** All members of a run are stopped until they are evicted, early in each of so many runs. */
+  static List<Disturbance> stopAll(long seed, int runs) {
+    Random random = new Random(seed);
+    return random
+        .doubles(runs, 0, EARLY_SECONDS)
+        .mapToObj(wait -> new Disturbance(wait, false, MEMBERS, EVICTED_SECONDS))
+        .toList();
   }
 
   /**

@@ -36,7 +36,8 @@ record RunEnd(
     boolean silenced(JsonObject memberLeft) {
       long since = memberLeft.getLong("timeMillis") - millis;
       String who = memberLeft.getString("role") + " " + memberLeft.getInteger("rank");
-      return who.equals(disturbance.victim())
+      boolean hit = disturbance.victim().equals(Disturbance.MEMBERS);
+      return (hit || who.equals(disturbance.victim()))
           && since >= 0
           && since <= 1_000L * (disturbance.stoppedSeconds() + NOTICED_SECONDS);
     }
@@ -49,6 +50,17 @@ record RunEnd(
     events = List.copyOf(events);
     strikes = List.copyOf(strikes);
     leftBehind = List.copyOf(leftBehind);
+  }
+
+  /** How many workers were taken for dead because they were silent. */
+  long evictedWorkers() {
+    return events.stream()
+        .filter(event -> event.getString("type").equals("memberLeft"))
+        .filter(event -> event.getString("role").equals("worker"))
+        .filter(event -> event.getString("reason", "").startsWith("silent for"))
+        .map(event -> event.getInteger("rank"))
+        .distinct()
+        .count();
   }
 
   String hash() {
