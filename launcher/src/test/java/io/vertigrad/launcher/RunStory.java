@@ -18,6 +18,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
+import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
@@ -149,6 +150,7 @@ final class RunStory {
         new CheckpointWritten(START + 7, 0, 50, "checkpoint-50", 12),
         new CheckpointFailed(START + 8, 0, 50, "no space"),
         new BackupChanged(START + 8, 0, false, "server 1 is gone"),
+        new ShardRolledBack(START + 8, 0, 59, 50),
         new JobPaused(START + 9),
         new JobResumed(START + 10, 1),
         new EvaluationSkipped(START + 10, 50, "evaluator 0 is gone"),

@@ -22,6 +22,13 @@ public sealed interface TrainingEvent {
   /**
    * Every shard and enough workers are there; step 0 begins.
    *
+   * @param timeMillis wall-clock time in milliseconds since 1970
+   * @param strategy name of the strategy
+   * @param workers how many workers take part
+   * @param servers how many servers take part
+   * @param parameters how many parameters the model has
+   * @param steps how many steps each worker takes
+   * @param lastVersion version at which the job ends
    * @param classes names of the classes, by class; empty where a class is only a number
    */
   record JobStarted(
@@ -521,6 +528,16 @@ public sealed interface TrainingEvent {
    * @param reason who the backup is, or why there is none
    */
   record BackupChanged(long timeMillis, int shard, boolean complete, String reason)
+      implements TrainingEvent {}
+
+  /**
+   * A shard goes on from an older version than the newest that any member knows of: the updates in
+   * between are repeated, or, where workers do not move in rounds, count as lost.
+   *
+   * @param known the newest version that a server held or a worker had seen
+   * @param version at which the shard goes on
+   */
+  record ShardRolledBack(long timeMillis, int shard, long known, long version)
       implements TrainingEvent {}
 
   /**

@@ -52,7 +52,9 @@ public final class ChaosBenchmark implements Benchmark {
     String done =
         options.cutSeconds() > 0
             ? "--cut " + options.cutSeconds()
-            : "--seed %d --kills %d --stops %d"
+            : options.stopAll() > 0
+                ? "--seed %d --stop-all %d".formatted(options.seed(), options.stopAll())
+                : "--seed %d --kills %d --stops %d"
                 .formatted(options.seed(), options.kills(), options.stops());
     report.remark(
         "repeat with: benchmarks/run chaos%s%s %s --every %s%s%s%s"
@@ -94,6 +96,10 @@ public final class ChaosBenchmark implements Benchmark {
     Path folder = Files.createTempDirectory("vertigrad-chaos-");
     boolean clean = true;
     for (ChaosPlan plan : plans) {
+      if (options.stopAll() > 0) {
+        clean &= stopAll(report, plan, options, launch(folder, fault, !quick, link));
+        continue;
+      }
       List<Disturbance> disturbances = options.disturbances(plan);
       int rate = data.isEmpty() ? plan.stepsPerSecond() : plan.stepsPerSecond() / 5;
       double seconds = Disturbance.seconds(disturbances, options.everySeconds());
@@ -109,6 +115,47 @@ public final class ChaosBenchmark implements Benchmark {
     } else {
       report.remark("what the runs left is kept in " + folder);
     }
+  }
+
+  /** Runs in which all members are stopped early; true when none has left a trace. */
+  private static boolean stopAll(
+      BenchmarkReport report, ChaosPlan plan, ChaosOptions options, ChaosTrial.Launch launch)
+      throws IOException, InterruptedException {
+    List<Double> seconds = new ArrayList<>();
+    List<Long> evicted = new ArrayList<>();
+    List<ChaosTrial> traces = new ArrayList<>();
+    ChaosTrial.ofEach(
+        plan,
+        Disturbance.stopAll(options.seed(), options.stopAll()),
+        launch,
+        trial -> {
+          seconds.add(trial.disturbed().seconds());
+          evicted.add(trial.disturbed().evictedWorkers());
+          if (!trial.violations().isEmpty()) {
+            traces.add(trial);
+            trial
+                .violations()
+                .forEach(
+                    found ->
+                        report.fail(
+                            "%s, run %d: %s".formatted(plan.name(), seconds.size(), found)));
+            trial
+                .disturbed()
+                .output()
+                .lines()
+                .forEach(line -> report.remark("run %d said: %s".formatted(seconds.size(), line)));
+          }
+        });
+    report.add(row(plan.name() + ": all members stopped early", "s", seconds));
+    report.remark(
+        "%s: %d of %d runs left no trace; both workers were evicted in %d, one in %d"
+            .formatted(
+                plan.name(),
+                seconds.size() - traces.size(),
+                seconds.size(),
+                evicted.stream().filter(workers -> workers == 2).count(),
+                evicted.stream().filter(workers -> workers == 1).count()));
+    return traces.isEmpty();
   }
 
   /** In a hurry the undisturbed run has one JVM: the same parameters, but no time to compare. */

@@ -11,6 +11,7 @@ import java.util.function.UnaryOperator;
  * @param kills how many processes are killed, from 0
  * @param stops how many are stopped, from 0
  * @param everySeconds the mean time between two
+ * @param stopAll how many runs, instead of all that, have all their members stopped early
  * @param cutSeconds for how long a worker's network is cut, and nothing else is done; 0 for not at
  *     all
  * @param victim whom it hits, each time; empty for everybody by turns
@@ -21,6 +22,7 @@ record ChaosOptions(
     long seed,
     int kills,
     int stops,
+    int stopAll,
     double everySeconds,
     int cutSeconds,
     String victim,
@@ -43,13 +45,16 @@ record ChaosOptions(
             number(property, "seed", 1),
             number(property, "kills", cutSeconds > 0 ? 0 : quick ? 4 : 12),
             number(property, "stops", cutSeconds > 0 || quick ? 0 : 1),
+            number(property, "stop-all", 0),
             every(property),
             cutSeconds,
             text(property, "victim", "").replace('-', ' '),
             ChaosFault.named(text(property, "fault", "none")));
-    if (cutSeconds > 0 && (options.kills > 0 || options.stops > 0 || !options.victim.isEmpty())) {
+    boolean more = options.kills > 0 || options.stops > 0 || options.stopAll > 0;
+    if (cutSeconds > 0 && (more || !options.victim.isEmpty())) {
       throw new IllegalArgumentException(
-          "--cut %d: expected no --kills, --stops and --victim with it".formatted(cutSeconds));
+          "--cut %d: expected no --kills, --stops, --stop-all and --victim with it"
+              .formatted(cutSeconds));
     }
     return options;
   }

@@ -56,6 +56,11 @@ record ChaosPlan(
           .put("evaluator", new JsonObject().put("count", 0).put("every", 10))
           .put("dashboard", new JsonObject().put("enabled", false));
 
+  private static final JsonObject SHORT =
+      new JsonObject()
+          .put("exchange", new JsonObject().put("suspectMillis", 600).put("evictMillis", 2_000))
+          .put("checkpoint", new JsonObject().put("seconds", 600));
+
   /** Everybody who may be hit, each once. */
   List<String> victims() {
     List<String> victims = new ArrayList<>(members);
@@ -84,6 +89,17 @@ record ChaosPlan(
     job.mergeIn(changes, true).mergeIn(HARNESS, true);
     job.getJsonObject("cluster").put("port", port);
     return job.put("job", "chaos-" + name).put("steps", steps);
+  }
+
+  /**
+   * A job of a few seconds whose silent members are evicted soon, and which has no checkpoint by
+   * then.
+   *
+   * @param file what the job file holds
+   * @param port of the cluster
+   */
+  JsonObject shortJob(JsonObject file, int port) {
+    return job(file, 2 * stepsPerSecond, port).mergeIn(SHORT, true);
   }
 
   private static ChaosPlan of(

@@ -175,6 +175,7 @@ final class ChaosRun {
   private List<ProcessHandle> victims(String name) {
     return switch (name) {
       case Disturbance.EVERYTHING -> processes.all();
+      case Disturbance.MEMBERS -> processes.members();
       case Disturbance.COORDINATOR -> processes.coordinator().stream().toList();
       default -> processes.member(name, events("memberJoined")).stream().toList();
     };
@@ -277,15 +278,15 @@ final class ChaosRun {
     }
   }
 
-  /** A victim may have ended meanwhile, as one does that is replaced because it hangs. */
+  /** All at once. One may have ended meanwhile, as one does that is replaced because it hangs. */
   private static void signal(String name, List<ProcessHandle> to)
       throws IOException, InterruptedException {
-    for (ProcessHandle process : to) {
-      new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
-          .redirectErrorStream(true)
-          .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-          .start()
-          .waitFor();
-    }
+    List<String> command = new ArrayList<>(List.of("kill", "-" + name));
+    to.forEach(process -> command.add(Long.toString(process.pid())));
+    new ProcessBuilder(command)
+        .redirectErrorStream(true)
+        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+        .start()
+        .waitFor();
   }
 }

@@ -1,5 +1,6 @@
 package io.vertigrad.benchmarks.chaos;
 
+import io.vertigrad.benchmarks.process.TrainCommandLine;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -7,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.Optional;
 
 /**
@@ -18,6 +20,8 @@ import java.util.Optional;
  */
 record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations) {
 
+  /** Ports that one run may take. */
+  private static final int PORTS = 20;
   /** How long no step may be taken after a worker that was cut off is evicted. */
   private static final long RECOVERY_MILLIS = 3_000;
 
@@ -65,14 +69,9 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
   static ChaosTrial of(
       ChaosPlan plan, List<Disturbance> disturbances, int steps, JsonObject changes, Launch launch)
       throws IOException, InterruptedException {
-    String name = launch.data().isEmpty() ? plan.digits() : plan.mnist();
-    JsonObject file = new JsonObject(Files.readString(launch.root().resolve("conf").resolve(name)));
-    JsonObject job = plan.job(file, steps, launch.port());
-    Path first = Files.createDirectories(launch.folder().resolve(plan.name() + "-undisturbed"));
-    RunEnd undisturbed =
-        new ChaosRun(launch.command(), Optional.empty(), first)
-            .train(job, launch.data(), List.of(), false, launch.apart());
-    job.getJsonObject("cluster").put("port", launch.port() + 20);
+    JsonObject job = plan.job(file(plan, launch), steps, launch.port());
+    RunEnd undisturbed = undisturbed(plan, job, launch);
+    job.getJsonObject("cluster").put("port", launch.port() + PORTS);
     if (launch.link().isPresent()) {
       // Namespaces of one machine have the same memory, which no cut divides.
       job.mergeIn(
@@ -90,10 +89,54 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
     List<String> found =
         new ArrayList<>(ChaosChecker.violations(plan.isRepeatable(), undisturbed, disturbed));
     if (launch.link().isPresent()) {
-      long evictMillis = JobConfig.read(name, job).exchange().evictMillis();
+      long evictMillis = JobConfig.read(plan.name(), job).exchange().evictMillis();
       found.addAll(ChaosChecker.stalls(disturbed, evictMillis + RECOVERY_MILLIS));
     }
     return new ChaosTrial(undisturbed, disturbed, found);
+  }
+
+  /**
+   * Runs short jobs of one plan, each of which is disturbed once, beside one undisturbed run. What
+   * a clean run leaves is deleted.
+   *
+   * @param plan the job
+   * @param disturbances what is done, one run each
+   * @param each told of each trial
+   */
+  static void ofEach(
+      ChaosPlan plan, List<Disturbance> disturbances, Launch launch, Consumer<ChaosTrial> each)
+      throws IOException, InterruptedException {
+    JsonObject job = plan.shortJob(file(plan, launch), launch.port());
+    RunEnd undisturbed = undisturbed(plan, job, launch);
+    for (int i = 0; i < disturbances.size(); i++) {
+      // So that no run waits for a port that the one before has left.
+      job.getJsonObject("cluster").put("port", launch.port() + (1 + i % 10) * PORTS);
+      Path folder = Files.createDirectories(launch.folder().resolve(plan.name() + "-" + i));
+      RunEnd disturbed =
+          new ChaosRun(launch.disturbedCommand(), Optional.empty(), folder)
+              .train(job, launch.data(), disturbances.subList(i, i + 1), plan.hasStandby(), true);
+      ChaosTrial trial =
+          new ChaosTrial(
+              undisturbed,
+              disturbed,
+              ChaosChecker.violations(plan.isRepeatable(), undisturbed, disturbed));
+      if (trial.violations().isEmpty()) {
+        TrainCommandLine.delete(folder);
+      }
+      each.accept(trial);
+    }
+  }
+
+  private static JsonObject file(ChaosPlan plan, Launch launch) throws IOException {
+    String name = launch.data().isEmpty() ? plan.digits() : plan.mnist();
+    return new JsonObject(Files.readString(launch.root().resolve("conf").resolve(name)));
+  }
+
+  private static RunEnd undisturbed(ChaosPlan plan, JsonObject job, Launch launch)
+      throws IOException, InterruptedException {
+    Path folder = Files.createDirectories(launch.folder().resolve(plan.name() + "-undisturbed"));
+    return new ChaosRun(launch.command(), Optional.empty(), folder)
+        .train(job, launch.data(), List.of(), false, launch.apart());
   }
 
   /** Time of the undisturbed run over that of the disturbed one. */

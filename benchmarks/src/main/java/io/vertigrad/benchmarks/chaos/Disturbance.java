@@ -26,6 +26,17 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
 
   /** The network between one worker's node and all others. */
   static final String LINK = "link";
+  /** All of them but the coordinator's. */
+  static final String MEMBERS = "all members";
+
+  /**
+   * Longer than it takes to evict a member of {@link ChaosPlan#shortJob}, and shorter than until
+   * its process is replaced because it hangs.
+   */
+  private static final int EVICTED_SECONDS = 3;
+
+  /** So soon after a job's start it has no checkpoint. */
+  private static final double EARLY_SECONDS = 1.2;
 
   private static final double LEAST = 0.7;
   private static final double SPREAD = 0.6;
@@ -66,6 +77,15 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
   /** Cuts the link so long after the job's start, and restores it after so many seconds. */
   static Disturbance cut(double waitSeconds, int seconds) {
     return new Disturbance(waitSeconds, false, LINK, seconds);
+  }
+
+  /** All members of a run are stopped until they are evicted, early in each of so many runs. */
+  static List<Disturbance> stopAll(long seed, int runs) {
+    Random random = new Random(seed);
+    return random
+        .doubles(runs, 0, EARLY_SECONDS)
+        .mapToObj(wait -> new Disturbance(wait, false, MEMBERS, EVICTED_SECONDS))
+        .toList();
   }
 
   /**

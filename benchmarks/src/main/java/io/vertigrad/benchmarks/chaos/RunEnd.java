@@ -37,7 +37,9 @@ record RunEnd(
       long since = memberLeft.getLong("timeMillis") - millis;
       String role = memberLeft.getString("role");
       String who = role + " " + memberLeft.getInteger("rank");
-      boolean isVictim = isCut() ? role.equals("worker") : who.equals(disturbance.victim());
+      boolean isVictim =
+          disturbance.victim().equals(Disturbance.MEMBERS)
+              || (isCut() ? role.equals("worker") : who.equals(disturbance.victim()));
       return isVictim
           && since >= 0
           && since <= 1_000L * (disturbance.stoppedSeconds() + NOTICED_SECONDS);
@@ -55,6 +57,17 @@ record RunEnd(
     events = List.copyOf(events);
     strikes = List.copyOf(strikes);
     leftBehind = List.copyOf(leftBehind);
+  }
+
+  /** How many workers were taken for dead because they were silent. */
+  long evictedWorkers() {
+    return events.stream()
+        .filter(event -> event.getString("type").equals("memberLeft"))
+        .filter(event -> event.getString("role").equals("worker"))
+        .filter(event -> event.getString("reason", "").startsWith("silent for"))
+        .map(event -> event.getInteger("rank"))
+        .distinct()
+        .count();
   }
 
   String hash() {

@@ -22,6 +22,14 @@ final class RunProcesses {
     return ProcessHandle.allProcesses().filter(this::belongs).toList();
   }
 
+  /** Everybody but the coordinator; nobody while that cannot be told apart. */
+  List<ProcessHandle> members() {
+    Optional<ProcessHandle> coordinator = coordinator();
+    return coordinator.isEmpty()
+        ? List.of()
+        : all().stream().filter(process -> !process.equals(coordinator.get())).toList();
+  }
+
   /** The process that last joined in this place, while it lives. */
   Optional<ProcessHandle> member(String place, List<JsonObject> events) {
     return events.stream()

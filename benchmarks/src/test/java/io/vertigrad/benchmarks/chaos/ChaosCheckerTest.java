@@ -108,6 +108,17 @@ class ChaosCheckerTest {
     assertEquals(1, ChaosChecker.violations(true, run(summary()), afterwards).size());
   }
 
+  @Test
+  void shouldExpectAnybodyToBeEvictedWhereAllWereStopped() {
+    Strike stop = new Strike(new Disturbance(1, false, "all members", 3), 1_000, 0);
+    List<JsonObject> events =
+        List.of(left(3_100, 0, "silent for 2010 ms"), left(3_200, 1, "silent for 2090 ms"));
+    RunEnd run = new RunEnd(0, 1, summary(), events, List.of(stop), List.of(), "");
+
+    assertEquals(List.of(), ChaosChecker.violations(true, run(summary()), run));
+    assertEquals(2, run.evictedWorkers());
+  }
+
   private static JsonObject progress(long timeMillis, long version) {
     return new JsonObject()
         .put("type", "serverProgress")

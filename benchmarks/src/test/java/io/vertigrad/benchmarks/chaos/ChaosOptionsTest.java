@@ -20,8 +20,14 @@ class ChaosOptionsTest {
 
   @Test
   void shouldHaveNumbersOfItsOwnWhereNoneIsNamed() {
-    assertEquals(new ChaosOptions("", 1, 12, 1, 6, 0, "", ChaosFault.NONE), read(Map.of(), false));
-    assertEquals(new ChaosOptions("", 1, 4, 0, 6, 0, "", ChaosFault.NONE), read(Map.of(), true));
+    assertEquals(
+        new ChaosOptions("", 1, 12, 1, 0, 6, 0, "", ChaosFault.NONE), read(Map.of(), false));
+    assertEquals(new ChaosOptions("", 1, 4, 0, 0, 6, 0, "", ChaosFault.NONE), read(Map.of(), true));
+  }
+
+  @Test
+  void shouldStopAllMembersInAsManyRunsAsAreNamed() {
+    assertEquals(100, read(Map.of("stop-all", "100"), true).stopAll());
   }
 
   @Test

@@ -62,6 +62,18 @@ class DisturbanceTest {
         plan.stream().allMatch(one -> one.inRecovery() ? one.waitSeconds() < 1 : inRange(one)));
   }
 
+  @Test
+  void shouldStopAllMembersEarlyAtTheSameTimesForTheSameSeed() {
+    List<Disturbance> runs = Disturbance.stopAll(7, 50);
+
+    assertEquals(runs, Disturbance.stopAll(7, 50));
+    assertNotEquals(runs, Disturbance.stopAll(8, 50));
+    assertTrue(runs.stream().allMatch(one -> one.victim().equals("all members")));
+    assertTrue(runs.stream().noneMatch(Disturbance::isKill));
+    assertTrue(runs.stream().allMatch(one -> one.waitSeconds() < 1.2), runs::toString);
+    assertTrue(runs.stream().anyMatch(one -> one.waitSeconds() > 0.9), runs::toString);
+  }
+
   private static boolean inRange(Disturbance one) {
     return one.waitSeconds() >= 6 * 0.7 && one.waitSeconds() <= 6 * 1.3;
   }

@@ -14,6 +14,7 @@ import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
+import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.job.JobConfig;
@@ -121,6 +122,13 @@ final class EventText {
       return backup.complete()
           ? Optional.empty()
           : Optional.of(format("shard %d has no backup: %s", backup.shard(), backup.reason()));
+    }
+    if (event instanceof ShardRolledBack back) {
+      return Optional.of(
+          format(
+              "shard %d goes on at version %d, although %d was reached; what is missing is"
+                  + " trained again",
+              back.shard(), back.version(), back.known()));
     }
     if (event instanceof CheckpointFailed failed) {
       return Optional.of(

@@ -1,7 +1,6 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.job.Role;
-import io.vertigrad.job.RunConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import java.util.Optional;
@@ -14,17 +13,6 @@ import java.util.Optional;
  * @param incarnation how many times that rank has been admitted before
  */
 public record Admission(Role role, int rank, int incarnation) {
-
-  /**
-   * True when nobody has had the rank in between: this is the next incarnation, or the first that a
-   * later coordinator of the run has given.
-   */
-  public boolean follows(Admission before) {
-    boolean same = role == before.role && rank == before.rank;
-    boolean next = incarnation == before.incarnation + 1;
-    boolean first = incarnation > before.incarnation && incarnation % RunConfig.ADMISSIONS == 0;
-    return same && (next || first);
-  }
 
   /** True when this very incarnation takes part; an evaluator watches any membership. */
   public boolean isPartOf(Membership membership) {

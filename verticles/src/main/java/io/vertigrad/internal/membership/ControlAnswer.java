@@ -20,9 +20,12 @@ sealed interface ControlAnswer {
    * A newcomer takes part from now on.
    *
    * @param run name of the run, whose checkpoints are the newcomer's
+   * @param keeps true for a server that goes on from what it holds in memory: nobody has served its
+   *     shard since
    * @param from version that a server goes back to, because all of them do; empty for its newest
    */
-  record Admitted(JobPhase state, int epoch, Admission admission, String run, OptionalLong from)
+  record Admitted(
+      JobPhase state, int epoch, Admission admission, String run, boolean keeps, OptionalLong from)
       implements ControlAnswer {}
 
   /**

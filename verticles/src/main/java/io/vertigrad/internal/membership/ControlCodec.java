@@ -72,6 +72,7 @@ public final class ControlCodec {
               .put("adopts", join.adopts())
               .put("status", write(join.status()));
       join.before().ifPresent(before -> json.put("before", write(before)));
+      join.holds().ifPresent(version -> json.put("holds", version));
       return json;
     }
     if (request instanceof Heartbeat beat) {
@@ -134,6 +135,7 @@ public final class ControlCodec {
         layout(fields),
         fields.flag("adopts"),
         fields.has("before") ? Optional.of(admission(fields.section("before"))) : Optional.empty(),
+        fields.optionalWhole("holds"),
         status(fields, "status"));
   }
 
@@ -163,7 +165,8 @@ public final class ControlCodec {
       JsonObject json =
           answer(admitted.state(), admitted.epoch())
               .put("admitted", write(admitted.admission()))
-              .put("run", admitted.run());
+              .put("run", admitted.run())
+              .put("keeps", admitted.keeps());
       admitted.from().ifPresent(version -> json.put("from", version));
       return json;
     }
@@ -195,6 +198,7 @@ public final class ControlCodec {
           epoch,
           admission(fields.section("admitted")),
           fields.text("run"),
+          fields.flag("keeps"),
           fields.optionalWhole("from"));
     }
     if (fields.has("unknown")) {

@@ -75,6 +75,7 @@ public final class ControlRequestHandler {
           epoch(),
           admission,
           coordinator.run(),
+          coordinator.keeps(admission),
           coordinator.goesBackTo(admission.role()));
     } catch (JoinException e) {
       if (!e.worthRetrying() && !e.late()) {

@@ -64,6 +64,7 @@ public final class CoordinatorClient {
   private int attempt;
   private volatile boolean adopts;
   private volatile String run = "";
+  private volatile boolean keeps;
   private volatile OptionalLong from = OptionalLong.empty();
   private volatile Membership membership = Membership.NONE;
   private volatile MemberStatus status = MemberStatus.NONE;
@@ -91,6 +92,16 @@ public final class CoordinatorClient {
    *     layout, or when no coordinator was found
    */
   public Future<Admission> join(ParameterLayout layout) {
+    return join(layout, OptionalLong.empty());
+  }
+
+  /**
+   * The same after an eviction.
+   *
+   * @param holds version that a server still has in memory, or the last that a worker has seen of
+   *     its servers; empty for none
+   */
+  public Future<Admission> join(ParameterLayout layout, OptionalLong holds) {
     return onContext(
         () -> {
           int mine = ++attempt;
@@ -99,7 +110,7 @@ public final class CoordinatorClient {
             started = Promise.promise();
           }
           return listen()
-              .compose(listening -> joinAttempt(layout, mine))
+              .compose(listening -> joinAttempt(layout, holds, mine))
               .compose(answer -> admitted(answer, mine));
         });
   }
@@ -114,6 +125,11 @@ public final class CoordinatorClient {
   /** Name of the run that this member was admitted to; empty before. */
   public String run() {
     return run;
+  }
+
+  /** True when a server is to go on from what it held in memory at its last join. */
+  public boolean keepsMemory() {
+    return keeps;
   }
 
   /** The version that a server goes back to after its last admission; empty for its newest. */
@@ -250,7 +266,7 @@ public final class CoordinatorClient {
     return control.completion();
   }
 
-  private Future<Admitted> joinAttempt(ParameterLayout layout, int mine) {
+  private Future<Admitted> joinAttempt(ParameterLayout layout, OptionalLong holds, int mine) {
     JoinRequest request =
         new JoinRequest(
             role,
@@ -261,12 +277,14 @@ public final class CoordinatorClient {
             layout,
             adopts,
             Optional.ofNullable(before),
+            holds,
             status);
     return new JoinAttempt(vertx, line, job, request, () -> mine == attempt ? null : over).answer();
   }
 
   private Future<Admission> admitted(Admitted answer, int mine) {
     run = answer.run();
+    keeps = answer.keeps();
     from = answer.from();
     return admitted(answer.admission(), mine);
   }

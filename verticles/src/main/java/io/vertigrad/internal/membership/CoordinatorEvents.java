@@ -12,6 +12,7 @@ import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
+import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.internal.membership.Decision.Announce;
@@ -83,6 +84,10 @@ final class CoordinatorEvents {
 
   void backupChanged(int shard, boolean complete, String reason) {
     decisions.accept(new Announce(new BackupChanged(now(), shard, complete, reason)));
+  }
+
+  void rolledBack(int shard, long known, long version) {
+    decisions.accept(new Announce(new ShardRolledBack(now(), shard, known, version)));
   }
 
   void testSkipped(long version, String why) {

@@ -16,6 +16,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 
 /**
  * Who takes part in a job, and how far the job is; a plain object on one thread.
@@ -52,6 +53,7 @@ public final class CoordinatorState {
   private final DepartedNodes nodes;
   private OptionalLong goBack = OptionalLong.empty();
   private final BackupServers backups;
+  private final ShardVersions versions;
 
   /**
    * A coordinator's state with nobody on it.
@@ -90,6 +92,7 @@ public final class CoordinatorState {
     checkpoints = new CheckpointPlan(config, registry, progress, pauses);
     adoption = new RankAdoption(config, registry, progress, decisions);
     backups = new BackupServers(config, registry, news, decisions);
+    versions = new ShardVersions(news);
     earlyStop = new EarlyStop(config.stop(), clock.getAsLong());
   }
 
@@ -123,9 +126,11 @@ public final class CoordinatorState {
       return again.get().admission();
     }
     registry.toHandOver(request, config.workers()).ifPresent(this::handOver);
+    registry.toHandOver(request).ifPresent(server -> handOver(server, request.holds().getAsLong()));
     gate.check(request);
     MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
     news.joined(newcomer);
+    request.holds().ifPresent(version -> note(request, version));
     changes.want();
     settle();
     return newcomer.admission();
@@ -133,6 +138,45 @@ public final class CoordinatorState {
 
   private void handOver(MemberRecord adopted) {
     remove(adopted, LeaveReason.lost("its rank goes to a worker that has come for it"));
+  }
+
+  private void handOver(MemberRecord server, long version) {
+    remove(
+        server,
+        LeaveReason.lost(
+            "another server has version %d of its shard in memory".formatted(version)));
+  }
+
+  /** Takes note of the version that a newcomer knows of shards which nobody serves yet. */
+  private void note(JoinRequest request, long version) {
+    // Without rounds the shards of several servers are at versions of their own.
+    boolean comparable = config.lockstep() || config.servers() == 1;
+    if (request.role() == Role.WORKER && comparable) {
+      IntStream.range(0, config.servers())
+          .filter(shard -> servedBy(shard).isEmpty())
+          .forEach(shard -> versions.knows(shard, version));
+    }
+    registry
+        .shardOf(request)
+        .ifPresent(
+            shard ->
+                servedBy(shard)
+                    .ifPresentOrElse(
+                        server -> versions.comesLate(server, version),
+                        () -> versions.knows(shard, version)));
+  }
+
+  private Optional<MemberRecord> servedBy(int shard) {
+    return registry.servers().stream()
+        .filter(server -> server.rank() == shard && server.published())
+        .findFirst();
+  }
+
+  /** True for a server that goes on from what it had in memory when it joined. */
+  boolean keeps(Admission server) {
+    return server.role() == Role.SERVER
+        && !backups.isBackup(server)
+        && registry.find(server).filter(registry::keeps).isPresent();
   }
 
   /** Takes a sign of life; false when this member is not, or no longer, part of the job. */
@@ -145,6 +189,9 @@ public final class CoordinatorState {
     boolean wasReady = record.get().ready();
     record.get().heard(status, clockMillis.getAsLong());
     progress.heard(from, status);
+    if (from.role() == Role.SERVER && record.get().published()) {
+      status.version().ifPresent(version -> versions.knows(from.rank(), version));
+    }
     if (from.role() == Role.EVALUATOR) {
       tests.heard(status);
     }
@@ -500,6 +547,9 @@ public final class CoordinatorState {
 
   private void propose() {
     registry.returnedServers().stream().findFirst().ifPresent(this::beginAnew);
+    registry.readyServers().stream()
+        .filter(server -> !server.published())
+        .forEach(versions::goesOn);
     // Without its server a shard cannot say where a newcomer goes on.
     boolean whole = registry.readyServers().size() == config.servers();
     changes.propose(whole && (!lifecycle.paused() || membership().epoch() == 0));

@@ -5,6 +5,7 @@ import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
 import io.vertigrad.internal.membership.ControlMessage.PausePublished;
@@ -111,7 +112,14 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   private void announce(TrainingEvent event) {
-    if (!(event instanceof MemberVitals || event instanceof UpdatesCounted)) {
+    if (event instanceof ShardRolledBack back) {
+      LOG.warn(
+          "shard {} goes on at version {}, although version {} was reached: the updates in between"
+              + " are repeated or lost",
+          back.shard(),
+          back.version(),
+          back.known());
+    } else if (!(event instanceof MemberVitals || event instanceof UpdatesCounted)) {
       LOG.info("{}", event);
     }
     events.publish(event);

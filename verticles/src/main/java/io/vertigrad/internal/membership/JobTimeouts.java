@@ -17,6 +17,7 @@ final class JobTimeouts {
   private final MembershipProposal proposal;
   private final ConditionTimer start;
   private final ConditionTimer evaluator;
+  private final ConditionTimer survivors;
   private final ConditionTimer shards;
   private final ConditionTimer workers;
   private final ConditionTimer silence;
@@ -31,6 +32,7 @@ final class JobTimeouts {
     this.proposal = proposal;
     start = new ConditionTimer(config.waitMillis());
     evaluator = new ConditionTimer(config.evaluatorWaitMillis());
+    survivors = new ConditionTimer(config.evictMillis());
     shards = new ConditionTimer(config.waitMillis());
     workers = new ConditionTimer(config.waitMillis());
     silence = new ConditionTimer(config.evictMillis());
@@ -43,7 +45,22 @@ final class JobTimeouts {
         registry.readyServers().size() == config.servers()
             && registry.readyWorkers() >= config.workers();
     boolean waited = evaluator.exceeded(complete, now);
-    return complete && (waited || registry.count(Role.EVALUATOR) >= config.evaluators());
+    boolean newest = hasNewest() || survivors.exceeded(complete && !hasNewest(), now);
+    return complete && newest && (waited || registry.count(Role.EVALUATOR) >= config.evaluators());
+  }
+
+  /**
+   * False while a server may still come that has a newer version in memory: in a run that had a
+   * coordinator before, of a shard whose server and backup are not both there.
+   */
+  private boolean hasNewest() {
+    return config.resumes() == 0
+        || registry.count(Role.SERVER) >= config.capacity(Role.SERVER)
+        || registry.servers().stream()
+            .allMatch(
+                server ->
+                    server.holds().isPresent()
+                        && server.before().filter(was -> was.rank() == server.rank()).isPresent());
   }
 
   /** Servers that left a proposal unanswered for the eviction limit. */

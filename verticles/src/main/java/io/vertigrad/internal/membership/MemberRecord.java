@@ -15,6 +15,8 @@ final class MemberRecord {
   private final String clusterNode;
   private final boolean adopted;
   private final boolean wasBackup;
+  private final Optional<Admission> before;
+  private final OptionalLong holds;
   private MemberStatus status;
   private long heardMillis;
   private boolean suspected;
@@ -36,6 +38,8 @@ final class MemberRecord {
         request.clusterNode(),
         request.adopts(),
         false,
+        request.before(),
+        request.holds(),
         request.status(),
         nowMillis);
   }
@@ -48,6 +52,8 @@ final class MemberRecord {
       String clusterNode,
       boolean adopted,
       boolean wasBackup,
+      Optional<Admission> before,
+      OptionalLong holds,
       MemberStatus status,
       long nowMillis) {
     this.admission = admission;
@@ -57,6 +63,8 @@ final class MemberRecord {
     this.clusterNode = clusterNode;
     this.adopted = adopted;
     this.wasBackup = wasBackup;
+    this.before = before;
+    this.holds = holds;
     this.status = status;
     heardMillis = nowMillis;
   }
@@ -64,7 +72,17 @@ final class MemberRecord {
   /** The same member as a server of this rank, which it has not said yet that it is. */
   MemberRecord promoted(Admission as, String asName, long nowMillis) {
     return new MemberRecord(
-        as, asName, token, node, clusterNode, adopted, true, MemberStatus.STARTING, nowMillis);
+        as,
+        asName,
+        token,
+        node,
+        clusterNode,
+        adopted,
+        true,
+        before,
+        OptionalLong.empty(),
+        MemberStatus.STARTING,
+        nowMillis);
   }
 
   /** True for a server that was promoted: no worker has seen anything that it lacks. */
@@ -74,6 +92,16 @@ final class MemberRecord {
 
   Admission admission() {
     return admission;
+  }
+
+  /** What it was before it was evicted. */
+  Optional<Admission> before() {
+    return before;
+  }
+
+  /** The version that a server had in memory when it joined. */
+  OptionalLong holds() {
+    return holds;
   }
 
   int rank() {

@@ -19,6 +19,7 @@ final class MemberRegistry {
 
   private final Map<Role, TreeMap<Integer, MemberRecord>> present = new EnumMap<>(Role.class);
   private final Map<Admission, Integer> incarnations = new HashMap<>();
+  private final Map<Integer, Admission> served = new HashMap<>();
   private final DepartedMembers departures = new DepartedMembers();
   private final MemberNames names;
   private final int shards;
@@ -41,14 +42,14 @@ final class MemberRegistry {
 
   /**
    * Gives out, under its next incarnation, the rank that the newcomer had before, because it may
-   * still hold in memory what belongs to it, or else the lowest that is free.
+   * still hold in memory what belongs to it, or else the lowest that is free. A backup that holds
+   * its shard takes the rank of its server where that is free.
    */
   MemberRecord admit(JoinRequest request, long nowMillis) {
     TreeMap<Integer, MemberRecord> members = present.get(request.role());
     int rank =
-        request
-            .before()
-            .map(Admission::rank)
+        held(request)
+            .or(() -> request.before().map(Admission::rank))
             .filter(held -> !members.containsKey(held))
             .filter(held -> isWanted(request.role(), held))
             .orElseGet(() -> lowestFree(members));
@@ -85,14 +86,63 @@ final class MemberRegistry {
   /**
    * A worker that was started beside another for want of one: gives way to one that comes, as soon
    * as no rank of the job is free. However many workers the job may take besides, a newcomer under
-   * another rank would be one too many.
+   * another rank would be one too many. One that takes no part yet gives way to the worker that had
+   * its rank before, which may still hold its replica.
    *
    * @param ranks of the job
    */
   Optional<MemberRecord> toHandOver(JoinRequest request, int ranks) {
-    return playsAll(ranks) && request.role() == Role.WORKER && !request.adopts()
-        ? of(Role.WORKER).stream().filter(MemberRecord::adopted).findFirst()
-        : Optional.empty();
+    if (request.role() != Role.WORKER || request.adopts()) {
+      return Optional.empty();
+    }
+    Optional<MemberRecord> successor =
+        request
+            .before()
+            .map(before -> present.get(Role.WORKER).get(before.rank()))
+            .filter(worker -> worker.adopted() && !worker.published());
+    return successor.isPresent() || !playsAll(ranks)
+        ? successor
+        : of(Role.WORKER).stream().filter(MemberRecord::adopted).findFirst();
+  }
+
+  /**
+   * A server that has not served anybody yet gives way to one that comes back with a newer version
+   * of its shard.
+   */
+  Optional<MemberRecord> toHandOver(JoinRequest request) {
+    return shardOf(request)
+        .map(shard -> present.get(Role.SERVER).get(shard))
+        .filter(server -> !served.containsKey(server.rank()))
+        .filter(
+            server ->
+                Math.max(server.holds().orElse(0), server.version().orElse(0))
+                    < request.holds().orElse(0));
+  }
+
+  /** The shard that a server knows of, with or without a backup's rank; empty for others. */
+  Optional<Integer> shardOf(JoinRequest request) {
+    return request
+        .before()
+        .filter(before -> before.role() == Role.SERVER && shards > 0)
+        .map(before -> before.rank() % shards);
+  }
+
+  /** The shard of which the newcomer has a copy, when its rank is free. */
+  private Optional<Integer> held(JoinRequest request) {
+    return shardOf(request)
+        .filter(shard -> request.holds().isPresent() && !has(Role.SERVER, shard));
+  }
+
+  /**
+   * True for a server whose memory is the newest of its shard: nobody but itself has served the
+   * shard, as far as this coordinator knows.
+   */
+  boolean keeps(MemberRecord server) {
+    return server.holds().isPresent()
+        && server.before().filter(before -> before.rank() % shards == server.rank()).isPresent()
+        && Optional.ofNullable(served.get(server.rank()))
+            .map(last -> server.before().filter(last::equals).isPresent())
+            .orElse(true);
   }
 
   void remove(MemberRecord record, LeaveReason why) {
@@ -182,8 +232,11 @@ final class MemberRegistry {
   }
 
   private void published(Role role, Membership.Member member) {
-    find(new Admission(role, member.rank(), member.incarnation()))
-        .ifPresent(record -> record.publish(member));
+    Admission admission = new Admission(role, member.rank(), member.incarnation());
+    find(admission).ifPresent(record -> record.publish(member));
+    if (role == Role.SERVER) {
+      served.put(member.rank(), admission);
+    }
   }
 
   private static int lowestFree(Map<Integer, MemberRecord> members) {

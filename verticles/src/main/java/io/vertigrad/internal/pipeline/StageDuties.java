@@ -92,17 +92,18 @@ final class StageDuties implements ReplicaDuties {
       return Optional.empty();
     }
     List<RunVersion> kept = replica.kept(setting.checkpoints(), identity);
-    Statement mine = new Statement(replica.held(), kept, false, true);
+    Optional<RunVersion> held = replica.held(identity.rank());
+    Statement mine = new Statement(held, kept, false, true);
     long anyRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
     CheckpointAgreement.Agreed agreed =
         CheckpointAgreement.hold(peers, all, mine, Rule.COMMON_STATE, anyRun)
             .orElseThrow(() -> StageErrors.nothingInCommon(name(), replica.point(), kept));
     RunVersion from = agreed.from().orElseThrow();
     long before = replica.vector().updates();
-    if (!replica.held().equals(Optional.of(from))) {
+    if (!held.equals(Optional.of(from))) {
       rule.restore(restored(from));
     }
-    replica.belongsTo(agreed.run());
+    replica.belongsTo(agreed.run(), identity.rank());
     LOG.info("{}: was at step {}, goes on at {}", name(), before, replica.vector().updates());
     return Optional.of(group.replicas());
   }

@@ -40,6 +40,7 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
 
   private Optimizer optimizer;
   private long run;
+  private int rank;
   private long whole;
 
   StageReplica(StageModel model, JobConfig job, StagePlan plan, long trainingSamples) {
@@ -113,17 +114,22 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     whole = version;
   }
 
-  /** What this stage holds, unless a step that was given up has left its trace. */
-  Optional<RunVersion> held() {
-    return whole == vector.updates() ? Optional.of(point()) : Optional.empty();
+  /**
+   * What this stage holds, unless a step that was given up has left its trace, or it was trained as
+   * another replica of the stage.
+   */
+  Optional<RunVersion> held(int asRank) {
+    boolean own = vector.updates() == 0 || rank == asRank;
+    return own && whole == vector.updates() ? Optional.of(point()) : Optional.empty();
   }
 
   long run() {
     return run;
   }
 
-  void belongsTo(long someRun) {
+  void belongsTo(long someRun, int someRank) {
     run = someRun;
+    rank = someRank;
   }
 
   /** Copies everything that is needed to go on from here. */

@@ -135,15 +135,22 @@ final class BackupService {
             }));
   }
 
-  /** Takes no more records, and needs its strategy verticle no more. */
-  void close(String why) {
-    host.call(
-            () -> {
-              backup.close(why);
-              listening.close();
-              forget();
-              return Future.succeededFuture();
-            })
-        .onComplete(refuses -> host.release());
+  /**
+   * Takes no more records, and needs its strategy verticle no more.
+   *
+   * @return what it has, on the server's context, if that is a whole copy
+   */
+  Future<Optional<ShardBackup>> close(String why) {
+    return ContextBridge.to(
+            context,
+            host.call(
+                () -> {
+                  backup.close(why);
+                  listening.close();
+                  forget();
+                  return Future.succeededFuture(
+                      Optional.of(backup).filter(ShardBackup::isComplete));
+                }))
+        .onComplete(closed -> host.release());
   }
 }

@@ -142,6 +142,11 @@ final class CheckpointSchedule {
     return kept;
   }
 
+  /** The newest version on the disk; 0 for none. */
+  long newest() {
+    return written.stream().mapToLong(Long::longValue).max().orElse(0);
+  }
+
   /** How long the last checkpoint took to write without pauses, in milliseconds; 0 before any. */
   long lastMillis() {
     return lastMillis;

@@ -44,6 +44,7 @@ public final class ServerMember implements MemberHandler {
   private final MemberTimeline timeline;
   private Optional<ShardService> service = Optional.empty();
   private Optional<BackupService> backup = Optional.empty();
+  private Optional<ShardBackup> backedUp = Optional.empty();
   private Optional<Replication> replication = Optional.empty();
   private final boolean waitsForTests;
   private Pause word = Pause.NONE;
@@ -82,7 +83,21 @@ public final class ServerMember implements MemberHandler {
         .executeBlocking(() -> InitialModel.of(job, ServerMember.class.getClassLoader()))
         .compose(
             model ->
-                coordinator.join(model.layout()).compose(admission -> takeOver(model, admission)));
+                held()
+                    .compose(version -> coordinator.join(model.layout(), version))
+                    .compose(admission -> takeOver(model, admission)));
+  }
+
+  /** The version that this server has in memory from before it was evicted. */
+  private Future<OptionalLong> held() {
+    return service
+        .map(old -> old.status().map(MemberStatus::version).otherwise(OptionalLong.empty()))
+        .orElseGet(
+            () ->
+                Future.succeededFuture(
+                    backedUp
+                        .map(copy -> OptionalLong.of(copy.version()))
+                        .orElseGet(OptionalLong::empty)));
   }
 
   /** Lets go in good order; completes when the last checkpoint is on the disk. */
@@ -202,18 +217,26 @@ public final class ServerMember implements MemberHandler {
   public void evicted(String why) {
     LOG.warn("this server was evicted ({}), joins again", why);
     replication = Optional.empty();
-    backup.ifPresent(copy -> copy.close("evicted: " + why));
+    backedUp = Optional.empty();
+    Future<Void> closed =
+        backup.map(copy -> keep(copy, "evicted: " + why)).orElseGet(Future::succeededFuture);
     backup = Optional.empty();
     service.ifPresent(serving -> serving.abandon("evicted: " + why));
     if (leaving) {
       return;
     }
-    enrol()
+    closed
+        .transform(kept -> enrol())
         .onFailure(
             refused -> {
               LOG.error("this server could not join again: {}", refused.getMessage());
               service = Optional.empty();
             });
+  }
+
+  /** The copy of a backup whose server is gone, too, may be the newest that there is. */
+  private Future<Void> keep(BackupService copy, String why) {
+    return copy.close(why).onSuccess(whole -> backedUp = whole).mapEmpty();
   }
 
   @Override
@@ -228,12 +251,15 @@ public final class ServerMember implements MemberHandler {
       return backUp(model, admission);
     }
     OptionalLong from = coordinator.goesBackTo();
+    boolean keeps = coordinator.keepsMemory() && from.isEmpty();
+    Optional<ShardBackup> copy = backedUp.filter(kept -> keeps);
     Future<Optional<ShardSnapshot>> inherited =
         service
-            .filter(old -> from.isEmpty())
-            .map(old -> old.inheritance(admission))
-            .orElseGet(() -> Future.succeededFuture(Optional.empty()));
+            .filter(old -> keeps)
+            .map(old -> old.inheritance().map(Optional::of))
+            .orElseGet(() -> vertx.executeBlocking(() -> copy.map(assembly::snapshot)));
     service = Optional.empty();
+    backedUp = Optional.empty();
     return inherited
         .compose(kept -> assembly.assemble(model, admission, kept, coordinator.run(), from))
         .compose(ShardService::open)
@@ -242,6 +268,7 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> backUp(InitialModel model, Admission admission) {
     service = Optional.empty();
+    backedUp = Optional.empty();
     return assembly
         .assembleBackup(model, admission, coordinator::expect)
         .map(

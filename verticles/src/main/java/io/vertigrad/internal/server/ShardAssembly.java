@@ -70,8 +70,8 @@ final class ShardAssembly {
   }
 
   /**
-   * A shard that does not take frames yet. It goes back to what was {@code kept} in memory, or else
-   * to a whole checkpoint of this run, or else to the first parameters.
+   * A shard that does not take frames yet. It goes back to what was {@code kept} in memory or to a
+   * whole checkpoint of this run, whichever is newer, or else to the first parameters.
    *
    * @param run name of the run that checkpoints belong to
    * @param from version of the checkpoint that all servers go back to; empty for the newest
@@ -86,7 +86,7 @@ final class ShardAssembly {
         new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
     return checkpoints
         .open()
-        .compose(known -> kept.isPresent() ? Future.succeededFuture(kept) : checkpoints.read(from))
+        .compose(known -> newest(kept, checkpoints, from))
         .compose(
             snapshot ->
                 finder
@@ -133,6 +133,23 @@ final class ShardAssembly {
                       .map(service)
                       .onFailure(refused -> host.release());
             });
+  }
+
+  private static Future<Optional<ShardSnapshot>> newest(
+      Optional<ShardSnapshot> kept, CheckpointSchedule checkpoints, OptionalLong from) {
+    long version = kept.map(ShardSnapshot::version).orElse(-1L);
+    if (kept.isPresent() && checkpoints.newest() <= version) {
+      return Future.succeededFuture(kept);
+    }
+    return checkpoints
+        .read(from)
+        .map(read -> read.filter(found -> found.version() > version).or(() -> kept));
+  }
+
+  /** A copy of what a closed backup has, for a server that goes on with it; any thread. */
+  ShardSnapshot snapshot(ShardBackup backup) {
+    Admission server = new Admission(Role.SERVER, backup.store().shard(), 0);
+    return shard(server, backup.store(), backup.windows()).promoted(backup).snapshot();
   }
 
   /**

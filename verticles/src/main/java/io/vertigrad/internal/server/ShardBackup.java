@@ -94,6 +94,11 @@ final class ShardBackup {
     return primary != NOBODY && partitions.values().stream().allMatch(copy -> copy.complete);
   }
 
+  /** Version that every partition has reached; 0 without partitions. */
+  long version() {
+    return store.partitions().stream().mapToLong(StoredPartition::version).min().orElse(0);
+  }
+
   /** Takes no more records: what it has is what it goes on with. */
   void close(String why) {
     closed = why;

@@ -211,13 +211,9 @@ final class ShardService {
                 : Future.succeededFuture(Optional.empty()));
   }
 
-  /** Its state, for the same server under its next incarnation, if nobody was in between. */
-  Future<Optional<ShardSnapshot>> inheritance(Admission next) {
-    boolean successor = next.follows(admission);
-    return beside(
-        () ->
-            Future.succeededFuture(
-                successor ? Optional.of(shard.snapshot()) : Optional.<ShardSnapshot>empty()));
+  /** Its state, for the same server under its next incarnation; of one that was abandoned. */
+  Future<ShardSnapshot> inheritance() {
+    return beside(() -> Future.succeededFuture(shard.snapshot()));
   }
 
   /** Ends every wait and every exchange; completes when the last checkpoint is on the disk. */

@@ -90,6 +90,15 @@ public interface ParameterExchange {
   }
 
   /**
+   * Number of the rank's next step after parameters were fetched.
+   *
+   * @param counted steps that this worker knows of
+   */
+  default long step(long counted) {
+    return counted;
+  }
+
+  /**
    * Gradient out, next parameters into the model; blocks.
    *
    * @param step steps that this worker's rank has taken

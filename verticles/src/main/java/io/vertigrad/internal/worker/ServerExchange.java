@@ -99,8 +99,21 @@ final class ServerExchange implements ParameterExchange {
 
   @Override
   public void open() {
-    if (residuals.isPresent() && self.firstVersion() > 0) {
+    if (residuals.isEmpty()) {
+      forget();
+    } else if (self.firstVersion() > 0) {
       replica.gradient().owes(owed(residuals.get(), self.firstVersion()));
+    }
+  }
+
+  private void forget() {
+    if (plan.compression().isOn() && self.firstVersion() > 0) {
+      LOG.warn(
+          "worker {}: what compression left out before version {} is lost, its next gradient goes"
+              + " without: it is kept only where checkpoints are on and every round waits for every"
+              + " worker",
+          self.identity().rank(),
+          self.firstVersion());
     }
   }
 

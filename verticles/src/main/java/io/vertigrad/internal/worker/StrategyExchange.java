@@ -142,6 +142,12 @@ public final class StrategyExchange implements ParameterExchange {
     return model.vector().updates();
   }
 
+  /** A version is a step of every rank, whoever took it. */
+  @Override
+  public long step(long counted) {
+    return version();
+  }
+
   @Override
   public Optional<Overlap> overlap(long step) {
     letGo();

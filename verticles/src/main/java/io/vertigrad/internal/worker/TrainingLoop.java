@@ -36,6 +36,7 @@ public final class TrainingLoop implements WorkerTask {
   private final Parts parts;
   private final LongSupplier nanoClock;
   private final StepGate gate;
+  private final EpochStatistics statistics = new EpochStatistics();
   private volatile boolean stopping;
   private volatile SenderIdentity evicted;
   private volatile Membership newest = Membership.NONE;
@@ -195,7 +196,8 @@ public final class TrainingLoop implements WorkerTask {
     source = parts.source(self);
     exchange = parts.exchange(self);
     counters =
-        new WorkerCounters(identity, member.firstStep(), plan.epochs(), requester::epochTrained);
+        new WorkerCounters(
+            identity, member.firstStep(), plan.epochs(), statistics, requester::epochTrained);
     leftOutInARow = 0;
     try {
       exchange.open();
@@ -222,7 +224,9 @@ public final class TrainingLoop implements WorkerTask {
     while (!self.stop().getAsBoolean()) {
       if (exchange.changed()) {
         Ending ending = exchange.fetch();
-        counters.pulled(exchange.newest());
+        if (exchange.ready()) {
+          counters.pulled(exchange.newest(), exchange.step(counters.step()));
+        }
         if (ending == Ending.REJOIN) {
           return ending;
         }

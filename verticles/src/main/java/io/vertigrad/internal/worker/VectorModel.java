@@ -27,6 +27,8 @@ class VectorModel implements ReplicaModel {
   private Optional<float[]> gradient = Optional.empty();
   private int inUse;
   private long run;
+  private int rank;
+  private boolean exact = true;
   private long whole;
 
   /**
@@ -61,9 +63,25 @@ class VectorModel implements ReplicaModel {
     return new RunVersion(vector.updates(), run);
   }
 
-  /** Says which training the state belongs to. */
-  void belongsTo(long someRun) {
+  /**
+   * Says which training and which rank the state belongs to.
+   *
+   * @param isExact false once a worker beyond the job's ranks had a part in it
+   */
+  void belongsTo(long someRun, int someRank, boolean isExact) {
     run = someRun;
+    rank = someRank;
+    exact = isExact;
+  }
+
+  /** The rank whose replica this is: its worker may have another one by now. */
+  int rank() {
+    return rank;
+  }
+
+  /** False once a worker beyond the job's ranks had a part in what is held. */
+  boolean isExact() {
+    return exact;
   }
 
   /** A version was reached and nothing of it is missing. */

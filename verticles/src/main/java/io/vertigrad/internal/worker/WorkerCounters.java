@@ -17,6 +17,7 @@ final class WorkerCounters {
 
   private final SenderIdentity identity;
   private final Epochs epochs;
+  private final EpochStatistics statistics;
   private final Consumer<EpochTrained> trained;
   private final Map<Integer, Long> staleness = new HashMap<>();
   private TrafficCounters traffic = new TrafficCounters();
@@ -31,24 +32,27 @@ final class WorkerCounters {
   private long exchangingNanos;
   private long waitingNanos;
   private long refused;
-  private LoopProgress epochBegan;
-  private long epochsEnded;
-  private long epochNanos;
 
   /**
    * Counters at zero.
    *
    * @param step the number of the first
    * @param epochs when one ends
-   * @param trained told of each that this worker has been through
+   * @param statistics what earlier incarnations have trained of the epoch that goes on
+   * @param trained told of each epoch that this worker has been through
    */
   WorkerCounters(
-      SenderIdentity identity, long step, Epochs epochs, Consumer<EpochTrained> trained) {
+      SenderIdentity identity,
+      long step,
+      Epochs epochs,
+      EpochStatistics statistics,
+      Consumer<EpochTrained> trained) {
     this.step = step;
     this.identity = identity;
     this.epochs = epochs;
+    this.statistics = statistics;
     this.trained = trained;
-    this.epochBegan = snapshot();
+    statistics.belongsTo(identity.rank());
   }
 
   /** A gradient was computed. */
@@ -57,6 +61,7 @@ final class WorkerCounters {
     waitingNanos += gradient.waitedNanos();
     computingNanos += gradient.computedNanos();
     exchangingNanos += gradient.movedNanos();
+    statistics.computed(step, gradient.counted(), gradient.loss(), gradient.correct());
   }
 
   /**
@@ -68,7 +73,9 @@ final class WorkerCounters {
    */
   void exchanged(Computed gradient, Step became, long newest, long nanos, TrafficCounters all) {
     step++;
-    if (became.applied() && gradient.counted() > 0) {
+    if (!became.applied()) {
+      statistics.leftOut();
+    } else if (gradient.counted() > 0) {
       learned(gradient.counted(), gradient.loss(), gradient.correct());
     }
     version = newest;
@@ -85,27 +92,29 @@ final class WorkerCounters {
     uncounted |= right < 0;
   }
 
-  /** Goes on from a version. */
-  void pulled(long newest) {
+  /**
+   * Goes on from a version.
+   *
+   * @param next number of the step that is next
+   */
+  void pulled(long newest, long next) {
     version = newest;
+    step = next;
+    statistics.goOn(next, epochs.ended(newest));
     endEpoch();
   }
 
   /** The last step took so long, from asking for its batch to the next parameters. */
   void took(long nanos) {
-    epochNanos += nanos;
+    statistics.took(nanos);
     endEpoch();
   }
 
   /** Tells of an epoch that the newest version has ended, if this worker had a part in it. */
   private void endEpoch() {
     long ended = epochs.ended(version);
-    if (ended <= epochsEnded) {
-      return;
-    }
-    epochsEnded = ended;
-    if (samples > epochBegan.samples()) {
-      LoopProgress now = snapshot();
+    EpochStatistics.Sum epoch = statistics.end(ended);
+    if (epoch.samples() > 0) {
       trained.accept(
           new EpochTrained(
               System.currentTimeMillis(),
@@ -113,13 +122,11 @@ final class WorkerCounters {
               identity.incarnation(),
               ended,
               epochs.end(ended),
-              now.samples() - epochBegan.samples(),
-              now.lossSince(epochBegan),
-              now.accuracySince(epochBegan),
-              epochNanos / NANOS_PER_SECOND));
-      epochBegan = now;
+              epoch.samples(),
+              epoch.loss(),
+              epoch.accuracy(),
+              epoch.nanos() / NANOS_PER_SECOND));
     }
-    epochNanos = 0;
   }
 
   /** Steps that its rank has taken. */

@@ -42,7 +42,7 @@ final class WorkerDuties implements ReplicaDuties {
   private final ReplicaSaves saves;
   private Supplier<float[]> memory = () -> new float[0];
   private boolean fresh = true;
-  private boolean exact = true;
+  private boolean exact;
   private boolean settled;
   private boolean waits;
 
@@ -80,6 +80,7 @@ final class WorkerDuties implements ReplicaDuties {
     this.self = self;
     this.model = model;
     this.snapshots = snapshots;
+    exact = model.isExact();
     saves =
         new ReplicaSaves(
             setting.checkpoints(), self.identity().rank(), self.identity().incarnation());
@@ -209,9 +210,24 @@ final class WorkerDuties implements ReplicaDuties {
         CheckpointAgreement.hold(peers, all, mine, setting.rule(), anyRun)
             .orElseThrow(
                 () -> new ExchangeException(name() + ": no version that every worker can restore"));
-    agreed.from().ifPresent(from -> become(from, held, rule));
-    model.belongsTo(agreed.run());
+    agreed.from().ifPresentOrElse(from -> become(from, held, rule), () -> keep(held));
+    model.belongsTo(agreed.run(), rank(), exact);
     settled = true;
+  }
+
+  /** Every worker keeps its replica; one that has none is given it by the others. */
+  private void keep(Optional<RunVersion> held) {
+    if (!extra() && held.isPresent()) {
+      remembered(held.get());
+    }
+  }
+
+  /** Goes on from memory: what an earlier incarnation has reached is not initial. */
+  private void remembered(RunVersion point) {
+    if (fresh) {
+      fresh = false;
+      LOG.info("{}: goes on at version {}, which it has in memory", name(), point.version());
+    }
   }
 
   /** A rank that goes its own pace goes on from its own newest checkpoint, if it holds nothing. */
@@ -221,6 +237,7 @@ final class WorkerDuties implements ReplicaDuties {
     }
     settled = true;
     if (model.point().version() > 0) {
+      remembered(model.point());
       return;
     }
     setting.checkpoints().points(rank()).stream()
@@ -240,21 +257,35 @@ final class WorkerDuties implements ReplicaDuties {
     } else if (from.version() == 0) {
       model.restart(rule);
       fresh = true;
-    } else if (!held.equals(Optional.of(from))) {
+      if (before > 0) {
+        LOG.info(
+            "{}: was at version {}, begins anew: no later version is whole in all workers",
+            name(),
+            before);
+      }
+    } else if (held.equals(Optional.of(from))) {
+      remembered(from);
+    } else {
       model.restore(setting.checkpoints().restore(rank(), from), rule);
       fresh = false;
-    }
-    if (model.vector().updates() != before) {
-      LOG.info("{}: was at version {}, goes on at {}", name(), before, from.version());
+      LOG.info(
+          "{}: was at version {}, goes on at {}, from its checkpoint",
+          name(),
+          before,
+          from.version());
     }
   }
 
-  /** What this worker holds, if all of it is here: a step that was given up may have left half. */
+  /**
+   * What this worker holds, if all of it is here: a step that was given up may have left half, and
+   * where replicas differ that of another rank is of no use.
+   */
   private Optional<RunVersion> held(PeerStrategy rule) {
     RunVersion point = model.point();
-    boolean whole = setting.rule() == Rule.ANY_MEMORY || model.isWhole();
+    boolean own = model.isWhole() && model.rank() == rank();
+    boolean usable = setting.rule() == Rule.ANY_MEMORY || own;
     boolean remembered = settled || rule.memory().length == 0;
-    return point.version() > 0 && whole && remembered ? Optional.of(point) : Optional.empty();
+    return point.version() > 0 && usable && remembered ? Optional.of(point) : Optional.empty();
   }
 
   /**

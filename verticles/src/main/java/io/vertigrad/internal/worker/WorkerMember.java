@@ -18,12 +18,14 @@ import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -45,6 +47,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   private final EventPublisher events;
   private final Runnable adopter;
   private final boolean adopted;
+  private final boolean hasServers;
   private volatile Duties duties;
   private volatile Admission current;
   private volatile Admission lost;
@@ -69,7 +72,10 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     this.adopted = adopted;
     this.adopter = adopter;
     events = new EventPublisher(vertx, job.addresses());
-    gate = new StepGate(firstTest(job));
+    StrategyFactory strategy =
+        StrategyProviders.configure(job.strategy(), WorkerMember.class.getClassLoader());
+    hasServers = strategy.servers(1) > 0;
+    gate = new StepGate(firstTest(job, strategy));
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
     timeline = MemberTimeline.of(vertx, job);
     if (adopted) {
@@ -78,10 +84,8 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   /** Where workers are at different versions, it is the servers that wait for tests. */
-  private static long firstTest(JobConfig job) {
-    EvaluationPlan plan =
-        EvaluationPlan.of(
-            job, StrategyProviders.configure(job.strategy(), WorkerMember.class.getClassLoader()));
+  private static long firstTest(JobConfig job, StrategyFactory strategy) {
+    EvaluationPlan plan = EvaluationPlan.of(job, strategy);
     return plan.perGradient() ? EvaluationPlan.NONE : plan.firstHold();
   }
 
@@ -173,7 +177,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
         .transform(
             left -> {
               coordinator.report(MemberStatus.NONE);
-              return coordinator.join(layout);
+              return coordinator.join(layout, seen());
             })
         .onSuccess(
             admission -> {
@@ -182,6 +186,12 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
               LOG.info("{} admitted", name(admission));
               admitted.tryComplete(admission);
             });
+  }
+
+  /** The last version of the servers that this worker has seen. */
+  private OptionalLong seen() {
+    long version = current == null || !hasServers ? 0 : duties.work().progress().version();
+    return version > 0 ? OptionalLong.of(version) : OptionalLong.empty();
   }
 
   /** Empty when this admission was taken back before the job ran, or the worker is to stop. */

@@ -7,10 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.BackupChanged;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.internal.membership.Decision.Promote;
 import io.vertigrad.internal.membership.Decision.Replicate;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
+import io.vertigrad.job.RunConfig;
 import io.vertigrad.strategy.Membership.Member;
 import java.util.List;
 import java.util.Optional;
@@ -22,6 +24,8 @@ class BackupServersTest {
   private static final Admission PRIMARY = new Admission(Role.SERVER, 0, 0);
   private static final Admission BACKUP = new Admission(Role.SERVER, 1, 0);
   private static final Admission PROMOTED = new Admission(Role.SERVER, 0, 1);
+  private static final MemberStatus EMPTY = MemberStatus.ofServer(0, 0, true, Optional.empty());
+  private static final int FIRST = RunConfig.ADMISSIONS;
   private static final MemberStatus SERVES = MemberStatus.ofServer(6, 60, true, Optional.empty());
 
   private final CoordinatorStateFixture stage =
@@ -147,6 +151,104 @@ class BackupServersTest {
     accept(new ProposalAnswer.Start(1, 6, 6));
 
     assertEquals(6, stage.published().worker(1).orElseThrow().firstStep());
+  }
+
+  /** A restarted server was quicker than one that still has what it has served. */
+  @Test
+  void shouldServeFromTheNewestMemoryWhicheverServerComesFirst() {
+    CoordinatorStateFixture resumed = resumed();
+    Admission empty = resumed.join(Role.SERVER);
+
+    Admission survivor = resumed.joinAgain(PRIMARY, 1_842);
+    resumed.says(survivor, MemberStatus.ofServer(1_842, 60, true, Optional.empty()));
+    resumed.join(Role.WORKER);
+    resumed.join(Role.WORKER);
+
+    assertEquals(0, survivor.rank());
+    assertTrue(resumed.coordinator.keeps(survivor));
+    assertFalse(resumed.coordinator.heartbeat(empty, MemberStatus.NONE), "it has given way");
+    assertEquals(1, resumed.joinAgain(empty).rank());
+    resumed.acceptAll();
+    assertEquals(survivor.incarnation(), resumed.published().servers().get(0).incarnation());
+    assertEquals(List.of(), resumed.events(ShardRolledBack.class));
+  }
+
+  @Test
+  void shouldServeFromABackupsCopyWhenItsServerIsGone() {
+    CoordinatorStateFixture resumed = resumed();
+    resumed.join(Role.SERVER);
+
+    Admission survivor = resumed.joinAgain(BACKUP, 1_842);
+
+    assertEquals(0, survivor.rank());
+    assertTrue(resumed.coordinator.keeps(survivor));
+  }
+
+  @Test
+  void shouldNotStartWithAnEmptyServerWhileAnotherMayComeWithANewerVersion() {
+    CoordinatorStateFixture resumed = resumed();
+    resumed.join(Role.SERVER);
+    resumed.join(Role.WORKER);
+    resumed.join(Role.WORKER);
+    resumed.pass(9_000);
+    assertEquals(List.of(), resumed.all(Decision.Propose.class));
+
+    Admission survivor = resumed.joinAgain(PRIMARY, 1_842);
+
+    assertEquals(0, survivor.rank());
+  }
+
+  /** Nobody waits for ever for a process that may have died. */
+  @Test
+  void shouldSayThatTrainingGoesBackWhenTheNewestVersionComesTooLate() {
+    CoordinatorStateFixture resumed = resumed();
+    resumed.repeats(resumed.join(Role.SERVER, FakeMember.LAYOUT, EMPTY), EMPTY);
+    resumed.join(Role.WORKER);
+    resumed.join(Role.WORKER);
+    resumed.pass(11_000);
+    resumed.acceptAll();
+
+    Admission late = resumed.joinAgain(PRIMARY, 1_842);
+
+    assertEquals(1, late.rank());
+    assertFalse(resumed.coordinator.keeps(late));
+    assertEquals(
+        List.of(new ShardRolledBack(0, 0, 1_842, 0)), resumed.events(ShardRolledBack.class));
+  }
+
+  @Test
+  void shouldSayThatTrainingGoesBackWhenOnlyWorkersHaveSeenTheNewestVersion() {
+    CoordinatorStateFixture resumed = resumed();
+    resumed.join(Role.SERVER, FakeMember.LAYOUT, EMPTY);
+    resumed.join(Role.SERVER);
+    resumed.joinAgain(new Admission(Role.WORKER, 0, 0), 1_842);
+    resumed.says(new Admission(Role.WORKER, 0, FIRST), MemberStatus.NONE);
+    resumed.join(Role.WORKER);
+    resumed.acceptAll();
+
+    assertEquals(
+        List.of(new ShardRolledBack(0, 0, 1_842, 0)), resumed.events(ShardRolledBack.class));
+  }
+
+  @Test
+  void shouldKeepNoMemoryOfAShardThatAnotherServerHasServedSince() {
+    lose(PRIMARY);
+    stage.coordinator.leave(BACKUP, LeaveReason.read("its process ended"), MemberStatus.NONE);
+    Admission other = stage.join(Role.SERVER);
+    stage.says(other, SERVES);
+    stage.acceptAll();
+    stage.coordinator.leave(other, LeaveReason.read("its process ended"), MemberStatus.NONE);
+
+    Admission back = stage.joinAgain(PRIMARY, 5);
+
+    assertEquals(0, back.rank());
+    assertFalse(stage.coordinator.keeps(back));
+  }
+
+  private static CoordinatorStateFixture resumed() {
+    CoordinatorConfig first = CoordinatorStateFixture.config(1, 2, 2, true);
+    return new CoordinatorStateFixture(
+        CoordinatorStateFixture.resumed(CoordinatorStateFixture.withBackups(first)));
   }
 
   private void accept(ProposalAnswer.Start... starts) {

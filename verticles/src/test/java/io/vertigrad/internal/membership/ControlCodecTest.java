@@ -44,6 +44,7 @@ final class ControlCodecTest {
             FakeMember.LAYOUT,
             true,
             Optional.of(new Admission(Role.SERVER, 1, 4)),
+            OptionalLong.of(1_842),
             MemberStatus.STARTING),
         new Heartbeat(
             WORKER,
@@ -74,7 +75,7 @@ final class ControlCodecTest {
         new ControlAnswer.Refused("full", true, false),
         new ControlAnswer.Refused("over", false, true),
         new ControlAnswer.Refused("never", false, false),
-        new ControlAnswer.Admitted(JobPhase.WAITING, 0, WORKER, "run 1", OptionalLong.of(40)),
+        new ControlAnswer.Admitted(JobPhase.WAITING, 0, WORKER, "run 1", true, OptionalLong.of(40)),
         new ControlAnswer.Granted(
             JobPhase.PAUSED,
             7,

@@ -139,7 +139,8 @@ final class CoordinationLossTest extends BusJobFixture {
     MessageConsumer<JsonObject> fake =
         vertx.eventBus().consumer("vertigrad.coordination.coordinator");
     ControlAnswer admitted =
-        new ControlAnswer.Admitted(JobPhase.WAITING, 0, admission, "run", OptionalLong.empty());
+        new ControlAnswer.Admitted(
+            JobPhase.WAITING, 0, admission, "run", false, OptionalLong.empty());
     fake.handler(m -> m.reply(ControlCodec.write(admitted)));
     FakeMember server = member(Role.SERVER);
     await(server.join());

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** A coordinator's state with a clock to turn by hand, and everything it decided. */
 final class CoordinatorStateFixture {
@@ -136,6 +137,39 @@ final class CoordinatorStateFixture {
         c.names());
   }
 
+  /** The same of a run that has had a coordinator before. */
+  static CoordinatorConfig resumed(CoordinatorConfig c) {
+    return new CoordinatorConfig(
+        c.run(),
+        1,
+        c.checkpointMillis(),
+        c.checkpoints(),
+        c.terms(),
+        c.strategy(),
+        c.lockstep(),
+        c.stepsTogether(),
+        c.endsEvery(),
+        c.steps(),
+        c.lastVersion(),
+        c.servers(),
+        c.backups(),
+        c.workers(),
+        c.places(),
+        c.ranks(),
+        c.minimumWorkers(),
+        c.waitsForMore(),
+        c.evaluators(),
+        c.waitMillis(),
+        c.evaluatorWaitMillis(),
+        c.suspectMillis(),
+        c.evictMillis(),
+        c.stallMillis(),
+        c.stop(),
+        c.deadlineMillis(),
+        c.evaluations(),
+        c.names());
+  }
+
   /** The same with checkpoints by time. */
   static CoordinatorConfig savingEvery(long millis, CoordinatorConfig c) {
     return new CoordinatorConfig(
@@ -175,19 +209,38 @@ final class CoordinatorStateFixture {
 
   /** Comes back after an eviction. */
   Admission joinAgain(Admission before) {
-    return join(before.role(), FakeMember.LAYOUT, MemberStatus.NONE, Optional.of(before));
+    return join(
+        before.role(),
+        FakeMember.LAYOUT,
+        MemberStatus.NONE,
+        Optional.of(before),
+        OptionalLong.empty());
+  }
+
+  /** A server comes back that still has a version in memory, and does not serve it yet. */
+  Admission joinAgain(Admission before, long holds) {
+    return join(
+        before.role(),
+        FakeMember.LAYOUT,
+        MemberStatus.STARTING,
+        Optional.of(before),
+        OptionalLong.of(holds));
   }
 
   Admission join(Role role, ParameterLayout layout, MemberStatus status) {
-    return join(role, layout, status, Optional.empty());
+    return join(role, layout, status, Optional.empty(), OptionalLong.empty());
   }
 
   private Admission join(
-      Role role, ParameterLayout layout, MemberStatus status, Optional<Admission> before) {
+      Role role,
+      ParameterLayout layout,
+      MemberStatus status,
+      Optional<Admission> before,
+      OptionalLong holds) {
     JobTerms terms = new JobTerms(Map.of());
     JoinRequest request =
         new JoinRequest(
-            role, "token " + tokens++, "nowhere", "", terms, layout, false, before, status);
+            role, "token " + tokens++, "nowhere", "", terms, layout, false, before, holds, status);
     Admission admission = coordinator.join(request);
     alive.add(admission);
     return admission;
@@ -205,6 +258,7 @@ final class CoordinatorStateFixture {
             FakeMember.LAYOUT,
             true,
             Optional.empty(),
+            OptionalLong.empty(),
             MemberStatus.NONE);
     Admission admission = coordinator.join(request);
     alive.add(admission);

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,6 +15,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 final class CoordinatorStateTest {
@@ -79,6 +81,7 @@ final class CoordinatorStateTest {
             FakeMember.LAYOUT,
             false,
             Optional.empty(),
+            OptionalLong.empty(),
             MemberStatus.NONE);
 
     Admission first = stage.coordinator.join(request);
@@ -212,6 +215,23 @@ final class CoordinatorStateTest {
         refused.getMessage());
     assertTrue(refused.worthRetrying());
     assertEquals(new Admission(Role.WORKER, 0, 1), stage.join(Role.WORKER));
+  }
+
+  /** What it still has in memory is that rank's replica, and no other's. */
+  @Test
+  void shouldGiveAWorkerItsRankBackWhenOnlyAnAdoptedOneHasTakenIt() {
+    CoordinatorStateFixture stage =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, 2, true)).started(1, 2);
+    Admission first = new Admission(Role.WORKER, 0, 0);
+    Admission second = new Admission(Role.WORKER, 1, 0);
+    stage.coordinator.leave(first, LeaveReason.lost("silent"), MemberStatus.NONE);
+    stage.coordinator.leave(second, LeaveReason.lost("silent"), MemberStatus.NONE);
+    Admission adopted = stage.adopt();
+    assertEquals(0, adopted.rank());
+
+    assertEquals(0, stage.joinAgain(first).rank());
+    assertEquals(1, stage.joinAgain(second).rank());
+    assertFalse(stage.coordinator.heartbeat(adopted, MemberStatus.NONE), "it has given way");
   }
 
   private static Membership proposed(CoordinatorStateFixture stage) {

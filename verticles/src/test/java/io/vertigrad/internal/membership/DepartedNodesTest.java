@@ -6,6 +6,7 @@ import io.vertigrad.job.Role;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -63,6 +64,7 @@ final class DepartedNodesTest {
             FakeMember.LAYOUT,
             false,
             Optional.empty(),
+            OptionalLong.empty(),
             MemberStatus.NONE),
         0);
   }

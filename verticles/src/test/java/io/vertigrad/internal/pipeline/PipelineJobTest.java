@@ -9,6 +9,9 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.fixture.FakeCoordinator;
+import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.ControlCodec;
+import io.vertigrad.job.Role;
 import io.vertigrad.verticles.EvaluatorVerticle;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -224,6 +227,30 @@ class PipelineJobTest {
         .until(() -> run.happened(e -> e instanceof WorkerProgress w && w.step() > 20));
 
     run.replace(1);
+    JsonObject result = run.finishSplit();
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(PipelineJob.hash(undisturbed), PipelineJob.hash(result));
+    assertEquals(undisturbed.getLong("samples"), result.getLong("samples"));
+  }
+
+  /** Stages may be a step apart when they are struck off; then all begin anew. */
+  @Test
+  void shouldEndWithTheSameBitsWhenAllStagesWereStruckOffBeforeTheFirstCheckpoint() {
+    job.put("steps", 300);
+    JsonObject undisturbed = trainThenBegin(new JsonObject().put("seconds", 600));
+    Awaitility.await()
+        .atMost(60, TimeUnit.SECONDS)
+        .until(() -> run.happened(e -> e instanceof WorkerProgress w && w.step() > 20));
+
+    for (int rank = 0; rank < 2; rank++) {
+      JsonObject leave =
+          ControlCodec.write(new Admission(Role.WORKER, rank, 0))
+              .put("request", "leave")
+              .put("reason", "taken for dead")
+              .put("status", new JsonObject());
+      run.vertx().eventBus().send("vertigrad.pipe.coordinator", leave);
+    }
     JsonObject result = run.finishSplit();
 
     assertEquals("finished", result.getString("state"), result::encode);

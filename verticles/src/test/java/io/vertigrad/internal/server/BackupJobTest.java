@@ -1,16 +1,24 @@
 package io.vertigrad.internal.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.BackupChanged;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.testkit.PointsJob;
+import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.ParameterServerVerticle;
+import io.vertx.core.eventbus.DeliveryContext;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -74,6 +82,63 @@ final class BackupJobTest extends PointsJob {
     assertEquals(STEPS * 2 * 4, result.getLong("samples"));
     BackupChanged last = last(BackupChanged.class);
     assertTrue(!last.complete() && last.reason().contains("server 1"), last.toString());
+  }
+
+  /** Without checkpoints: what the survivor has in memory is all that is left. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void shouldRepeatNothingWhenAnEmptyServerIsQuickerThanTheSurvivorAfterAResume(int lost) {
+    job.put("steps", STEPS)
+        .put("strategy", new JsonObject().put("name", "sync").put("reduction", "mean"))
+        .put("servers", new JsonObject().put("replicas", 1));
+    job.getJsonObject("workers").put("count", 2);
+    job.getJsonObject("exchange").put("suspectMillis", 3_000).put("evictMillis", 10_000);
+    String first = deploy(coordinator);
+    List<String> servers = new ArrayList<>();
+    servers.add(deploy(new ParameterServerVerticle()));
+    servers.add(deploy(new ParameterServerVerticle()));
+    deployEvaluatorAndWorkers(2);
+    awaitBackup(1);
+    Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() > 0);
+
+    AtomicBoolean emptyJoined = new AtomicBoolean();
+    vertx.eventBus().addOutboundInterceptor(sent -> pass(sent, emptyJoined));
+    await(vertx.undeploy(first));
+    await(vertx.undeploy(servers.get(lost)));
+    long before = version();
+    events.clear();
+    job.put("run", new JsonObject().put("id", "points").put("resumes", 1));
+    CoordinatorVerticle second = new CoordinatorVerticle();
+    deploy(second);
+    deploy(new ParameterServerVerticle());
+    emptyJoined.set(true);
+    JsonObject result = await(second.result());
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(STEPS * 2 * 4, result.getLong("samples"));
+    assertEquals(coordinateAfter(STEPS), lossOf(result), 1e-4);
+    // The empty server told of version 0 before it gave way.
+    assertTrue(
+        events.stream()
+            .filter(ServerProgress.class::isInstance)
+            .mapToLong(event -> ((ServerProgress) event).version())
+            .allMatch(version -> version == 0 || version >= before),
+        "nobody went back");
+    assertFalse(happened(ShardRolledBack.class::isInstance));
+  }
+
+  /** The first coordinator ends without a word, and a server that comes back is slow at first. */
+  private static void pass(DeliveryContext<Object> sent, AtomicBoolean emptyJoined) {
+    boolean control =
+        sent.message().body() instanceof JsonObject body
+            && (body.containsKey("stop")
+                || "join".equals(body.getString("request"))
+                    && body.containsKey("before")
+                    && "server".equals(body.getString("role"))
+                    && !emptyJoined.get());
+    if (!control) {
+      sent.next();
+    }
   }
 
   private void awaitBackup(int times) {

@@ -10,6 +10,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.events.UpdateLedger;
@@ -46,6 +47,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every role in one JVM, with the real engine, on generated digits. */
@@ -239,12 +241,7 @@ class EmbeddedTrainingTest {
     start();
     awaitStep(20);
 
-    JsonObject strikeOff =
-        ControlCodec.write(new Admission(Role.WORKER, 1, 0))
-            .put("request", "leave")
-            .put("reason", "taken for dead")
-            .put("status", new JsonObject());
-    vertx.eventBus().send("vertigrad.embedded.coordinator", strikeOff);
+    strikeOff(new Admission(Role.WORKER, 1, 0));
     JsonObject result = get(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result.encode());
@@ -252,6 +249,38 @@ class EmbeddedTrainingTest {
     assertEquals(1, rejoined.incarnation());
     assertEquals(undisturbed, hash(result));
     assertEquals(400, rejoined.version());
+  }
+
+  /** The server's memory, or its checkpoints, and what workers owe are those of one version. */
+  @ParameterizedTest
+  @CsvSource({"false, none", "true, none", "true, topk"})
+  void shouldEndWithTheSameBitsWhenAllMembersWereStruckOffAtOnce(
+      boolean server, String compression, @TempDir Path folder) throws Exception {
+    job.put("steps", 400);
+    if (!compression.equals("none")) {
+      job.put("exchange", new JsonObject().put("compression", compression));
+      job.put("checkpoint", new JsonObject().put("every", 50).put("directory", folder.toString()));
+    }
+    job.put("run", new JsonObject().put("id", "undisturbed"));
+    String undisturbed = hashOfAnUndisturbedRun();
+    job.put("run", new JsonObject().put("id", "disturbed"));
+    if (job.containsKey("checkpoint")) {
+      job.getJsonObject("checkpoint").put("directory", folder.resolve("disturbed").toString());
+    }
+    start();
+    awaitStep(20);
+
+    if (server) {
+      strikeOff(new Admission(Role.SERVER, 0, 0));
+    }
+    strikeOff(new Admission(Role.WORKER, 0, 0));
+    strikeOff(new Admission(Role.WORKER, 1, 0));
+    JsonObject result = get(coordinator.result());
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    assertEquals(undisturbed, hash(result));
+    assertEquals(server ? 1 : 0, last(ServerProgress.class, progress -> true).incarnation());
+    assertEquals(2 * 400, balanced().sum(UpdatesCounted::applied));
   }
 
   @Test
@@ -371,6 +400,16 @@ class EmbeddedTrainingTest {
         assertThrows(ExecutionException.class, () -> get(deploy(new EvaluatorVerticle())));
 
     assertTrue(failure.getCause().getMessage().contains("lenet-99"), failure.toString());
+  }
+
+  /** The coordinator takes a member for dead that lives. */
+  private void strikeOff(Admission member) {
+    JsonObject leave =
+        ControlCodec.write(member)
+            .put("request", "leave")
+            .put("reason", "taken for dead")
+            .put("status", new JsonObject());
+    vertx.eventBus().send("vertigrad.embedded.coordinator", leave);
   }
 
   /** The ledger of the run, in which nothing may be missing. */

@@ -22,8 +22,11 @@ import io.vertigrad.testkit.QuadraticEngine;
 import io.vertigrad.testkit.QuadraticModel;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -53,8 +56,7 @@ class WorkerDutiesTest {
       };
 
   private final StepGate gate = new StepGate();
-  private final VectorModel model =
-      new VectorModel(new QuadraticModel(LENGTH, 0), new QuadraticEngine(), 0, 64, Float.MAX_VALUE);
+  private final VectorModel model = model();
   private final Forgetful rule = new Forgetful();
   private ReplicaCheckpoints checkpoints;
 
@@ -140,6 +142,88 @@ class WorkerDutiesTest {
     assertFalse(second.fresh());
   }
 
+  /** Replicas differ: initial parameters, taken from one of them, would be those of no rank. */
+  @ParameterizedTest
+  @ValueSource(strings = {"dpsgd", "local", "allreduce"})
+  void shouldGoOnFromMemoryWhenAllWereEvictedAtOneVersion(String strategy) {
+    List<VectorModel> models = List.of(model(), model());
+    incarnation(strategy, 0, models, 4);
+
+    List<WorkerDuties> next = incarnation(strategy, 1, models, 4);
+
+    models.forEach(each -> assertEquals(4, each.vector().updates()));
+    next.forEach(each -> assertFalse(each.fresh()));
+  }
+
+  /** Checkpoints are off: the first parameters are all that both ranks have. */
+  @ParameterizedTest
+  @CsvSource({"dpsgd, 0", "local, 0", "allreduce, 4"})
+  void shouldNotGoOnFromAnotherRanksReplicaWhereTheyDiffer(String strategy, long version) {
+    List<VectorModel> models = List.of(model(), model());
+    incarnation(strategy, 0, models, 4);
+
+    List<WorkerDuties> next = incarnation(strategy, 1, List.of(models.get(1), models.get(0)), 4);
+
+    models.forEach(each -> assertEquals(version, each.vector().updates()));
+    next.forEach(each -> assertEquals(version == 0, each.fresh()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"dpsgd", "local"})
+  void shouldBeginAnewWhenWorkersWereEvictedAtDifferentVersions(String strategy) {
+    List<VectorModel> models = List.of(model(), model());
+    incarnation(strategy, 0, models, 4);
+    models.get(1).vector().resume(5, 20);
+    models.get(1).reached(5);
+
+    List<WorkerDuties> next = incarnation(strategy, 1, models, 4);
+
+    models.forEach(each -> assertEquals(0, each.vector().updates()));
+    next.forEach(each -> assertTrue(each.fresh()));
+  }
+
+  @Test
+  void shouldNotMakeANewcomerOfAnEvictedGossipingWorker() {
+    settle(duties("gossip", 0, 0), WITHOUT_ONE);
+    model.vector().resume(4, 16);
+
+    WorkerDuties next = duties("gossip", 0, 1);
+    settle(next, WITHOUT_ONE);
+
+    assertFalse(next.fresh());
+  }
+
+  /** Each model settles as the rank of its place in the list; new ones train up to a version. */
+  private List<WorkerDuties> incarnation(
+      String strategy, int number, List<VectorModel> models, long version) {
+    Mailboxes mailboxes = new Mailboxes();
+    List<CompletableFuture<WorkerDuties>> ranks = new ArrayList<>();
+    for (int rank = 0; rank < models.size(); rank++) {
+      PeerGroup group = new PeerGroup(number + 1, List.of(0, 1), rank);
+      VectorModel own = models.get(rank);
+      WorkerDuties duties = duties(strategy, 0, rank, number, models.size(), own);
+      ranks.add(
+          CompletableFuture.supplyAsync(
+              () -> {
+                duties.settle(mailboxes.of(group), group, new Forgetful());
+                return duties;
+              },
+              work -> new Thread(work).start()));
+    }
+    List<WorkerDuties> settled =
+        ranks.stream().map(each -> each.orTimeout(10, TimeUnit.SECONDS).join()).toList();
+    if (number == 0) {
+      models.forEach(each -> each.vector().resume(version, 4 * version));
+      settled.forEach(each -> each.reached(version, new float[LENGTH], false));
+    }
+    return settled;
+  }
+
+  private static VectorModel model() {
+    return new VectorModel(
+        new QuadraticModel(LENGTH, 0), new QuadraticEngine(), 0, 64, Float.MAX_VALUE);
+  }
+
   private Optional<PeerGroup> settle(WorkerDuties duties, PeerGroup group) {
     return duties.settle(new Mailboxes().of(group), group, rule);
   }
@@ -149,17 +233,21 @@ class WorkerDutiesTest {
   }
 
   private WorkerDuties duties(String strategy, long every, int incarnation, int count) {
+    return duties(strategy, every, 0, incarnation, count, model);
+  }
+
+  private WorkerDuties duties(
+      String strategy, long every, int rank, int incarnation, int count, VectorModel own) {
     JobConfig job = job(strategy, every, 3, count);
     PeerStrategyFactory factory = factory(job);
     if (checkpoints == null) {
-      checkpoints =
-          new ReplicaCheckpoints(job, model.layout(), every, 3, true, ORDERS, event -> {});
+      checkpoints = new ReplicaCheckpoints(job, own.layout(), every, 3, true, ORDERS, event -> {});
     }
-    SenderIdentity self = new SenderIdentity(job.addresses().jobHash(), 0, incarnation);
+    SenderIdentity self = new SenderIdentity(job.addresses().jobHash(), rank, incarnation);
     return new WorkerDuties(
         WorkerDuties.Setting.of(job, factory, checkpoints),
         new Incarnation(self, 0, gate, () -> false),
-        model,
+        own,
         new SnapshotServer(
             PartitionPlan.of(job, QuadraticModel.layout(LENGTH, 0)),
             incarnation,

@@ -24,11 +24,13 @@ const WORDS = {
   checkpointWritten: (e, run) => `checkpoint of ${keeper(e.shard, run)} at update ${count(e.version)}, ${e.millis} ms`,
   checkpointFailed: (e, run) => `checkpoint of ${keeper(e.shard, run)} failed: ${e.reason}`,
   backupChanged: (e) => (e.complete ? `shard ${e.shard} has a backup: ${e.reason}` : `shard ${e.shard} has no backup: ${e.reason}`),
+  shardRolledBack: (e) =>
+    `shard ${e.shard} goes on at update ${count(e.version)}, although ${count(e.known)} was reached; what is missing is trained again`,
 };
 
 const END = ['jobFinished', 'jobFailed', 'jobStopped'];
 const BAD = ['jobFailed', 'jobStopped', 'updateRefused', 'checkpointFailed'];
-const DOUBTFUL = ['memberSuspected', 'evaluationSkipped', 'stallFound', 'processRestarted'];
+const DOUBTFUL = ['memberSuspected', 'evaluationSkipped', 'stallFound', 'processRestarted', 'shardRolledBack'];
 
 export class Events {
   constructor() {

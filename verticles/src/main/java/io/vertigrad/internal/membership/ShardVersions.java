@@ -1,0 +1,60 @@
+package io.vertigrad.internal.membership;
+
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The newest version of each shard that any member has told of. A server that goes on from an older
+ * one is announced with both versions.
+ */
+final class ShardVersions {
+
+  /** An update whose answer nobody has got is repeated: that is not going back. */
+  private static final long UNANSWERED = 1;
+
+  private final CoordinatorEvents news;
+  private final Map<Integer, Long> newest = new HashMap<>();
+  private final Set<Admission> serving = new HashSet<>();
+
+  ShardVersions(CoordinatorEvents news) {
+    this.news = news;
+  }
+
+  /** Notes that a member holds, or has seen, this version of a shard. */
+  void knows(int shard, long version) {
+    newest.merge(shard, version, Math::max);
+  }
+
+  /**
+   * Announces a server that is about to serve its shard, if it goes back. Further calls for the
+   * same server, and calls for one without parameters, change nothing.
+   */
+  void goesOn(MemberRecord server) {
+    if (server.version().isPresent() && serving.add(server.admission())) {
+      long version = server.version().getAsLong();
+      if (server.wasBackup()) {
+        // No worker was answered from a version that a promoted backup lacks.
+        newest.put(server.rank(), version);
+      }
+      goesOn(server.rank(), version);
+    }
+  }
+
+  /** Announces that a newer version than that of the serving server is given up. */
+  void comesLate(MemberRecord server, long version) {
+    if (version > newest.getOrDefault(server.rank(), 0L)) {
+      knows(server.rank(), version);
+      goesOn(server.rank(), server.version().orElse(0));
+    }
+  }
+
+  private void goesOn(int shard, long version) {
+    long known = newest.getOrDefault(shard, 0L);
+    if (known > version + UNANSWERED) {
+      news.rolledBack(shard, known, version);
+    }
+    newest.put(shard, version);
+  }
+}

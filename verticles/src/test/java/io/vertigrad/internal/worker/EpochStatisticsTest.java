@@ -1,0 +1,72 @@
+package io.vertigrad.internal.worker;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Epochs of four steps with two samples each; the loss of a step is its number. */
+class EpochStatisticsTest {
+
+  private final EpochStatistics statistics = new EpochStatistics();
+
+  @BeforeEach
+  void playRankZero() {
+    statistics.belongsTo(0);
+  }
+
+  @Test
+  void shouldCountARepeatedStepOnceWhenAnotherIncarnationGoesOn() {
+    train(0, 3);
+    statistics.belongsTo(0);
+    statistics.goOn(2, 0);
+    train(2, 4);
+
+    assertEquals(new EpochStatistics.Sum(8, 1.5, 50, 40), statistics.end(1));
+  }
+
+  @Test
+  void shouldCountAStepWhoseAnswerWasLostWhenTrainingGoesOnBehindIt() {
+    train(0, 3);
+    statistics.computed(3, 2, 3, 1);
+    statistics.goOn(4, 1);
+
+    assertEquals(8, statistics.end(1).samples());
+  }
+
+  @Test
+  void shouldTellOfAnEpochAgainWhenTrainingGoesBackBehindItsEnd() {
+    train(0, 4);
+    statistics.end(1);
+    train(4, 6);
+    statistics.goOn(1, 0);
+    train(1, 4);
+
+    assertEquals(8, statistics.end(1).samples());
+    assertEquals(0, statistics.end(1).samples(), "it was told already");
+  }
+
+  @Test
+  void shouldCountNothingOfAGradientThatWasLeftOut() {
+    train(0, 3);
+    statistics.computed(3, 2, Double.NaN, 0);
+    statistics.leftOut();
+
+    assertEquals(new EpochStatistics.Sum(6, 1, 50, 30), statistics.end(1));
+  }
+
+  @Test
+  void shouldForgetWhatAnotherRankHasTrained() {
+    train(0, 4);
+    statistics.belongsTo(1);
+
+    assertEquals(0, statistics.end(1).samples());
+  }
+
+  private void train(long first, long end) {
+    for (long step = first; step < end; step++) {
+      statistics.computed(step, 2, step, 1);
+      statistics.took(10);
+    }
+  }
+}
