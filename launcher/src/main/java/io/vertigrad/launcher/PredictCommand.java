@@ -46,7 +46,6 @@ final class PredictCommand implements Callable<Integer> {
   /** Samples of the test set that it is asked about where no file is named. */
   private static final int SHOWN = 5;
 
-
   @Mixin private ModelOptions model;
 
   @Parameters(

@@ -42,7 +42,18 @@ public sealed interface TrainingEvent {
       List<String> classes)
       implements TrainingEvent {
 
-    /** Copies the names. */
+    /**
+     * Copies the names of the classes.
+     *
+     * @param timeMillis wall-clock time in milliseconds since 1970
+     * @param strategy name of the strategy
+     * @param workers how many workers take part
+     * @param servers how many servers take part
+     * @param parameters how many parameters the model has
+     * @param steps how many steps each worker takes
+     * @param lastVersion version at which the job ends
+     * @param classes names of the classes
+     */
     public JobStarted {
       classes = List.copyOf(classes);
     }

@@ -55,7 +55,7 @@ public final class ChaosBenchmark implements Benchmark {
             : options.stopAll() > 0
                 ? "--seed %d --stop-all %d".formatted(options.seed(), options.stopAll())
                 : "--seed %d --kills %d --stops %d"
-                .formatted(options.seed(), options.kills(), options.stops());
+                    .formatted(options.seed(), options.kills(), options.stops());
     report.remark(
         "repeat with: benchmarks/run chaos%s%s %s --every %s%s%s%s"
             .formatted(

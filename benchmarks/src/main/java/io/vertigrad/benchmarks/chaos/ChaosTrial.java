@@ -8,8 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * An undisturbed run and a disturbed one of the same job.
@@ -22,6 +22,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
 
   /** Ports that one run may take. */
   private static final int PORTS = 20;
+
   /** How long no step may be taken after a worker that was cut off is evicted. */
   private static final long RECOVERY_MILLIS = 3_000;
 

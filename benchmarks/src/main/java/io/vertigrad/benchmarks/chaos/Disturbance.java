@@ -26,6 +26,7 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
 
   /** The network between one worker's node and all others. */
   static final String LINK = "link";
+
   /** All of them but the coordinator's. */
   static final String MEMBERS = "all members";
 

@@ -149,7 +149,7 @@ final class ShardAssembly {
   /** A copy of what a closed backup has, for a server that goes on with it; any thread. */
   ShardSnapshot snapshot(ShardBackup backup) {
     Admission server = new Admission(Role.SERVER, backup.store().shard(), 0);
-    return shard(server, backup.store(), backup.windows()).promoted(backup).snapshot();
+    return shard(server, backup.store(), rule(), backup.windows()).promoted(backup).snapshot();
   }
 
   /**
