@@ -145,7 +145,8 @@ class StrategyProcessTest {
   }
 
   private static JsonObject example(String name) throws IOException {
-    return new JsonObject(Files.readString(Path.of("../examples/stock-launcher/" + name + ".json")));
+    return new JsonObject(
+        Files.readString(Path.of("../examples/stock-launcher/" + name + ".json")));
   }
 
   private JsonObject job(String strategy, int steps) throws IOException {
