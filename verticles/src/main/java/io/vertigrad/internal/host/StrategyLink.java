@@ -157,7 +157,9 @@ public final class StrategyLink {
       Promise<JsonObject> opened) {}
 
   private void open(JsonObject request, Opening opening) {
-    ask(vertx, address, request.copy().put(CALL, OPEN), absenceMillis(job))
+    // A process that has just died may still be written to: whoever answers soon is there.
+    ask(vertx, address, new JsonObject().put(CALL, HELLO), ANSWER_MILLIS)
+        .compose(there -> ask(vertx, address, request.copy().put(CALL, OPEN), absenceMillis(job)))
         .onSuccess(
             answer -> {
               if (answer.containsKey(REFUSED)) {
