@@ -88,7 +88,12 @@ final class CoordinationLossTest extends BusJobFixture {
     job.getJsonObject("exchange").put("suspectMillis", 100).put("evictMillis", 200);
     ControlAnswer admitted =
         new ControlAnswer.Admitted(
-            JobPhase.WAITING, 0, new Admission(Role.SERVER, 0, 0), "run", OptionalLong.empty());
+            JobPhase.WAITING,
+            0,
+            new Admission(Role.SERVER, 0, 0),
+            "run",
+            false,
+            OptionalLong.empty());
     MessageConsumer<JsonObject> fake = answering(admitted);
     FakeMember server = member(Role.SERVER);
     await(server.join());
