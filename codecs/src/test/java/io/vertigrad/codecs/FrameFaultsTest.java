@@ -90,7 +90,7 @@ class FrameFaultsTest {
             Frames.PULL,
             88,
             "01",
-            "payload length at offset 88 is 1, expected at most 0, the" + " bytes that came"),
+            "payload length at offset 88 is 1, expected at most 0, the bytes received"),
         arguments(
             Frames.PULL,
             88,
