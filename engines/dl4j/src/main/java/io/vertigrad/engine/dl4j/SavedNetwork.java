@@ -72,7 +72,7 @@ final class SavedNetwork {
     }
   }
 
-  /** The first line of what a failure says, for a sentence of our own. */
+  /** Returns the first line of what a failure says, for a sentence of our own. */
   static String reason(Throwable failure) {
     String message = failure.getMessage();
     String first =
@@ -167,8 +167,8 @@ final class SavedNetwork {
   }
 
   /**
-   * The parameters, as {@code Nd4j.write} has written them: shape, strides and order as whole
-   * numbers, then the values, either with their storage's name, length and type before them.
+   * Returns the parameters, as {@code Nd4j.write} has written them: shape, strides and order as
+   * whole numbers, then the values, either with their storage's name, length and type before them.
    *
    * @param expected how many the configuration needs
    */

@@ -221,7 +221,10 @@ class Dl4jModelTest {
     assertEquals(0, score.correctTop());
   }
 
-  /** Running statistics r move by {@code (1 - decay) (batch - r)}, the variance unbiased. */
+  /**
+   * Checks that running statistics r change by {@code (1 - decay) (batch - r)}, with the unbiased
+   * variance.
+   */
   @Test
   void shouldLeaveTheDifferenceToSubtractWhenElementsAreStatistics() {
     Backend.start(1);

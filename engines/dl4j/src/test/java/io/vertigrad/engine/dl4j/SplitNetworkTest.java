@@ -22,7 +22,7 @@ class SplitNetworkTest {
 
   private static final List<Integer> DIGIT = List.of(1, 28, 28);
 
-  /** Sums of 64 and of 4 times 16 samples are rounded differently. */
+  /** Tolerance: sums of 64 and of 4 times 16 samples are rounded differently. */
   private static final double TO_FULL_BATCH = 1e-6;
 
   @ParameterizedTest

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Models of Keras that tell labels or values, trained by the loss that the job names. */
+/** Tests Keras models that predict labels or values, trained by the loss that the job names. */
 class KerasLossTest {
 
   private static final int SAMPLES = 4;
@@ -30,8 +30,9 @@ class KerasLossTest {
   @TempDir private Path folder;
 
   /**
-   * The files' known probabilities are a softmax of scores, of which they tell all differences. The
-   * activation at the end is changed in the file, and must leave these differences as they are.
+   * Checks outputs against the files' known probabilities, a softmax of scores, which determine all
+   * differences of the scores. Another activation at the end of the file must not change these
+   * differences.
    */
   @ParameterizedTest
   @CsvSource({
@@ -143,7 +144,7 @@ class KerasLossTest {
     return sum / found.length;
   }
 
-  /** The file with another activation at its end, in a text of the same length. */
+  /** Returns the file with another activation at its end, in a text of the same length. */
   private Path ending(String name, String activation) throws Exception {
     String text =
         new String(Files.readAllBytes(KerasModelTest.file(name)), StandardCharsets.ISO_8859_1);
