@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Damaged frames: each becomes a {@link Malformed} that names what is wrong. */
+/** Tests damaged frames: each becomes a {@link Malformed} that names the fault. */
 class FrameFaultsTest {
 
   static final List<Frame> FRAMES = Frames.EVERY;

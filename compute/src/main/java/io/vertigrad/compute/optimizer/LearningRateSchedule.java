@@ -23,8 +23,8 @@ public interface LearningRateSchedule {
   }
 
   /**
-   * Returns true when the schedule ends at a fixed number of epochs, which may be more than the run
-   * has.
+   * Returns true when the schedule changes at given epochs, which may lie beyond the end of the
+   * run.
    *
    * @return false by default, unless it needs the run's length
    */

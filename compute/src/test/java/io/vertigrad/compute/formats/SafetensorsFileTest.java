@@ -208,7 +208,7 @@ class SafetensorsFileTest {
         new Block("w", List.of(4), Kind.TRAINABLE));
   }
 
-  /** Cut, overwritten, and with numbers changed: it is read as a model, or refused by name. */
+  /** Cuts, overwrites and changes a file: it is read as a model, or refused by name. */
   @Test
   @Tag("slow")
   void shouldReadOrRefuseWhenFilesAreDamaged() throws IOException {

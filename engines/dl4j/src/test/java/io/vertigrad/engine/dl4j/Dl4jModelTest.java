@@ -83,7 +83,7 @@ class Dl4jModelTest {
     assertEquals(0, firsts.get(layers - 1));
     assertArrayEquals(Arrays.copyOf(expected, trainable), early);
     assertEquals(model.gradient(batch), loss);
-    assertEquals(layers, firsts.size(), "nobody listens any more");
+    assertEquals(layers, firsts.size(), "the listener was removed");
   }
 
   @Test

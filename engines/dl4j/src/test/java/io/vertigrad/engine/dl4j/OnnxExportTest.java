@@ -86,7 +86,7 @@ class OnnxExportTest {
 
       assertEquals(expected.length, found.length);
       assertEquals(0, largestDifference(expected, found), TOLERANCE);
-      assertTrue(spread(expected) > 0.01, "answers that could be told apart");
+      assertTrue(spread(expected) > 0.01, "different samples have different outputs");
     }
   }
 

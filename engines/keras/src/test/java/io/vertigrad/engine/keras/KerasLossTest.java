@@ -116,7 +116,7 @@ class KerasLossTest {
     int last = model.layout().trainable() - 1;
     double slope = (lossAt(model, batch, last, 1e-3f) - lossAt(model, batch, last, -1e-3f)) / 2e-3;
     assertEquals(slope, gradient[last], 3e-3, "the last bias");
-    assertTrue(Math.abs(gradient[last]) > 3e-3, "too small to tell anything: " + gradient[last]);
+    assertTrue(Math.abs(gradient[last]) > 3e-3, "too small for a comparison: " + gradient[last]);
   }
 
   private static double lossAt(Model model, Batch batch, int element, float by) {

@@ -171,7 +171,7 @@ class FlatCopiesTest {
 
   /** Returns all results of two stages in three rounds of two micro-batches and a test. */
   private static List<float[]> inStages(String engine, ModelConfig config) {
-    List<float[]> told = new ArrayList<>();
+    List<float[]> results = new ArrayList<>();
     SplitConfig cut = SplitConfig.into(2);
     try (StageModel first = Engine.named(engine).split(config, cut).stage(0);
         StageModel last = Engine.named(engine).split(config, cut).stage(1)) {
@@ -186,16 +186,16 @@ class FlatCopiesTest {
           float[] returned = values(loss.inputGradient());
           first.backward(batch.features(), returned, 4);
           first.addGradient(front, 8);
-          told.addAll(List.of(between, returned, new float[] {(float) loss.sum()}));
+          results.addAll(List.of(between, returned, new float[] {(float) loss.sum()}));
         }
-        told.addAll(List.of(front, back, step(first, front), step(last, back)));
+        results.addAll(List.of(front, back, step(first, front), step(last, back)));
         Batch test = batch(config, 5, 100 + round);
         float[] between = values(first.infer(test.features(), 5));
         double lossSum = last.score(between, test.labels(), 0).lossSum();
-        told.addAll(List.of(between, new float[] {(float) lossSum}));
+        results.addAll(List.of(between, new float[] {(float) lossSum}));
       }
     }
-    return told;
+    return results;
   }
 
   @Tag("slow")

@@ -193,7 +193,7 @@ class SplitNetworkTest {
         gradient = array(stages.get(s).backward(inputs[s], gradient, part.count()));
         stages.get(s).addGradient(sums.get(s), batch);
       }
-      assertEquals(0, gradient.length, "nobody needs the gradient of the samples");
+      assertEquals(0, gradient.length, "the gradient of the samples is not needed");
     }
 
     Score score(Batch batch, int topK) {
