@@ -3,19 +3,19 @@ package io.vertigrad.codecs;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Event-bus addresses of one job. One address has one consumer.
+ * Builds the event-bus addresses of one job. Every address has one consumer.
  *
  * @param job the job's name: 1 to 64 letters, digits, '-' and '_', the first a letter or digit
  */
 public record Addresses(String job) {
 
-  /** The address prefix of everything Vertigrad sends. */
+  /** The prefix of the address of every message inside a job. */
   public static final String PREFIX = "vertigrad.";
 
-  /** The address prefix of what browsers may listen to. */
+  /** The prefix of the addresses that browsers may subscribe to. */
   public static final String METRICS_PREFIX = "metrics.";
 
-  /** Refuses a name that is no part of an address. */
+  /** Checks that the name can be part of an address. */
   public Addresses {
     if (!job.matches("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")) {
       throw new IllegalArgumentException(
@@ -25,7 +25,7 @@ public record Addresses(String job) {
   }
 
   /**
-   * Control requests: join, heartbeat, leave.
+   * Returns the address for control requests: join, heartbeat, leave.
    *
    * @return the address
    */
@@ -34,7 +34,8 @@ public record Addresses(String job) {
   }
 
   /**
-   * Where members hear of membership changes and commands; published, never sent.
+   * Returns the address on which the coordinator publishes membership changes and commands to all
+   * members. Messages are published, never sent.
    *
    * @return the address
    */
@@ -43,7 +44,7 @@ public record Addresses(String job) {
   }
 
   /**
-   * Training events; published, never sent.
+   * Returns the address on which training events are published, never sent.
    *
    * @return the address
    */
@@ -52,7 +53,8 @@ public record Addresses(String job) {
   }
 
   /**
-   * What members did when, for the run's timeline; published, never sent.
+   * Returns the address on which members publish the spans of the run's timeline. Messages are
+   * published, never sent.
    *
    * @return the address
    */
@@ -61,7 +63,8 @@ public record Addresses(String job) {
   }
 
   /**
-   * What a dashboard shows, a few times a second; published, never sent. Browsers may listen.
+   * Returns the address on which the figures of a dashboard are published a few times a second,
+   * never sent. Browsers may subscribe to it.
    *
    * @return the address
    */
@@ -70,7 +73,8 @@ public record Addresses(String job) {
   }
 
   /**
-   * Requests of dashboards; the only address that browsers may send to.
+   * Returns the address for requests from dashboards. It is the only address that browsers may send
+   * to.
    *
    * @return the address
    */
@@ -79,9 +83,9 @@ public record Addresses(String job) {
   }
 
   /**
-   * Gradients and pulls for one shard.
+   * Returns the address for gradients and pulls of one shard.
    *
-   * @param shard from 0
+   * @param shard rank of the shard, from 0
    * @param incarnation of the shard's server
    * @return the address
    */
@@ -90,8 +94,8 @@ public record Addresses(String job) {
   }
 
   /**
-   * Where the strategy beside a shard or a worker is found: inside its JVM by this name, from
-   * another one by requests to this address.
+   * Returns the name and address of the strategy beside a server or a worker. Members of the same
+   * JVM find it by this name; members of other JVMs send requests to this address.
    *
    * @param role {@code server} or {@code worker}
    * @param rank of the server or worker, from 0
@@ -102,7 +106,7 @@ public record Addresses(String job) {
   }
 
   /**
-   * Requests to one member, whatever its role.
+   * Returns the address for requests to one member of any role.
    *
    * @param role in lower case
    * @param rank from 0
@@ -114,7 +118,7 @@ public record Addresses(String job) {
   }
 
   /**
-   * FNV-1a 64-bit hash of a name, as carried in every frame header.
+   * Computes the FNV-1a 64-bit hash of a name. Every frame header carries such a hash.
    *
    * @param name such as a job's
    * @return the hash
@@ -128,7 +132,7 @@ public record Addresses(String job) {
   }
 
   /**
-   * The job's hash for {@link ExchangeId#job()}.
+   * Returns the job's hash for {@link ExchangeId#job()}.
    *
    * @return the hash
    */

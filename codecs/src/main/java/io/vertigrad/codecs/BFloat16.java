@@ -1,9 +1,10 @@
 package io.vertigrad.codecs;
 
 /**
- * Conversion between float32 and bfloat16, its upper half, rounding to nearest, ties to even.
+ * Converts between float32 and bfloat16, which is the upper half of a float32. Rounds to nearest,
+ * ties to even.
  *
- * <p>NaN stays NaN and keeps the upper seven bits of its payload; subnormals are kept.
+ * <p>NaN stays NaN and keeps the upper seven bits of its payload. Subnormals are kept.
  */
 final class BFloat16 {
 
@@ -15,14 +16,14 @@ final class BFloat16 {
     return Float.intBitsToFloat(half << 16);
   }
 
-  /** {@code to[i] = from[i]} for the first {@code count} elements; exact. */
+  /** Sets {@code to[i] = from[i]} for the first {@code count} elements; exact. */
   static void widen(short[] from, float[] to, int count) {
     for (int i = 0; i < count; i++) {
       to[i] = Float.intBitsToFloat(from[i] << 16);
     }
   }
 
-  /** {@code to[i] = from[i]}, rounded, for the first {@code count} elements. */
+  /** Sets {@code to[i] = from[i]}, rounded, for the first {@code count} elements. */
   static void narrow(float[] from, short[] to, int count) {
     for (int i = 0; i < count; i++) {
       to[i] = narrow(from[i]);

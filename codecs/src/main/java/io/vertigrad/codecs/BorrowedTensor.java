@@ -4,13 +4,13 @@ import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * A vector of numbers in memory that is written again: a receiver's until the callback that was
- * handed it returns, a sender's and a {@linkplain SharedTensor shared} one's until it is
- * {@linkplain TensorMemory#giveBack given back}.
+ * A vector of numbers in memory that will be overwritten. A received tensor is valid until the
+ * callback that receives it returns. An outgoing or {@linkplain SharedTensor shared} tensor is
+ * valid until it is {@linkplain TensorMemory#giveBack given back}.
  */
 public final class BorrowedTensor extends TensorView {
 
-  /** Of whom it was borrowed, where somebody waits for it to be given back. */
+  /** The shared tensor to return this loan to, once; null where nothing has to be returned. */
   private final AtomicReference<SharedTensor> lender;
 
   BorrowedTensor(DataType type, Encoding encoding, int length, ByteBuffer bytes) {
@@ -24,19 +24,19 @@ public final class BorrowedTensor extends TensorView {
   }
 
   /**
-   * Tells whether it may be read until its reader gives it back, on whatever thread.
+   * Returns whether the tensor stays valid until its reader gives it back, on any thread.
    *
-   * @return false where its memory may be written again as soon as the callback returns
+   * @return false where its memory may be overwritten as soon as the callback returns
    */
   public boolean lastsUntilGivenBack() {
     return lender != null;
   }
 
-  /** Gives it back to its lender, once however often this is called. */
+  /** Returns the loan to the shared tensor. Further calls have no effect. */
   void giveBackToLender() {
-    SharedTensor of = lender.getAndSet(null);
-    if (of != null) {
-      of.givenBack();
+    SharedTensor owner = lender.getAndSet(null);
+    if (owner != null) {
+      owner.givenBack();
     }
   }
 

@@ -6,17 +6,18 @@ import java.nio.IntBuffer;
 import java.util.Arrays;
 
 /**
- * A thread's reusable stretch of decoded elements, small enough to stay in the first-level cache.
+ * A thread's reusable buffer of decoded elements, small enough to stay in the first-level cache.
  *
- * <p>Payloads lie at odd addresses in the wire buffer, where an element loop is not vectorised; a
- * bulk copy into a chunk and a plain loop over it are.
+ * <p>Payloads start at odd addresses in the wire buffer, where the compiler does not vectorise a
+ * loop forEachRange elements. It does vectorise a bulk copy into a chunk and a plain loop
+ * forEachRange the chunk.
  */
 final class Chunk {
 
   /** Elements per chunk; 2,048 measured fastest, 8 KiB each of elements and sums. */
   static final int ELEMENTS = 2_048;
 
-  private static final ThreadLocal<Chunk> OF_THREAD = ThreadLocal.withInitial(Chunk::new);
+  private static final ThreadLocal<Chunk> PER_THREAD = ThreadLocal.withInitial(Chunk::new);
 
   private final float[] elements = new float[ELEMENTS];
   private final float[] sums = new float[ELEMENTS];
@@ -26,33 +27,40 @@ final class Chunk {
 
   private Chunk() {}
 
-  /** One stretch of a vector in a chunk's hands. */
+  /** Processes one range of a vector. */
   @FunctionalInterface
-  interface Stretch {
+  interface RangeTask {
 
-    /** The {@code count} elements from {@code first} on. */
-    void work(Chunk chunk, int first, int count);
+    /** Processes {@code count} elements, starting with element {@code first}. */
+    void process(Chunk chunk, int first, int count);
   }
 
-  /** Has the calling thread's chunk go over {@code length} elements, stretch after stretch. */
-  static void over(int length, Stretch stretch) {
+  /**
+   * Splits {@code length} elements into ranges and processes each with the calling thread's chunk.
+   */
+  static void forEachRange(int length, RangeTask task) {
     Chunk chunk = ofThread();
     for (int first = 0; first < length; first += ELEMENTS) {
-      stretch.work(chunk, first, Math.min(ELEMENTS, length - first));
+      task.process(chunk, first, Math.min(ELEMENTS, length - first));
     }
   }
 
-  /** The calling thread's chunk; whoever takes it is done with it before anyone else can ask. */
+  /**
+   * Returns the calling thread's chunk. A caller must finish with it before it calls code that uses
+   * a chunk too.
+   */
   static Chunk ofThread() {
-    return OF_THREAD.get();
+    return PER_THREAD.get();
   }
 
-  /** The decoded elements, valid up to the count last read. */
+  /** Returns the decoded elements, valid up to the count of the last read. */
   float[] elements() {
     return elements;
   }
 
-  /** Decodes {@code count} elements of a little-endian payload from element {@code first} on. */
+  /**
+   * Decodes {@code count} elements of a little-endian payload, starting with element {@code first}.
+   */
   void read(DataType type, ByteBuffer payload, int first, int count) {
     switch (type) {
       case FLOAT32 -> payload.asFloatBuffer().get(first, elements, 0, count);
@@ -68,7 +76,7 @@ final class Chunk {
     }
   }
 
-  /** Encodes the first {@code count} elements into a payload from element {@code first} on. */
+  /** Encodes the first {@code count} elements into a payload, starting at element {@code first}. */
   void write(DataType type, ByteBuffer payload, int first, int count) {
     switch (type) {
       case FLOAT32 -> payload.asFloatBuffer().put(first, elements, 0, count);
@@ -84,7 +92,7 @@ final class Chunk {
     }
   }
 
-  /** {@code elements[i] += source[i]} for the next {@code count} elements of a source. */
+  /** Adds the next {@code count} elements of a source: {@code elements[i] += source[i]}. */
   void add(FloatBuffer source, int count) {
     source.get(sums, 0, count);
     for (int i = 0; i < count; i++) {
@@ -92,9 +100,12 @@ final class Chunk {
     }
   }
 
-  /** {@code accumulator[at + i] += scale * elements[i]} for the first {@code count} elements. */
+  /**
+   * Adds the first {@code count} elements, scaled: {@code accumulator[at + i] += scale *
+   * elements[i]}.
+   */
   void addTo(float[] accumulator, int at, int count, float scale) {
-    // The compiler vectorises only if it sees that both arrays are indexed alike; hence sums.
+    // The compiler vectorises this loop only when both arrays have the same index; hence the copy.
     System.arraycopy(accumulator, at, sums, 0, count);
     for (int i = 0; i < count; i++) {
       sums[i] += scale * elements[i];
@@ -103,20 +114,21 @@ final class Chunk {
   }
 
   /**
-   * True when no element in the 32-bit words of a payload from {@code from} up to {@code to} is NaN
-   * or larger in magnitude than a bound.
+   * Returns true when no element is NaN or larger in magnitude than a bound. Looks at the 32-bit
+   * words of the payload with indices {@code from} to {@code to}, exclusive.
    */
   static boolean areWithin(DataType type, float bound, ByteBuffer payload, int from, int to) {
     return ofThread().isWithin(type.magnitudeLimit(bound), type.signs(), payload, from, to);
   }
 
   /**
-   * True when no element has a magnitude whose bits are above those of the limit. A sign bit that
-   * was set beside the limit is borrowed from exactly then; it also keeps the borrow from the other
-   * element in the word.
+   * Returns true when no element has a magnitude whose bits are above those of the limit. Each word
+   * is subtracted from the limit with its sign bits set. An element above the limit borrows from
+   * its sign bit, which then is 0; the sign bit also keeps the borrow away from the other element
+   * of the word.
    *
-   * <p>Which signs were kept is noted place by place of the chunk and looked at in the end: the
-   * compiler makes vectors of that, whereas it adds up a single result element by element.
+   * <p>The sign bits are collected per position of the chunk and combined at the end. The compiler
+   * vectorises this; it would not vectorise a reduction into one variable.
    */
   private boolean isWithin(int limit, int signs, ByteBuffer payload, int from, int to) {
     IntBuffer source = payload.asIntBuffer();

@@ -1,8 +1,8 @@
 package io.vertigrad.codecs;
 
-/** A constant that is written into a frame as one byte. */
+/** A constant that a frame stores as one byte. */
 interface Coded {
 
-  /** The byte, from 0 to 127, never given a second meaning. */
+  /** Returns the byte, from 0 to 127. A code never changes its meaning. */
   byte code();
 }

@@ -4,21 +4,20 @@ import java.nio.FloatBuffer;
 import java.util.Locale;
 
 /**
- * How a gradient is made smaller than its numbers; deterministic, so that a run repeats bit for
- * bit.
+ * The rule by which a gradient is compressed. It is deterministic, so a run repeats bit for bit.
  *
  * @param kind the rule
- * @param share of the elements that {@link Kind#TOPK} keeps, above 0 and at most 0.5
+ * @param share fraction of the elements that {@link Kind#TOPK} keeps, above 0 and at most 0.5
  */
 public record Compression(Kind kind, double share) {
 
-  /** Every element travels in the exchange type. */
+  /** No compression: every element travels in the exchange type. */
   public static final Compression NONE = new Compression(Kind.NONE, 0.01);
 
-  /** The largest share with which sparse elements take no more bytes than all of them. */
+  /** The largest share at which sparse elements take no more bytes than all elements. */
   public static final double LARGEST_SHARE = 0.5;
 
-  /** Refuses a share that is not above 0, or that is too large to save anything. */
+  /** Checks that the share is above 0 and small enough to save bytes. */
   public Compression {
     if (!(share > 0 && share <= LARGEST_SHARE)) {
       throw new IllegalArgumentException(
@@ -26,17 +25,17 @@ public record Compression(Kind kind, double share) {
     }
   }
 
-  /** The rules there are. */
+  /** The available rules. */
   public enum Kind {
     NONE,
-    /** One byte per element and a scale per 1,024, rounded to the nearest. */
+    /** Rounds every element to one byte; 1,024 elements share a scale. */
     INT8,
-    /** The elements of largest magnitude. */
+    /** Sends the elements of largest magnitude only. */
     TOPK
   }
 
   /**
-   * True when there is something to do, and to be made up for by {@link ErrorFeedback}.
+   * Returns true when gradients lose information, which {@link ErrorFeedback} then makes up for.
    *
    * @return false for {@link #NONE}
    */
@@ -45,10 +44,10 @@ public record Compression(Kind kind, double share) {
   }
 
   /**
-   * Compresses what remains of {@code values} and consumes it.
+   * Compresses the remaining elements of {@code values} and consumes them.
    *
    * @param values from the buffer's position to its limit
-   * @return a tensor of as many elements
+   * @return a tensor with the same number of elements
    */
   public Tensor of(FloatBuffer values) {
     return switch (kind) {
@@ -58,7 +57,7 @@ public record Compression(Kind kind, double share) {
     };
   }
 
-  /** Its name in job files. */
+  /** Returns the name used in job files. */
   @Override
   public String toString() {
     return kind.toString().toLowerCase(Locale.ROOT);

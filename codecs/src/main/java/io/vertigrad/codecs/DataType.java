@@ -1,6 +1,6 @@
 package io.vertigrad.codecs;
 
-/** How one element of a tensor is stored in a frame. */
+/** The storage format of one element of a tensor in a frame. */
 public enum DataType implements Coded {
   /** IEEE 754 single precision, the default. */
   FLOAT32(1, 4, 0x80000000),
@@ -19,14 +19,14 @@ public enum DataType implements Coded {
     this.signs = signs;
   }
 
-  /** The code written into the frame header. */
+  /** Returns the code that is written into the frame header. */
   @Override
   public byte code() {
     return code;
   }
 
   /**
-   * Bytes per element.
+   * Returns the size of an element in bytes.
    *
    * @return 2 or 4
    */
@@ -34,14 +34,14 @@ public enum DataType implements Coded {
     return bytes;
   }
 
-  /** The sign bits of the one or two elements that share a 32-bit word. */
+  /** Returns a mask of the sign bits of the one or two elements in a 32-bit word. */
   int signs() {
     return signs;
   }
 
   /**
-   * The bits, in each element of a 32-bit word, of the largest magnitude of this type that is not
-   * above a bound.
+   * Returns the bits of the largest magnitude of this type that does not exceed a bound, repeated
+   * for each element of a 32-bit word.
    *
    * @param bound finite and at least 0
    */
@@ -59,10 +59,10 @@ public enum DataType implements Coded {
   }
 
   /**
-   * The type with this code, or null if there is none.
+   * Returns the type with this code.
    *
    * @param code as in a frame
-   * @return the type, or null
+   * @return the type, or null if there is none
    */
   public static DataType ofCode(int code) {
     for (DataType type : values()) {

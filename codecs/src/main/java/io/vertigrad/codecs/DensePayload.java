@@ -3,18 +3,18 @@ package io.vertigrad.codecs;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 
-/** Writes all elements of a dense payload, rounded to the nearest of its type. */
+/** Writes all elements of a dense payload, each rounded to the nearest value of the data type. */
 final class DensePayload {
 
   private DensePayload() {}
 
-  /** What remains of {@code source}, as many as there is room for; consumes it. */
+  /** Fills the payload with the next elements of {@code source} and advances the source. */
   static void copy(DataType type, ByteBuffer payload, FloatBuffer source) {
     if (type == DataType.FLOAT32) {
       payload.asFloatBuffer().put(source);
       return;
     }
-    Chunk.over(
+    Chunk.forEachRange(
         payload.remaining() / type.bytes(),
         (chunk, first, count) -> {
           source.get(chunk.elements(), 0, count);
@@ -22,9 +22,12 @@ final class DensePayload {
         });
   }
 
-  /** The sums of what remains of {@code source}, which is consumed, and of a tensor as long. */
+  /**
+   * Writes the sums of the remaining elements of {@code source} and the elements of a tensor of the
+   * same length. Consumes the source.
+   */
   static void sum(DataType type, ByteBuffer payload, FloatBuffer source, TensorView tensor) {
-    Chunk.over(
+    Chunk.forEachRange(
         tensor.length(),
         (chunk, first, count) -> {
           tensor.read(chunk, first, count);

@@ -4,86 +4,90 @@ import java.nio.FloatBuffer;
 import java.util.Arrays;
 
 /**
- * A sender's memory of what compression has left out so far, sent along with the next gradient: the
- * sum of what was delivered and the residual is the sum of the gradients.
+ * Keeps the part of the gradients that compression has left out so far and adds it to the next
+ * gradient. The sum of everything delivered plus this residual equals the sum of the gradients.
  *
  * <p>{@code p = g + r; send C(p); r <- p - C(p)}: Seide et al. 2014 for rounding, Stich et al. 2018
  * for sparse gradients. The residual changes only when a tensor was {@linkplain #delivered
- * delivered}; one that reached nobody leaves no trace. Belongs to one thread.
+ * delivered}; a tensor that reached nobody has no effect. Use from one thread.
  */
 public final class ErrorFeedback {
 
   private final Compression compression;
   private final float[] residual;
-  private final float[] rest;
+  private final float[] pending;
 
   /**
-   * Memory of a vector of this many elements, with nothing left out yet.
+   * Creates a zero residual for a vector.
    *
-   * @param compression what is done to the values
-   * @param length elements of the vector
+   * @param compression rule that is applied to the values
+   * @param length number of elements of the vector
    */
   public ErrorFeedback(Compression compression, int length) {
     this.compression = compression;
     this.residual = new float[length];
-    this.rest = new float[length];
+    this.pending = new float[length];
   }
 
   /**
-   * Compresses {@code values}, the vector's elements from {@code first} on, and what is owed.
+   * Adds the residual to {@code values} and compresses the sum. The values are the elements of the
+   * vector that start at {@code first}.
    *
-   * @param first where in the vector the values begin
+   * @param first index of the first value in the vector
    * @param values from the buffer's position to its limit
-   * @return what is to be sent
+   * @return the tensor to send
    */
   public Tensor compress(int first, FloatBuffer values) {
     int length = values.remaining();
-    values.get(rest, first, length);
+    values.get(pending, first, length);
     for (int i = first; i < first + length; i++) {
-      rest[i] += residual[i];
+      pending[i] += residual[i];
     }
-    Tensor tensor = compression.of(FloatBuffer.wrap(rest, first, length));
-    tensor.addTo(rest, first, -1);
+    Tensor tensor = compression.of(FloatBuffer.wrap(pending, first, length));
+    tensor.addTo(pending, first, -1);
     return tensor;
   }
 
   /**
-   * The tensor last made of these elements has arrived; it must have been finite.
+   * Records that the tensor that {@link #compress} last made of these elements has arrived. The
+   * tensor must have been finite.
    *
-   * @param first where in the vector the tensor begins
-   * @param length elements of the tensor
+   * @param first index of the tensor's first element in the vector
+   * @param length number of elements of the tensor
    */
   public void delivered(int first, int length) {
-    System.arraycopy(rest, first, residual, first, length);
+    System.arraycopy(pending, first, residual, first, length);
   }
 
   /**
-   * What will be owed when everything that was compressed last has been delivered.
+   * Returns the residual that will hold once every tensor of the last round of {@link #compress}
+   * has been delivered.
    *
-   * @return as many elements as the vector has, for reading; it changes with the next {@link
+   * @return a read-only view of as many elements as the vector has; it changes with the next {@link
    *     #compress}
    */
   public FloatBuffer pending() {
-    return FloatBuffer.wrap(rest).asReadOnlyBuffer();
+    return FloatBuffer.wrap(pending).asReadOnlyBuffer();
   }
 
   /**
-   * Goes back to what was owed before.
+   * Replaces the residual by an earlier one.
    *
-   * @param owed as {@link #residual()} returned it; empty for nothing
-   * @throws IllegalArgumentException when it is of another length
+   * @param earlier a value of {@link #residual()}; empty for zeros
+   * @throws IllegalArgumentException when its length differs from the vector's
    */
-  public void restore(float[] owed) {
-    if (owed.length != 0 && owed.length != residual.length) {
+  public void restore(float[] earlier) {
+    if (earlier.length != 0 && earlier.length != residual.length) {
       throw new IllegalArgumentException(
-          "%d elements are owed, expected 0 or %d".formatted(owed.length, residual.length));
+          "the residual has %d elements, expected 0 or %d"
+              .formatted(earlier.length, residual.length));
     }
     Arrays.fill(residual, 0);
-    System.arraycopy(owed, 0, residual, 0, owed.length);
+    System.arraycopy(earlier, 0, residual, 0, earlier.length);
   }
 
   /**
-   * A copy of what is owed.
+   * Returns a copy of the residual.
    *
    * @return as many elements as the vector has
    */

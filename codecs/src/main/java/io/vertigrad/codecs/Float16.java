@@ -1,17 +1,17 @@
 package io.vertigrad.codecs;
 
 /**
- * Conversion between float32 and IEEE 754 binary16, rounding to nearest, ties to even.
+ * Converts between float32 and IEEE 754 binary16. Rounds to nearest, ties to even.
  *
- * <p>NaN stays NaN and keeps the upper ten bits of its payload; what rounds above 65,504 becomes
- * infinity; subnormals are kept.
+ * <p>NaN stays NaN and keeps the upper ten bits of its payload. A value that rounds above 65,504
+ * becomes infinity. Subnormals are kept.
  */
 final class Float16 {
 
   private static final int INFINITY = 0x7c00;
   private static final int QUIET = 0x0200;
 
-  /** Exponent bias of float32 less that of binary16. */
+  /** Exponent bias of float32 minus that of binary16. */
   private static final int REBIAS = 127 - 15;
 
   private static final float[] WIDENED = widened();
@@ -22,14 +22,14 @@ final class Float16 {
     return WIDENED[half & 0xffff];
   }
 
-  /** {@code to[i] = from[i]} for the first {@code count} elements; exact. */
+  /** Sets {@code to[i] = from[i]} for the first {@code count} elements; exact. */
   static void widen(short[] from, float[] to, int count) {
     for (int i = 0; i < count; i++) {
       to[i] = WIDENED[from[i] & 0xffff];
     }
   }
 
-  /** {@code to[i] = from[i]}, rounded, for the first {@code count} elements. */
+  /** Sets {@code to[i] = from[i]}, rounded, for the first {@code count} elements. */
   static void narrow(float[] from, short[] to, int count) {
     for (int i = 0; i < count; i++) {
       to[i] = narrow(from[i]);
@@ -54,7 +54,7 @@ final class Float16 {
       int tieToEven = 0xfff + ((bits >>> 13) & 1);
       return (bits - (REBIAS << 23) + tieToEven) >>> 13;
     }
-    // A subnormal half counts units of 2^-24, which is the ulp of 0.5f: the sum rounds it.
+    // A subnormal half counts units of 2^-24, the ulp of 0.5f, so adding 0.5f rounds it.
     return Float.floatToRawIntBits(Float.intBitsToFloat(bits) + 0.5f) & 0x7fff;
   }
 

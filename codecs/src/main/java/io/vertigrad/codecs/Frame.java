@@ -1,8 +1,8 @@
 package io.vertigrad.codecs;
 
 /**
- * What travels between members: one binary frame on the wire, one immutable value in memory. A
- * frame that could not be decoded arrives as {@link Malformed}, never as an exception.
+ * A message between members: a binary frame on the wire, an immutable value in memory. A frame that
+ * cannot be decoded arrives as {@link Malformed}, never as an exception.
  */
 public sealed interface Frame
     permits GradientPartition,
@@ -16,8 +16,8 @@ public sealed interface Frame
         ReplicaCommit {
 
   /**
-   * Returns this frame with a tensor that lasts: itself, or a copy where its tensor is {@linkplain
-   * BorrowedTensor borrowed}.
+   * Returns this frame with a tensor that stays valid: itself, or a copy when its tensor is
+   * {@linkplain BorrowedTensor borrowed}.
    *
    * @return a frame that may be used after its receiver returns
    */

@@ -3,18 +3,18 @@ package io.vertigrad.codecs;
 import java.nio.ByteBuffer;
 
 /**
- * A frame as bytes, in two pieces so that its payload need not be copied to stand behind the
- * header.
+ * A frame as bytes. Header and payload are separate, so that the payload need not be copied covered
+ * the header.
  *
- * @param header its first bytes; position 0
- * @param payload the rest, often a view of the frame's tensor; never to be written
+ * @param header the first bytes; position 0
+ * @param payload the rest, often a view of the frame's tensor; must not be written
  */
 public record FrameBytes(ByteBuffer header, ByteBuffer payload) {
 
   /**
-   * Bytes of both.
+   * Returns the length of header and payload together.
    *
-   * @return the number of bytes
+   * @return number of bytes
    */
   public int length() {
     return header.remaining() + payload.remaining();
@@ -23,12 +23,12 @@ public record FrameBytes(ByteBuffer header, ByteBuffer payload) {
   /**
    * Writes the checksum into the header.
    *
-   * @param behind what the checksum covers besides the header: the payload, or, where that travels
-   *     by other means, what tells the receiver where it is
+   * @param covered bytes that the checksum covers besides the header: the payload, or, when the
+   *     payload travels separately, the bytes that describe where it is
    * @return this frame
    */
-  public FrameBytes seal(ByteBuffer behind) {
-    HeaderField.CHECKSUM.write(header, FrameWriter.checksum(header, behind));
+  public FrameBytes seal(ByteBuffer covered) {
+    HeaderField.CHECKSUM.write(header, FrameWriter.checksum(header, covered));
     return this;
   }
 }

@@ -5,11 +5,12 @@ import io.vertx.core.eventbus.MessageCodec;
 import java.nio.ByteBuffer;
 
 /**
- * How one kind of frame is written and read; a subclass names the fields, this class frames them.
+ * Writes and reads one kind of frame. A subclass lists the fields; this class adds the header and
+ * the checksum.
  *
- * <p>A codec holds no state. Encoding a record never throws, because a record was checked when it
- * was made; decoding never throws, because the bus would leave a requester's future open for ever:
- * whatever is wrong with the bytes becomes a {@link Malformed}.
+ * <p>A codec holds no state. Encoding never throws, because a record was checked when it was
+ * created. Decoding never throws either, because the bus would then leave the requester's future
+ * open forever; it returns a {@link Malformed} instead.
  *
  * @param <F> the record that is sent
  */
@@ -19,14 +20,14 @@ abstract class FrameCodec<F extends Frame> implements MessageCodec<F, Frame> {
   private final Class<F> type;
   private final String name;
 
-  /** A kind code from 1 to 255, the record, and the name after {@code vertigrad.}. */
+  /** Takes a kind code from 1 to 255, the record class, and the name after {@code vertigrad.}. */
   FrameCodec(int kind, Class<F> type, String name) {
     this.kind = kind;
     this.type = type;
     this.name = Addresses.PREFIX + name;
   }
 
-  /** Fills in the fields and the payload of this kind. */
+  /** Writes the fields and the payload of this kind. */
   abstract void write(F frame, FrameWriter to);
 
   /** Reads the fields and the payload of this kind, in any order. */
@@ -45,7 +46,7 @@ abstract class FrameCodec<F extends Frame> implements MessageCodec<F, Frame> {
     written(frame).appendTo(wire);
   }
 
-  /** The bytes of a frame that is of this kind, without its checksum. */
+  /** Returns the bytes of a frame of this kind, without its checksum. */
   final FrameBytes unsealed(Frame frame) {
     return written(type.cast(frame)).unsealed();
   }
@@ -61,17 +62,17 @@ abstract class FrameCodec<F extends Frame> implements MessageCodec<F, Frame> {
     return read(new FrameReader(kind, wire, start, false));
   }
 
-  /** Likewise, of a buffer whose memory is only borrowed. */
+  /** Decodes a buffer whose memory is borrowed, so the frame's tensor is borrowed too. */
   final Frame decodeLent(Buffer wire) {
     return read(new FrameReader(kind, wire, 0, true));
   }
 
-  /** Likewise, of a frame whose payload came by other means than its header. */
+  /** Decodes a frame whose payload is stored apart from its header. */
   final Frame decodeApart(ByteBuffer head, ByteBuffer payload, boolean lent) {
     return read(new FrameReader(kind, head, payload, lent));
   }
 
-  /** Local delivery: the immutable record itself. */
+  /** Returns the immutable record itself for local delivery. */
   @Override
   public final Frame transform(F frame) {
     return frame;

@@ -8,7 +8,7 @@ import java.nio.ByteOrder;
 import java.util.List;
 import java.util.function.Function;
 
-/** Every codec there is, and their registration on an event bus. */
+/** All frame codecs, and their registration on an event bus. */
 public final class FrameCodecs {
 
   private static final List<FrameCodec<?>> ALL =
@@ -26,7 +26,8 @@ public final class FrameCodecs {
   private FrameCodecs() {}
 
   /**
-   * Makes every frame sendable on this bus; harmless if it was done before. Any thread.
+   * Registers all codecs on a bus, so that frames can be sent on it. Repeated calls have no effect.
+   * Any thread.
    *
    * @param bus the event bus of this node
    */
@@ -35,7 +36,7 @@ public final class FrameCodecs {
   }
 
   /**
-   * The codec of one kind of frame, for measuring it and for carrying frames by other means.
+   * Returns the codec of one kind of frame, for benchmarks and for transports other than the bus.
    *
    * @param type the kind of frame
    * @param <F> the kind of frame
@@ -48,17 +49,17 @@ public final class FrameCodecs {
   }
 
   /**
-   * Returns true for a codec of a kind of frame.
+   * Returns whether a codec encodes a kind of frame.
    *
    * @param codec any codec of an event bus
-   * @return true when it is one of this class's
+   * @return true when it is one of {@link #register}'s
    */
   public static boolean isOfFrame(MessageCodec<?, ?> codec) {
     return codec instanceof FrameCodec;
   }
 
   /**
-   * The bytes of a frame of any kind, for carrying it by other means than the bus.
+   * Encodes a frame of any kind, for transports other than the bus.
    *
    * @param frame any frame
    * @return its header and its payload
@@ -69,8 +70,8 @@ public final class FrameCodecs {
   }
 
   /**
-   * Likewise without the checksum, for whoever carries the payload apart from the header and
-   * {@linkplain FrameBytes#seal seals} the frame himself.
+   * Encodes a frame without its checksum, for a transport that sends the payload apart from the
+   * header and {@linkplain FrameBytes#seal seals} the frame itself.
    *
    * @param frame any frame
    * @return its header, whose checksum is 0, and its payload
@@ -80,18 +81,18 @@ public final class FrameCodecs {
   }
 
   /**
-   * The frame of any kind that {@code wire} is; never throws, as {@link FrameCodec}.
+   * Decodes a frame of any kind. Never throws.
    *
    * @param wire a whole frame
-   * @return the frame, or a {@link Malformed} that says what is wrong with it
+   * @return the frame, or a {@link Malformed} that describes the first fault
    */
   public static Frame decode(Buffer wire) {
     return decode(wire, codec -> codec.decodeFromWire(0, wire));
   }
 
   /**
-   * Likewise, of memory that is only borrowed: so is the frame's tensor, see {@link
-   * TensorView#retain}.
+   * Decodes a frame in borrowed memory. The frame's tensor is borrowed too, see {@link
+   * TensorView#retain}. Never throws.
    *
    * @param wire a whole frame in borrowed memory
    * @return the frame, or a {@link Malformed}
@@ -101,14 +102,14 @@ public final class FrameCodecs {
   }
 
   /**
-   * The frame whose header and payload came by different means; never throws. What is not a plain
-   * vector is copied before it is checked, because a payload in memory that others can write may
-   * change in between.
+   * Decodes a frame whose payload is stored apart from its header. Never throws. A payload that is
+   * not a dense vector is copied before it is checked, because other processes may write its memory
+   * between the check and the use.
    *
-   * @param head the header, and behind it what its checksum covers in place of the payload
-   * @param payload in memory of the sender's
-   * @param lent true where the payload may be written again once the borrower of the frame is done
-   *     with it; false where the frame is to last
+   * @param head the header, followed by the bytes that its checksum covers in place of the payload
+   * @param payload in the sender's memory
+   * @param lent true when the payload may be overwritten once the borrower gives the frame back;
+   *     false when the frame must stay valid
    * @return the frame, or a {@link Malformed}
    */
   public static Frame decodeApart(ByteBuffer head, ByteBuffer payload, boolean lent) {
@@ -159,7 +160,7 @@ public final class FrameCodecs {
     try {
       bus.registerDefaultCodec(codec.type(), codec);
     } catch (IllegalStateException registeredBefore) {
-      // The bus offers no question, only this answer; nobody else has a codec for our records.
+      // The bus has no way to ask first. Only this class registers codecs for our records.
     }
   }
 }

@@ -1,38 +1,41 @@
 package io.vertigrad.codecs;
 
 /**
- * The largest frame, and how large its parts may be.
+ * The largest size of a frame and of its parts.
  *
  * <p>The bus grows its buffers in powers of two, so a whole message is kept just below 512 KiB: the
- * payload takes 511 KiB, and header, addresses and codec name share the last KiB.
+ * payload takes up to 511 KiB, and header, addresses and codec name share the last KiB.
  */
 public final class FrameLimits {
 
-  /** A frame's header. */
+  /** Size of a frame's header in bytes. */
   public static final int HEADER_BYTES = HeaderField.HEADER_BYTES;
 
-  /** A frame, header included, never takes more: 511.5 KiB. */
+  /** Largest size of a frame in bytes, including the header: 511.5 KiB. */
   public static final int MAX_FRAME_BYTES = 523_776;
 
-  /** A frame's payload never takes more: 511 KiB. */
+  /** Largest size of a frame's payload in bytes: 511 KiB. */
   public static final int MAX_PAYLOAD_BYTES = 523_264;
 
-  /** Float32 elements that fill one frame; the largest partition that needs no second one. */
+  /**
+   * Number of float32 elements that fill one frame: the largest partition that fits into a single
+   * frame.
+   */
   public static final int MAX_ELEMENTS = MAX_PAYLOAD_BYTES / Float.BYTES;
 
-  /** UTF-8 bytes of a refusal's message; a longer one is cut. */
+  /** Largest number of UTF-8 bytes of a refusal's message; a longer message is cut. */
   public static final int MAX_MESSAGE_BYTES = 4_096;
 
-  /** UTF-8 bytes of each text of a {@link Malformed}; a longer one is cut. */
+  /** Largest number of UTF-8 bytes of each text of a {@link Malformed}; a longer text is cut. */
   public static final int MAX_DETAIL_BYTES = 512;
 
   private FrameLimits() {}
 
   /**
-   * Elements of this type that fill one frame.
+   * Returns the number of elements of a type that fill one frame.
    *
    * @param type of the elements
-   * @return the most elements
+   * @return the largest number of elements
    */
   public static int maxElements(DataType type) {
     return MAX_PAYLOAD_BYTES / type.bytes();

@@ -9,11 +9,11 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * One frame being read: each getter checks its field, and the first fault found is kept.
+ * Reads one frame. Each getter checks its field; the reader keeps the first fault.
  *
- * <p>After a fault every getter answers a harmless value, so that a codec reads all its fields in a
- * row and asks once, in {@link #orMalformed}. Nothing here throws, and only a frame without fault
- * leads to an allocation.
+ * <p>After a fault every getter returns a harmless value, so a codec reads all its fields in a row
+ * and checks once, in {@link #orMalformed}. No method throws, and only a frame without faults leads
+ * to an allocation.
  */
 final class FrameReader {
 
@@ -26,9 +26,10 @@ final class FrameReader {
   private long fieldsRead;
 
   /**
-   * Opens the frame of this kind that starts at {@code start}; bytes after it are ignored.
+   * Opens a frame of a given kind that starts at {@code start}; bytes after it are ignored.
    *
-   * @param borrowed the wire buffer is written again once whoever is given the frame has returned
+   * @param borrowed true when the wire buffer is overwritten after the receiver of the frame
+   *     returns
    */
   FrameReader(int kind, Buffer wire, int start, boolean borrowed) {
     this.borrowed = borrowed;
@@ -47,11 +48,11 @@ final class FrameReader {
   }
 
   /**
-   * Opens the frame of this kind whose payload is not behind its header.
+   * Opens a frame of a given kind whose payload is stored apart from its header.
    *
-   * @param head the header, little-endian from position 0, and behind it what its checksum covers
-   *     in place of the payload
-   * @param borrowed the payload is written again once whoever is given the frame has returned
+   * @param head the header, little-endian from position 0, followed by the bytes that its checksum
+   *     covers in place of the payload
+   * @param borrowed true when the payload is overwritten after the receiver of the frame returns
    */
   FrameReader(int kind, ByteBuffer head, ByteBuffer payload, boolean borrowed) {
     this.borrowed = borrowed;
@@ -59,20 +60,20 @@ final class FrameReader {
     exactly(HeaderField.MAGIC, HeaderField.MAGIC_NUMBER);
     exactly(HeaderField.FORMAT_VERSION, HeaderField.CURRENT_FORMAT);
     int length = payloadLength(payload.remaining());
-    ByteBuffer behind =
+    ByteBuffer covered =
         head.slice(HeaderField.HEADER_BYTES, head.remaining() - HeaderField.HEADER_BYTES);
-    exactly(HeaderField.CHECKSUM, fault == null ? FrameWriter.checksum(frame, behind) : 0);
+    exactly(HeaderField.CHECKSUM, fault == null ? FrameWriter.checksum(frame, covered) : 0);
     exactly(HeaderField.KIND, kind);
     this.payload = payload.slice(payload.position(), length).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** The kind of the frame that {@code wire} is, not checked; -1 where it can be none. */
+  /** Returns the kind of a frame without checking it; -1 if the buffer is shorter than a header. */
   static int kind(Buffer wire) {
     boolean whole = wire.length() >= HeaderField.HEADER_BYTES;
     return whole ? wire.getUnsignedByte(HeaderField.KIND.offset()) : -1;
   }
 
-  /** The field's value if it lies within the bounds. */
+  /** Returns the field's value if it lies within the bounds; otherwise records a fault. */
   long between(HeaderField field, long least, long most) {
     fieldsRead |= 1L << field.ordinal();
     if (fault != null) {
@@ -86,22 +87,22 @@ final class FrameReader {
     return found;
   }
 
-  /** A number from {@code least} up. */
+  /** Returns a number that is at least {@code least}. */
   long atLeast(HeaderField field, long least) {
     return between(field, least, Long.MAX_VALUE);
   }
 
-  /** An int from {@code least} up. */
+  /** Returns an int that is at least {@code least}. */
   int intAtLeast(HeaderField field, int least) {
     return (int) between(field, least, Integer.MAX_VALUE);
   }
 
-  /** Any 64 bits, such as a hash. */
+  /** Returns any 64 bits, such as a hash. */
   long any(HeaderField field) {
     return between(field, Long.MIN_VALUE, Long.MAX_VALUE);
   }
 
-  /** The constant whose code the field holds, or the first one after a fault. */
+  /** Returns the constant whose code the field holds, or the first constant after a fault. */
   <E extends Enum<E> & Coded> E oneOf(HeaderField field, E[] constants) {
     long found = between(field, 0, 0xff);
     for (E constant : constants) {
@@ -128,7 +129,10 @@ final class FrameReader {
         intAtLeast(HeaderField.PARTITION, 0));
   }
 
-  /** The payload as a tensor: a view of the wire buffer where that is on the heap, or borrowed. */
+  /**
+   * Returns the payload as a tensor. It is a view of the wire buffer if that is on the heap or
+   * borrowed, otherwise a copy.
+   */
   TensorView tensor() {
     DataType type = oneOf(HeaderField.DATA_TYPE, DataType.values());
     Encoding encoding = oneOf(HeaderField.ENCODING, Encoding.values());
@@ -141,7 +145,7 @@ final class FrameReader {
         : null;
   }
 
-  /** The next 32-bit number of the payload. */
+  /** Reads the next 32-bit number of the payload. */
   int payloadInt(String name, int least) {
     if (fault == null && payload.remaining() < Integer.BYTES) {
       fail(name, "%d bytes left".formatted(payload.remaining()), "4 bytes");
@@ -155,7 +159,7 @@ final class FrameReader {
     return found;
   }
 
-  /** The next 64-bit number of the payload. */
+  /** Reads the next 64-bit number of the payload. */
   long payloadLong(String name, long least) {
     if (fault == null && payload.remaining() < Long.BYTES) {
       fail(name, "%d bytes left".formatted(payload.remaining()), "8 bytes");
@@ -169,7 +173,9 @@ final class FrameReader {
     return found;
   }
 
-  /** How many entries of this size follow, by the next 32-bit number; 0 after a fault. */
+  /**
+   * Reads the number of entries of this size that follow, a 32-bit number; returns 0 after a fault.
+   */
   int payloadCount(String name, int entryBytes, int limit) {
     int count = payloadInt(name, 0);
     int most = Math.min(limit, payload.remaining() / entryBytes);
@@ -179,7 +185,7 @@ final class FrameReader {
     return fault == null ? count : 0;
   }
 
-  /** The next text of the payload, of at most {@code limit} bytes. */
+  /** Reads the next text of the payload, of at most {@code limit} bytes. */
   String payloadText(String name, int limit) {
     if (fault == null && payload.remaining() < LengthPrefixedText.PREFIX_BYTES) {
       fail(name, "%d bytes left".formatted(payload.remaining()), "a length of 2 bytes");
@@ -202,8 +208,8 @@ final class FrameReader {
   }
 
   /**
-   * The frame that {@code value} makes of what was read, unless there was a fault, a field of
-   * another kind is set, or the payload holds more than was read.
+   * Returns the frame that {@code value} builds. Returns the fault instead if there was one, if a
+   * field of another kind of frame is not zero, or if the payload holds more than was read.
    */
   Frame orMalformed(Supplier<? extends Frame> value) {
     fieldsRead |= 1L << HeaderField.PAYLOAD_LENGTH.ordinal();
@@ -233,14 +239,14 @@ final class FrameReader {
     }
   }
 
-  /** At most {@code available}, and 0 after a fault. */
+  /** Reads the payload length, at most {@code available}; returns 0 after a fault. */
   private int payloadLength(int available) {
     int length = (int) between(HeaderField.PAYLOAD_LENGTH, 0, FrameLimits.MAX_PAYLOAD_BYTES);
     if (length > available) {
       fail(
           HeaderField.PAYLOAD_LENGTH,
           length,
-          "at most %d, the bytes that came".formatted(available));
+          "at most %d, the bytes received".formatted(available));
     }
     return fault == null ? length : 0;
   }

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 
-/** One frame being written: header fields in any order, one payload, then {@link #appendTo}. */
+/** Writes one frame: header fields in any order, one payload, then {@link #appendTo}. */
 final class FrameWriter {
 
   private final ByteBuffer header =
@@ -36,7 +36,10 @@ final class FrameWriter {
         .put(HeaderField.PARTITION, id.partition());
   }
 
-  /** The tensor's elements as payload, in its encoding, from {@code firstElement} on. */
+  /**
+   * Sets the tensor's elements as the payload, in the tensor's encoding. {@code firstElement} is
+   * the index of its first element.
+   */
   FrameWriter tensor(long firstElement, TensorView tensor) {
     return put(HeaderField.FIRST_ELEMENT, firstElement)
         .put(HeaderField.ELEMENT_COUNT, tensor.length())
@@ -45,13 +48,13 @@ final class FrameWriter {
         .payload(tensor.payload());
   }
 
-  /** What remains of {@code bytes}, which starts at position 0. */
+  /** Sets the remaining bytes as the payload; the buffer must start at position 0. */
   FrameWriter payload(ByteBuffer bytes) {
     payload = bytes;
     return put(HeaderField.PAYLOAD_LENGTH, bytes.remaining());
   }
 
-  /** The frame without its checksum. */
+  /** Returns the frame without its checksum. */
   FrameBytes unsealed() {
     return new FrameBytes(header, payload);
   }
@@ -60,12 +63,15 @@ final class FrameWriter {
   void appendTo(Buffer wire) {
     unsealed().seal(payload);
     int start = wire.length();
-    // The payload first: the buffer then grows once, to its final size.
+    // Write the payload first: the buffer then grows once, to its final size.
     wire.setBytes(start + HeaderField.HEADER_BYTES, payload);
     wire.setBytes(start, header);
   }
 
-  /** CRC-32C of the header without the checksum itself, which is last, and of the payload. */
+  /**
+   * Computes the CRC-32C of the header and the payload. The checksum itself is the last field of
+   * the header and is left out.
+   */
   static long checksum(ByteBuffer header, ByteBuffer payload) {
     CRC32C checksum = new CRC32C();
     checksum.update(header.slice(0, HeaderField.CHECKSUM.offset()));

@@ -3,12 +3,12 @@ package io.vertigrad.codecs;
 import java.util.Objects;
 
 /**
- * One worker's gradient of one partition, on its way to a strategy.
+ * One worker's gradient of one partition, sent to a strategy.
  *
  * @param id identity of the exchange; the same on every retry
  * @param layout hash of the parameter layout, see {@code ParameterLayout.hash()}
- * @param version version of the partition the gradient was computed at
- * @param samples training samples behind the gradient, at least 1
+ * @param version version of the partition at which the gradient was computed
+ * @param samples number of training samples that the gradient is the mean of, at least 1
  * @param firstElement index of the partition's first element in the exchange vector
  * @param gradient mean gradient over those samples; at most one frame
  */
@@ -16,7 +16,7 @@ public record GradientPartition(
     ExchangeId id, long layout, long version, int samples, long firstElement, TensorView gradient)
     implements Frame {
 
-  /** Refuses numbers that no frame can carry. */
+  /** Checks that a frame can carry the numbers. */
   public GradientPartition {
     Objects.requireNonNull(id, "id");
     FrameLimits.requireAtLeast("version", version, 0);
@@ -31,10 +31,10 @@ public record GradientPartition(
   }
 
   /**
-   * The same update with the same gradient in other memory.
+   * Returns this update with its gradient in other memory.
    *
-   * @param same equal elements
-   * @return a copy that shares everything else
+   * @param same a tensor with equal elements
+   * @return a copy that shares all other fields
    */
   public GradientPartition with(TensorView same) {
     return new GradientPartition(id, layout, version, samples, firstElement, same);

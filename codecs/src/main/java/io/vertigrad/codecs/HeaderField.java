@@ -3,7 +3,7 @@ package io.vertigrad.codecs;
 import java.nio.ByteBuffer;
 
 /**
- * The fields of a frame's header, in order, at their fixed offsets; all little-endian.
+ * The fields of a frame's header, in order, with their fixed offsets. All are little-endian.
  *
  * <p>{@code docs/wire-format.md} gives each field's meaning and is tested against these constants.
  * A field that a kind of frame does not use is zero.
@@ -34,13 +34,13 @@ enum HeaderField {
   PAYLOAD_LENGTH("payload length", 88, Type.I32),
   CHECKSUM("checksum", 92, Type.U32);
 
-  /** Bytes of the whole header; the payload begins here. */
+  /** Size of the whole header in bytes; the payload starts at this offset. */
   static final int HEADER_BYTES = 96;
 
-  /** "VGRD" as the first four bytes spell it. */
+  /** The bytes "VGRD", read as a little-endian number. */
   static final long MAGIC_NUMBER = 0x44524756L;
 
-  /** The version of this layout. */
+  /** The version of this header layout. */
   static final int CURRENT_FORMAT = 1;
 
   private final String label;
@@ -53,12 +53,12 @@ enum HeaderField {
     this.type = type;
   }
 
-  /** The name that errors and the documentation use. */
+  /** Returns the name that errors and the documentation use. */
   String label() {
     return label;
   }
 
-  /** First byte, counted from the start of the frame. */
+  /** Returns the offset of the first byte from the start of the frame. */
   int offset() {
     return offset;
   }
@@ -89,12 +89,12 @@ enum HeaderField {
     }
   }
 
-  /** A value as errors show it: plain for counts, hexadecimal for bit patterns. */
+  /** Formats a value for error messages: decimal for counts, hexadecimal for bit patterns. */
   String show(long value) {
     return type == Type.U32 ? "0x%08x".formatted(value) : Long.toString(value);
   }
 
-  /** How a field's bytes are read: unsigned or two's complement, and how many bits. */
+  /** The width of a field in bits, and whether it is unsigned or two's complement. */
   enum Type {
     U8(1),
     U16(2),

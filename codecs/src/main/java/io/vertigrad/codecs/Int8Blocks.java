@@ -7,14 +7,14 @@ import java.nio.FloatBuffer;
  * The payload of {@link Encoding#INT8}: blocks of 1,024 elements that share a scale, {@code x =
  * scale * q} with q from -127 to 127.
  *
- * <p>The scale is the block's largest magnitude over 127, so that one large element spoils no other
- * block. Rounding is to the nearest, ties to even: the same elements always give the same bytes,
- * and what rounding leaves is at most half a scale. A block that holds NaN or infinity has a scale
- * that is not finite, and so has one whose largest element could come out as infinity.
+ * <p>The scale is the block's largest magnitude divided by 127, so a large element reduces the
+ * precision of its own block only. Rounding is to nearest, ties to even: the same elements always
+ * give the same bytes, and the rounding error is at most half a scale. The scale is not finite if
+ * the block holds NaN or infinity, or if its largest element could decode to infinity.
  */
 final class Int8Blocks {
 
-  /** Elements that share a scale; 4 bytes of scale are 0.4 % of them. */
+  /** Number of elements that share a scale; the scales add 0.4 % to the payload. */
   static final int ELEMENTS = 1_024;
 
   private static final int LARGEST = 127;
@@ -25,12 +25,12 @@ final class Int8Blocks {
     return blocks(elements) * Float.BYTES + elements;
   }
 
-  /** Number of scales, which come first. */
+  /** Returns the number of scales, which precede the elements. */
   static long blocks(long elements) {
     return (elements + ELEMENTS - 1) / ELEMENTS;
   }
 
-  /** Encodes what remains of {@code source} and consumes it. */
+  /** Encodes the remaining elements of {@code source} and consumes them. */
   static void write(FloatBuffer source, ByteBuffer payload) {
     int length = source.remaining();
     int bytesAt = (int) blocks(length) * Float.BYTES;
@@ -46,7 +46,10 @@ final class Int8Blocks {
     }
   }
 
-  /** Decodes {@code count} elements from element {@code first} on, a multiple of the block. */
+  /**
+   * Decodes {@code count} elements, starting with element {@code first}, a multiple of the block
+   * size.
+   */
   static void read(ByteBuffer payload, int length, int first, int count, float[] to) {
     int bytesAt = (int) blocks(length) * Float.BYTES;
     for (int i = 0; i < count; i++) {
@@ -60,7 +63,7 @@ final class Int8Blocks {
     }
   }
 
-  /** The largest scale with which no element is beyond a bound. */
+  /** Returns the largest scale at which no element exceeds a bound. */
   static float largestScale(float bound) {
     float scale = bound / LARGEST;
     while (scale > 0 && scale * LARGEST > bound) {
@@ -69,7 +72,10 @@ final class Int8Blocks {
     return scale;
   }
 
-  /** The first block whose scale no writer gives: negative, or finite but beyond all floats. */
+  /**
+   * Returns the first block with an invalid scale: negative, or finite but with a product beyond
+   * the range of float. Returns -1 if there is none.
+   */
   static int firstWrongScale(ByteBuffer payload, int length) {
     for (int block = 0; block < blocks(length); block++) {
       float scale = payload.getFloat(block * Float.BYTES);

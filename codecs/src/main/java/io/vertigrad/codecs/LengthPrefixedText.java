@@ -5,19 +5,22 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Text as a payload carries it: its length in bytes as an unsigned 16-bit number, then UTF-8.
+ * Text in a payload: its length in bytes as an unsigned 16-bit number, then UTF-8.
  *
- * <p>Records cut their texts when they are made, so that the text a local receiver sees is the text
- * a remote one does.
+ * <p>Records cut their texts when they are created, so local and remote receivers see the same
+ * text.
  */
 final class LengthPrefixedText {
 
-  /** Bytes of the length in front. */
+  /** Size of the length prefix in bytes. */
   static final int PREFIX_BYTES = Short.BYTES;
 
   private LengthPrefixedText() {}
 
-  /** The longest beginning that takes at most {@code limit} bytes and splits no character. */
+  /**
+   * Returns the longest beginning of the text that takes at most {@code limit} bytes and splits no
+   * character.
+   */
   static String cut(String text, int limit) {
     byte[] utf8 = String.valueOf(text).getBytes(StandardCharsets.UTF_8);
     int end = Math.min(limit, utf8.length);
@@ -27,7 +30,7 @@ final class LengthPrefixedText {
     return new String(utf8, 0, end, StandardCharsets.UTF_8);
   }
 
-  /** The texts one after the other, each behind its length. */
+  /** Returns the texts in sequence, each preceded by its length. */
   static ByteBuffer payload(String... texts) {
     byte[][] all = new byte[texts.length][];
     int size = 0;
@@ -42,7 +45,7 @@ final class LengthPrefixedText {
     return payload.flip();
   }
 
-  /** The text that these bytes spell, or null if they are no UTF-8. */
+  /** Decodes UTF-8; returns null if the bytes are not UTF-8. */
   static String decode(ByteBuffer utf8) {
     try {
       return StandardCharsets.UTF_8.newDecoder().decode(utf8).toString();

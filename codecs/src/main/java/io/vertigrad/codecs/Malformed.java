@@ -1,18 +1,18 @@
 package io.vertigrad.codecs;
 
 /**
- * What arrives in place of a frame that could not be decoded.
+ * The value that arrives in place of a frame that could not be decoded.
  *
  * <p>Each text is cut at {@link FrameLimits#MAX_DETAIL_BYTES}.
  *
- * @param field name of the first field that was wrong, as in {@code docs/wire-format.md}
- * @param offset its byte offset within the frame
- * @param found what the frame held
- * @param expected what it should have held
+ * @param field name of the first invalid field, as in {@code docs/wire-format.md}
+ * @param offset byte offset of the field within the frame
+ * @param found value in the frame
+ * @param expected valid values
  */
 public record Malformed(String field, int offset, String found, String expected) implements Frame {
 
-  /** Cuts texts to what a frame may carry. */
+  /** Cuts the texts to the length that a frame may carry. */
   public Malformed {
     FrameLimits.requireAtLeast("offset", offset, 0);
     field = LengthPrefixedText.cut(field, FrameLimits.MAX_DETAIL_BYTES);

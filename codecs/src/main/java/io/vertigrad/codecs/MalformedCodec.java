@@ -3,7 +3,7 @@ package io.vertigrad.codecs;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** {@link Malformed} as a frame of kind 5, so that a receiver can tell the sender. */
+/** {@link Malformed} as a frame of kind 5; a receiver returns it to the sender. */
 final class MalformedCodec extends FrameCodec<Malformed> {
 
   MalformedCodec() {

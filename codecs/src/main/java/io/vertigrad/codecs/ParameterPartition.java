@@ -5,13 +5,13 @@ import java.util.Objects;
 /**
  * The answer to a gradient or a pull: the parameters of one partition.
  *
- * @param id identity of the exchange this answers
+ * @param id identity of the exchange that this answers
  * @param layout hash of the parameter layout
  * @param server incarnation of the server that answers; grows when a server is restarted
- * @param version updates applied to this partition so far
- * @param staleness updates that were applied between the version the gradient was computed at and
- *     its own; 0 for a synchronous round and for a pull
- * @param outcome what became of the gradient
+ * @param version number of updates applied to this partition so far
+ * @param staleness number of updates applied between the version that the gradient was computed at
+ *     and the gradient itself; 0 for a synchronous round and for a pull
+ * @param outcome what the strategy did with the gradient
  * @param firstElement index of the partition's first element in the exchange vector
  * @param parameters the parameters at {@code version}; at most one frame
  */
@@ -26,7 +26,7 @@ public record ParameterPartition(
     TensorView parameters)
     implements Frame {
 
-  /** Refuses numbers that no frame can carry. */
+  /** Checks that a frame can carry the numbers. */
   public ParameterPartition {
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(outcome, "outcome");
@@ -43,29 +43,29 @@ public record ParameterPartition(
   }
 
   /**
-   * The same answer with the same parameters in other memory.
+   * Returns this answer with its parameters in other memory.
    *
-   * @param same equal elements
-   * @return a copy that shares everything else
+   * @param same a tensor with equal elements
+   * @return a copy that shares all other fields
    */
   public ParameterPartition with(TensorView same) {
     return new ParameterPartition(
         id, layout, server, version, staleness, outcome, firstElement, same);
   }
 
-  /** What a strategy did with the gradient that this answers. */
+  /** The result of the exchange that this answers. */
   public enum Outcome implements Coded {
-    /** There was no gradient: this answers a pull. */
+    /** The request was a pull: it carried no gradient. */
     PULLED(1),
-    /** Applied, once. */
+    /** The gradient was applied. */
     APPLIED(2),
-    /** Came after its round had closed; not applied, counted as late. */
+    /** The gradient arrived after its round had closed; it was not applied and counts as late. */
     LATE(3),
-    /** Came again; applied once before. */
+    /** The gradient arrived again; it had been applied before. */
     DUPLICATE(4),
-    /** Older than the strategy's staleness bound; not applied. */
+    /** The gradient was older than the strategy's staleness bound; it was not applied. */
     TOO_STALE(5),
-    /** The job had reached its last update; not applied. */
+    /** The job had reached its last update; the gradient was not applied. */
     FINISHED(6);
 
     private final byte code;
@@ -74,7 +74,7 @@ public record ParameterPartition(
       this.code = (byte) code;
     }
 
-    /** The code written into the frame. */
+    /** Returns the code that is written into the frame. */
     @Override
     public byte code() {
       return code;

@@ -3,18 +3,18 @@ package io.vertigrad.codecs;
 import java.util.Objects;
 
 /**
- * A piece of a vector on its way from one worker to another, without a server.
+ * A piece of a vector that one worker sends to another, without a server.
  *
- * @param id who sends it, in which membership epoch and round ({@code step}), and which piece
+ * @param id the sender, its membership epoch, its round ({@code step}) and the index of the piece
  *     ({@code partition}); the same on every retry
  * @param layout hash of the parameter layout
- * @param phase which of a round's exchanges it belongs to, from 0
+ * @param phase number of the exchange within the round, from 0
  * @param tensor the piece; at most one frame
  */
 public record PeerPartition(ExchangeId id, long layout, int phase, TensorView tensor)
     implements Frame {
 
-  /** Refuses numbers that no frame can carry. */
+  /** Checks that a frame can carry the numbers. */
   public PeerPartition {
     Objects.requireNonNull(id, "id");
     FrameLimits.requireAtLeast("phase", phase, 0);

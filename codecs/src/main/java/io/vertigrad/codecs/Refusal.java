@@ -3,35 +3,35 @@ package io.vertigrad.codecs;
 import java.util.Objects;
 
 /**
- * A clear no: the frame was understood and not acted upon.
+ * A refusal: the frame was understood and had no effect.
  *
  * @param id identity of the exchange that is refused
- * @param reason what kind of no, for the program
- * @param message where, what was found, what was expected, what to do, for the person; cut at
- *     {@link FrameLimits#MAX_MESSAGE_BYTES}
+ * @param reason the reason, for the program
+ * @param message the reason for a person: where, what was found, what was expected, what to do; cut
+ *     at {@link FrameLimits#MAX_MESSAGE_BYTES}
  */
 public record Refusal(ExchangeId id, Reason reason, String message) implements Frame {
 
-  /** Cuts a message to what a frame may carry. */
+  /** Cuts the message to the length that a frame may carry. */
   public Refusal {
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(reason, "reason");
     message = LengthPrefixedText.cut(message, FrameLimits.MAX_MESSAGE_BYTES);
   }
 
-  /** Why a frame was refused, and what its sender should do. */
+  /** The reason for a refusal, and what the sender should do. */
   public enum Reason implements Coded {
-    /** The rank is not a member, or has been readmitted since: join again. */
+    /** The rank is no member, or was admitted again since: join again. */
     STALE_INCARNATION(1),
-    /** The frame's layout, partition or length is not the server's: a different model. */
+    /** The frame's layout, partition or length differs from the server's: the models differ. */
     WRONG_LAYOUT(2),
-    /** The gradient holds NaN or infinity, or is larger than the bound: counted, not applied. */
+    /** The gradient holds NaN or infinity, or exceeds the bound: it is counted, not applied. */
     NOT_FINITE(3),
-    /** A round's deadline passed; the message names who was missing. */
+    /** The deadline of a round passed; the message names the missing workers. */
     DEADLINE(4),
-    /** The server is not ready or is stopping: try again until the exchange's deadline. */
+    /** The server is not ready or is stopping: retry until the exchange's deadline. */
     UNAVAILABLE(5),
-    /** The sender spoke out of turn, for example a version from the future. */
+    /** The sender violated the protocol, for example with a version from the future. */
     PROTOCOL(6);
 
     private final byte code;
@@ -40,7 +40,7 @@ public record Refusal(ExchangeId id, Reason reason, String message) implements F
       this.code = (byte) code;
     }
 
-    /** The code written into the frame. */
+    /** Returns the code that is written into the frame. */
     @Override
     public byte code() {
       return code;

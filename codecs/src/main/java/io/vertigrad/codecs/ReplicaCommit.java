@@ -4,17 +4,17 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Makes the {@linkplain ReplicaTensor pieces} before it part of a backup's partition: from here on
- * the partition is at this version, and these updates are dealt with.
+ * Commits the {@linkplain ReplicaTensor pieces} before it to a backup's partition. The partition
+ * then has this version, and these updates count as processed.
  *
  * @param id the server: its shard ({@code worker}) and incarnation, the number of the record
  *     ({@code step}) and the partition
  * @param layout hash of the parameter layout
- * @param version of the partition from now on
- * @param samples training samples behind it, all since the start
+ * @param version version of the partition after the commit
+ * @param samples number of training samples in that version, since the start of the job
  * @param countedFrom version of the partition before the first update that {@code accounts} count
- * @param settled updates that were dealt with since the commit before, in any order
- * @param accounts of the workers whose counts changed since the commit before
+ * @param settled updates that were processed since the previous commit, in any order
+ * @param accounts counts of the workers whose counts changed since the previous commit
  */
 public record ReplicaCommit(
     ExchangeId id,
@@ -26,23 +26,23 @@ public record ReplicaCommit(
     List<Account> accounts)
     implements Frame {
 
-  /** Most workers of which one frame tells both lists, whatever they hold. */
+  /** Largest number of workers for which one frame has room in both lists, whatever they hold. */
   public static final int MOST_WORKERS =
       (FrameLimits.MAX_PAYLOAD_BYTES - 2 * (Long.BYTES + Integer.BYTES))
           / (Settled.BYTES + Account.BYTES + Account.MOST_TURNED_AWAY * Long.BYTES);
 
   /**
-   * The last update of a worker that was dealt with.
+   * The last processed update of a worker.
    *
-   * @param worker its rank, from 0
-   * @param incarnation of the worker that sent it, from 0
-   * @param step its step counter, from 0
+   * @param worker rank of the worker, from 0
+   * @param incarnation of the worker that sent the update, from 0
+   * @param step the worker's step counter, from 0
    */
   public record Settled(int worker, int incarnation, long step) {
 
     static final int BYTES = 2 * Integer.BYTES + Long.BYTES;
 
-    /** Refuses numbers that no frame can carry. */
+    /** Checks that a frame can carry the numbers. */
     public Settled {
       FrameLimits.requireAtLeast("worker", worker, 0);
       FrameLimits.requireAtLeast("incarnation", incarnation, 0);
@@ -51,17 +51,18 @@ public record ReplicaCommit(
   }
 
   /**
-   * What became of one worker's updates of the partition, all since {@code countedFrom}.
+   * The outcomes of one worker's updates of the partition since {@code countedFrom}.
    *
-   * @param worker its rank, from 0
-   * @param incarnation of the worker that sent the last one, from 0
-   * @param next the first step that was not dealt with
-   * @param applied updates that are in the parameters
-   * @param late updates that came after their round, or after the last version
-   * @param tooStale updates older than the strategy's bound
-   * @param refused updates turned away for good, whose step was passed
-   * @param skipped steps that were passed without an update
-   * @param turnedAway steps from {@code next} on whose updates were turned away for good
+   * @param worker rank of the worker, from 0
+   * @param incarnation of the worker that sent the last update, from 0
+   * @param next the first step that was not processed
+   * @param applied number of updates in the parameters
+   * @param late number of updates that arrived after their round, or after the last version
+   * @param tooStale number of updates older than the strategy's bound
+   * @param refused number of updates that were rejected for good and whose step is below {@code
+   *     next}
+   * @param skipped number of steps below {@code next} without an update
+   * @param turnedAway steps from {@code next} on whose updates were rejected for good
    */
   public record Account(
       int worker,
@@ -74,12 +75,12 @@ public record ReplicaCommit(
       long skipped,
       List<Long> turnedAway) {
 
-    /** Most steps in {@code turnedAway}. */
+    /** Largest number of steps in {@code turnedAway}. */
     public static final int MOST_TURNED_AWAY = 64;
 
     static final int BYTES = 3 * Integer.BYTES + 6 * Long.BYTES;
 
-    /** Refuses numbers that no frame can carry. */
+    /** Checks that a frame can carry the numbers. */
     public Account {
       FrameLimits.requireAtLeast("worker", worker, 0);
       FrameLimits.requireAtLeast("incarnation", incarnation, 0);
@@ -91,7 +92,7 @@ public record ReplicaCommit(
     }
   }
 
-  /** Refuses numbers that no frame can carry. */
+  /** Checks that a frame can carry the numbers. */
   public ReplicaCommit {
     Objects.requireNonNull(id, "id");
     FrameLimits.requireAtLeast("version", version, 0);

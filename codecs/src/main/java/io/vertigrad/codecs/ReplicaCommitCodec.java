@@ -7,7 +7,7 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 
-/** {@link ReplicaCommit} as a frame of kind 9; the payload is the samples and the two lists. */
+/** {@link ReplicaCommit} as a frame of kind 9; the payload holds the samples and the two lists. */
 final class ReplicaCommitCodec extends FrameCodec<ReplicaCommit> {
 
   private static final String COUNT = "a count of an account";

@@ -3,26 +3,27 @@ package io.vertigrad.codecs;
 import java.util.Objects;
 
 /**
- * A piece of one partition's state on its way from a parameter server to its backup. It takes
- * effect with the {@link ReplicaCommit} of that partition that follows it.
+ * A piece of one partition's state that a parameter server sends to its backup. It takes effect
+ * with the next {@link ReplicaCommit} of that partition.
  *
  * @param id the server: its shard ({@code worker}) and incarnation, the number of the record
  *     ({@code step}) and the partition
  * @param layout hash of the parameter layout
- * @param version of the partition that the piece belongs to; of a gradient, the version before it
- * @param part what the piece is
- * @param firstElement where the piece begins in that part of the partition, from 0
+ * @param version version of the partition that the piece belongs to; for a gradient, the version
+ *     before it
+ * @param part kind of state that the piece holds
+ * @param firstElement index of the piece's first element in that part of the partition, from 0
  * @param tensor the piece; at most one frame
  */
 public record ReplicaTensor(
     ExchangeId id, long layout, long version, Part part, long firstElement, TensorView tensor)
     implements Frame {
 
-  /** What of a partition a piece is. */
+  /** The kind of state that a piece holds. */
   public enum Part implements Coded {
-    /** A reduced gradient, scaled, that the optimizer takes one step with. */
+    /** A reduced, scaled gradient with which the optimizer takes one step. */
     GRADIENT(1),
-    /** The parameters themselves. */
+    /** The parameters. */
     PARAMETERS(2),
     /** The optimizer's state. */
     STATE(3);
@@ -33,14 +34,14 @@ public record ReplicaTensor(
       this.code = (byte) code;
     }
 
-    /** The code written into the frame. */
+    /** Returns the code that is written into the frame. */
     @Override
     public byte code() {
       return code;
     }
   }
 
-  /** Refuses numbers that no frame can carry. */
+  /** Checks that a frame can carry the numbers. */
   public ReplicaTensor {
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(part, "part");

@@ -4,10 +4,10 @@ import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Elements that several readers are lent at a time, in memory of a {@link TensorMemory} that is
- * written again once its owner and every reader are done with it.
+ * Elements that several readers borrow at the same time, in memory of a {@link TensorMemory}. The
+ * memory is reused once the owner and every reader are done with it.
  *
- * <p>A reader who never gives back what he was lent leaves the memory to the garbage collector.
+ * <p>If a reader never gives its tensor back, the memory is left to the garbage collector.
  */
 public final class SharedTensor {
 
@@ -23,10 +23,10 @@ public final class SharedTensor {
   }
 
   /**
-   * Lends the elements to one more reader; belongs to the owner, until it {@linkplain #release
-   * releases} them.
+   * Lends the elements to one more reader. Only the owner may call it, before {@link #release}.
    *
-   * @return to be {@linkplain TensorMemory#giveBack given back} by its reader, to any memory
+   * @return a tensor that its reader must {@linkplain TensorMemory#giveBack give back}, to any
+   *     memory
    */
   public BorrowedTensor lend() {
     holders.incrementAndGet();
@@ -34,15 +34,15 @@ public final class SharedTensor {
         type, Encoding.DENSE, payload.remaining() / type.bytes(), payload, this);
   }
 
-  /** Lends no more: to be called once, by the owner. */
+  /** Ends lending; the owner calls it once. */
   public void release() {
     givenBack();
   }
 
   /**
-   * Gives a tensor back if it was lent by an owner such as this, and leaves any other alone.
+   * Gives a tensor back if it was lent by {@link #lend}; does nothing for any other tensor.
    *
-   * @param tensor is not read any more
+   * @param tensor that is no longer read
    */
   public static void giveBack(TensorView tensor) {
     if (tensor instanceof BorrowedTensor lent && lent.lastsUntilGivenBack()) {

@@ -3,14 +3,16 @@ package io.vertigrad.codecs;
 import java.util.Objects;
 
 /**
- * A piece of what one stage of a pipeline hands to the next, or back to the one before.
+ * A piece of the values that one pipeline stage sends to the next stage, or back to the previous
+ * one.
  *
- * @param id who sends it, in which membership epoch and step, and which piece ({@code partition});
- *     the same on every retry
+ * @param id the sender, its membership epoch and step, and the index of the piece ({@code
+ *     partition}); the same on every retry
  * @param plan hash of the parameter layout and of the cuts, so that different plans never mix
- * @param direction activations forward or gradients back
+ * @param direction activations forward or gradients backward
  * @param microBatch index of the micro-batch within the step, from 0
- * @param firstElement where the piece begins in the micro-batch's values, sample after sample
+ * @param firstElement index of the piece's first element in the micro-batch's values, sample after
+ *     sample
  * @param tensor the piece; at most one frame
  */
 public record StageTensor(
@@ -22,18 +24,18 @@ public record StageTensor(
     TensorView tensor)
     implements Frame {
 
-  /** Most micro-batches of a step. */
+  /** Largest number of micro-batches in a step. */
   public static final int MOST_MICRO_BATCHES = 1 << 20;
 
-  /** Which way a tensor travels. */
+  /** The direction in which a tensor travels. */
   public enum Direction {
-    /** Activations, to the next stage. */
+    /** Activations, sent to the next stage. */
     FORWARD,
-    /** Gradients of activations, to the stage before. */
+    /** Gradients of activations, sent to the previous stage. */
     BACKWARD
   }
 
-  /** Refuses numbers that no frame can carry. */
+  /** Checks that a frame can carry the numbers. */
   public StageTensor {
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(direction, "direction");
@@ -54,7 +56,8 @@ public record StageTensor(
   }
 
   /**
-   * The micro-batch and the direction as one number: twice the first, plus 1 on the way back.
+   * Combines micro-batch and direction into one number: {@code 2 * microBatch}, plus 1 for
+   * backward.
    *
    * @return the phase, from 0
    */
@@ -63,9 +66,9 @@ public record StageTensor(
   }
 
   /**
-   * The direction that is part of a phase.
+   * Returns the direction that a phase contains.
    *
-   * @param phase as {@link #phase()} gives it
+   * @param phase a value of {@link #phase()}
    * @return the direction
    */
   public static Direction directionOf(int phase) {
@@ -73,9 +76,9 @@ public record StageTensor(
   }
 
   /**
-   * The micro-batch that is part of a phase.
+   * Returns the micro-batch that a phase contains.
    *
-   * @param phase as {@link #phase()} gives it
+   * @param phase a value of {@link #phase()}
    * @return the micro-batch, from 0
    */
   public static int microBatchOf(int phase) {

@@ -6,8 +6,8 @@ import java.nio.FloatBuffer;
 import java.util.Objects;
 
 /**
- * An immutable vector of numbers that owns its memory: it never changes after it was made and may
- * be kept and shared between threads.
+ * An immutable vector of numbers that owns its memory. It never changes after it was created and
+ * may be kept and shared between threads.
  */
 public final class Tensor extends TensorView {
 
@@ -16,11 +16,12 @@ public final class Tensor extends TensorView {
   }
 
   /**
-   * Takes over a little-endian payload without copying; the caller must never write it again.
+   * Wraps a little-endian payload without copying it. The caller must not write the payload
+   * afterwards.
    *
    * @param type of the elements
    * @param payload from the buffer's position to its limit
-   * @return a tensor around that memory
+   * @return a tensor on that memory
    */
   public static Tensor wrap(DataType type, ByteBuffer payload) {
     if (payload.remaining() % type.bytes() != 0) {
@@ -33,12 +34,12 @@ public final class Tensor extends TensorView {
   }
 
   /**
-   * Copies what remains of {@code source} and consumes it. A narrower type rounds to the nearest,
-   * ties to even; above the largest float16, to infinity.
+   * Copies the remaining elements of {@code source} and consumes them. A narrower type rounds to
+   * nearest, ties to even; values above the largest float16 become infinity.
    *
-   * @param type that the elements are stored as
+   * @param type in which the elements are stored
    * @param source from the buffer's position to its limit
-   * @return a tensor of as many elements
+   * @return a tensor with the same number of elements
    */
   public static Tensor copyOf(DataType type, FloatBuffer source) {
     ByteBuffer payload = allocate(Math.multiplyExact(source.remaining(), type.bytes()));
@@ -47,12 +48,13 @@ public final class Tensor extends TensorView {
   }
 
   /**
-   * {@code source + other} in float32, rounded as by {@link #copyOf}; consumes the source.
+   * Adds {@code source} and {@code other} in float32 and rounds like {@link #copyOf}. Consumes the
+   * source.
    *
-   * @param type that the elements are stored as
-   * @param source as many values as the other has
+   * @param type in which the elements are stored
+   * @param source as many values as {@code other} has
    * @param other the other summand
-   * @return a tensor of as many elements
+   * @return a tensor with the same number of elements
    */
   public static Tensor sumOf(DataType type, FloatBuffer source, TensorView other) {
     ByteBuffer payload = allocate(Math.multiplyExact(other.length(), type.bytes()));
@@ -61,11 +63,11 @@ public final class Tensor extends TensorView {
   }
 
   /**
-   * Rounds what remains of {@code source} to one byte each and consumes it: to the nearest of 255
-   * multiples of a scale that 1,024 elements share, ties to even.
+   * Rounds the remaining elements of {@code source} to one byte each and consumes them. 1,024
+   * elements share a scale; each is rounded to the nearest of 255 multiples of it, ties to even.
    *
    * @param source from the buffer's position to its limit
-   * @return a tensor of as many elements
+   * @return a tensor with the same number of elements
    */
   public static Tensor int8(FloatBuffer source) {
     int length = source.remaining();
@@ -75,12 +77,12 @@ public final class Tensor extends TensorView {
   }
 
   /**
-   * Takes the {@code kept} elements of largest magnitude of what remains of {@code source}, of
-   * equal ones the first, and 0 for the others; consumes it.
+   * Keeps the {@code kept} elements of largest magnitude of {@code source} and sets the others to
+   * 0. Of equal magnitudes the first are kept. Consumes the source.
    *
    * @param source from the buffer's position to its limit
-   * @param kept how many elements are not 0, at most
-   * @return a tensor of as many elements
+   * @param kept largest number of elements that are not 0
+   * @return a tensor with the same number of elements
    */
   public static Tensor top(FloatBuffer source, int kept) {
     int length = source.remaining();
@@ -91,7 +93,7 @@ public final class Tensor extends TensorView {
   }
 
   /**
-   * A float32 tensor of these values.
+   * Returns a float32 tensor with these values.
    *
    * @param values are copied
    * @return the tensor

@@ -3,14 +3,14 @@ package io.vertigrad.codecs;
 import java.nio.ByteBuffer;
 
 /**
- * Tells whether a payload can be the tensor that its header promises; allocates only to word a
+ * Checks that a payload is the tensor that its header describes. Allocates only to describe a
  * fault.
  *
  * @param payload from position 0 on, little-endian
  */
 record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer payload) {
 
-  /** The first thing wrong, or null. */
+  /** Returns the first fault, or null. */
   Malformed fault() {
     if (encoding != Encoding.DENSE && type != DataType.FLOAT32) {
       String expected = "%d (FLOAT32) for %s".formatted(DataType.FLOAT32.code(), encoding);

@@ -10,16 +10,18 @@ import java.util.function.Consumer;
 import java.util.function.IntFunction;
 
 /**
- * Memory that tensors on their way out are made in, again and again, outside the heap unless asked
- * for otherwise.
+ * A pool of memory for outgoing tensors, off the heap by default.
  *
- * <p>What was given back last is taken first, because the processor's cache still has it: fresh
- * memory costs more than what is written into it. A socket sends these tensors as they lie. One
- * that is never given back is left to the garbage collector. Any thread.
+ * <p>The memory given back last is reused first, because it is still in the processor's cache:
+ * allocating memory costs more than writing into it. A socket sends these tensors without a copy.
+ * Memory that is never given back is left to the garbage collector. Any thread.
  */
 public final class TensorMemory {
 
-  /** More than may be on its way at a time; fresh memory is what costs most here. */
+  /**
+   * Limit on the free memory that is kept. It exceeds the memory of tensors in flight, because
+   * allocation is the largest cost here.
+   */
   private static final int MOST_FREE_BYTES = 32 << 20;
 
   private final IntFunction<ByteBuffer> fresh;
@@ -27,7 +29,7 @@ public final class TensorMemory {
   private int longest;
   private long mostFreeBytes = MOST_FREE_BYTES;
 
-  /** Memory outside the heap. */
+  /** Creates an empty pool of memory off the heap. */
   public TensorMemory() {
     this(ByteBuffer::allocateDirect);
   }
@@ -37,11 +39,11 @@ public final class TensorMemory {
   }
 
   /**
-   * Memory outside the heap up to a limit and on the heap beyond it, for tensors that may be left
-   * to the garbage collector in great number.
+   * Creates a pool that allocates off the heap up to a limit and on the heap beyond it. Use it for
+   * tensors that are left to the garbage collector in great number.
    *
-   * @param bytes the most that is ever allocated outside the heap
-   * @return memory that has none yet
+   * @param bytes most memory that is ever allocated off the heap
+   * @return an empty pool
    */
   public static TensorMemory outsideHeapUpTo(long bytes) {
     AtomicLong left = new AtomicLong(bytes);
@@ -53,9 +55,10 @@ public final class TensorMemory {
   }
 
   /**
-   * As {@link Tensor#copyOf}; the tensor may be read until it is {@linkplain #giveBack given back}.
+   * Copies elements like {@link Tensor#copyOf}. The tensor is valid until it is {@linkplain
+   * #giveBack given back}.
    *
-   * @param type that the elements are stored as
+   * @param type in which the elements are stored
    * @param source from the buffer's position to its limit
    * @return a borrowed tensor
    */
@@ -66,10 +69,11 @@ public final class TensorMemory {
   }
 
   /**
-   * Likewise as {@link Tensor#sumOf}.
+   * Adds elements like {@link Tensor#sumOf}. The tensor is valid until it is {@linkplain #giveBack
+   * given back}.
    *
-   * @param type that the elements are stored as
-   * @param source as many values as the other has
+   * @param type in which the elements are stored
+   * @param source as many values as {@code other} has
    * @param other the other summand
    * @return a borrowed tensor
    */
@@ -80,10 +84,10 @@ public final class TensorMemory {
   }
 
   /**
-   * A float32 tensor of what {@code elements} writes: all of them.
+   * Creates a float32 tensor.
    *
    * @param length number of elements
-   * @param elements fills the buffer
+   * @param elements writes all elements into the buffer
    * @return a borrowed tensor
    */
   public BorrowedTensor make(int length, Consumer<FloatBuffer> elements) {
@@ -93,7 +97,7 @@ public final class TensorMemory {
   }
 
   /**
-   * The same elements in memory of this pool.
+   * Copies a tensor into memory of this pool.
    *
    * @param tensor is copied
    * @return a borrowed tensor
@@ -105,11 +109,11 @@ public final class TensorMemory {
   }
 
   /**
-   * As {@link Tensor#copyOf}, for several readers.
+   * Copies elements like {@link Tensor#copyOf}, for several readers.
    *
-   * @param type that the elements are stored as
+   * @param type in which the elements are stored
    * @param source from the buffer's position to its limit
-   * @return a tensor to lend, of which the caller is the owner
+   * @return a tensor to lend; the caller owns it
    */
   public SharedTensor share(DataType type, FloatBuffer source) {
     ByteBuffer payload = take(type, source.remaining());
@@ -118,10 +122,10 @@ public final class TensorMemory {
   }
 
   /**
-   * Returns a tensor with these elements that may be read until it is {@linkplain #giveBack given
-   * back}: this one where it lasts as long, else a copy in this memory.
+   * Returns a tensor with these elements that stays valid until it is {@linkplain #giveBack given
+   * back}: the tensor itself if it does, otherwise a copy in this memory.
    *
-   * @param tensor that the caller was handed
+   * @param tensor that the caller received
    * @return the same elements
    */
   public TensorView keep(TensorView tensor) {
@@ -130,10 +134,10 @@ public final class TensorMemory {
   }
 
   /**
-   * Lets a borrowed tensor's memory be written again: once, and when nobody reads the tensor any
-   * more. A tensor that owns its memory is left alone.
+   * Returns a borrowed tensor's memory to the pool. Call it once, when nobody reads the tensor any
+   * more. Does nothing for a tensor that owns its memory.
    *
-   * @param tensor is not read any more
+   * @param tensor that is no longer read
    */
   public void giveBack(TensorView tensor) {
     if (tensor instanceof BorrowedTensor lent) {
@@ -146,9 +150,9 @@ public final class TensorMemory {
   }
 
   /**
-   * Adds memory outside the heap, whatever the limit, and keeps as much more of what is given back:
-   * for tensors that are kept for long beside those on their way. Where there is none left nothing
-   * is added.
+   * Allocates memory off the heap for one more tensor, whatever the limit, and raises the amount of
+   * free memory that is kept accordingly. Use it for tensors that are kept for long beside those in
+   * flight. Adds nothing if the JVM has no such memory left.
    *
    * @param bytes of one tensor
    */
@@ -175,7 +179,7 @@ public final class TensorMemory {
     }
   }
 
-  /** Of all of the memory, not of a slice: all of it comes back. */
+  /** Wraps the whole memory block rather than a slice, because the whole block is given back. */
   private static BorrowedTensor borrowed(DataType type, ByteBuffer payload) {
     int length = payload.remaining() / type.bytes();
     return new BorrowedTensor(type, Encoding.DENSE, length, payload);
@@ -185,7 +189,10 @@ public final class TensorMemory {
     return take(Math.multiplyExact(length, type.bytes()));
   }
 
-  /** All pieces are as long as the longest tensor so far, so that each soon fits any of them. */
+  /**
+   * Takes or allocates a block. All blocks have the length of the longest tensor so far, so that
+   * each soon fits any tensor.
+   */
   private synchronized ByteBuffer take(int bytes) {
     longest = Math.max(longest, bytes);
     ByteBuffer newest = free.poll();

@@ -9,12 +9,13 @@ import java.util.StringJoiner;
 import java.util.zip.CRC32C;
 
 /**
- * A vector of numbers in its wire form, to be read: little-endian bytes of one {@link DataType} and
- * {@link Encoding}. Whoever is handed a view reads it before returning, or {@linkplain #retain()
- * retains} it: a {@link Tensor} lasts, a {@link BorrowedTensor} does not.
+ * A read-only vector of numbers in wire form: little-endian bytes of one {@link DataType} and
+ * {@link Encoding}. A method that receives a view reads it before it returns, or {@linkplain
+ * #retain() retains} it: a {@link Tensor} stays valid, a {@link BorrowedTensor} does not.
  *
- * <p>Rounding to a narrower type happens when the tensor is made, so local delivery, which hands
- * over the object, and remote delivery, which copies the bytes, give the same numbers bit for bit.
+ * <p>Values are rounded to a narrower type when the tensor is created. So local delivery, which
+ * passes the object, and remote delivery, which copies the bytes, give the same numbers bit for
+ * bit.
  */
 public abstract sealed class TensorView permits Tensor, BorrowedTensor {
 
@@ -24,12 +25,14 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   private final Encoding encoding;
   private final int length;
 
-  /** Position 0, little-endian; never written through this view and never handed out writable. */
+  /**
+   * Position 0, little-endian. It is never written through this view and never exposed as writable.
+   */
   private final ByteBuffer bytes;
 
   /**
-   * No magnitude was found to be above this; NaN when nobody has looked. A thread that does not see
-   * what another has found looks for itself.
+   * The smallest bound that was found to hold for all elements; NaN before the first check. A
+   * thread that does not see the result of another thread checks again.
    */
   private float within = Float.NaN;
 
@@ -41,9 +44,9 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   }
 
   /**
-   * A view of a payload that was checked.
+   * Returns a view of a payload that was checked.
    *
-   * @param borrowed whether the payload's memory is written again once its borrower is done with it
+   * @param borrowed whether the payload's memory is reused after its borrower is done with it
    */
   static TensorView over(
       DataType type, Encoding encoding, int length, boolean borrowed, ByteBuffer payload) {
@@ -54,14 +57,14 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   }
 
   /**
-   * Returns these elements as a tensor that lasts.
+   * Returns these elements as a tensor that stays valid.
    *
-   * @return this one, or a copy of borrowed memory
+   * @return this tensor, or a copy of borrowed memory
    */
   public abstract Tensor retain();
 
   /**
-   * How each element is stored.
+   * Returns the storage type of the elements.
    *
    * @return the type
    */
@@ -70,7 +73,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   }
 
   /**
-   * How elements are laid out.
+   * Returns the layout of the elements.
    *
    * @return the encoding
    */
@@ -79,7 +82,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   }
 
   /**
-   * True when the payload is nothing but every element as float32.
+   * Returns true when the payload holds every element as float32 and nothing else.
    *
    * @return true for a plain float32 tensor
    */
@@ -88,7 +91,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   }
 
   /**
-   * Number of elements.
+   * Returns the number of elements.
    *
    * @return at least 0
    */
@@ -97,7 +100,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   }
 
   /**
-   * Bytes by which the payload is smaller than its elements as float32.
+   * Returns the number of bytes that the payload saves compared with float32 elements.
    *
    * @return a number of bytes; 0 for plain float32
    */
@@ -106,7 +109,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   }
 
   /**
-   * Size of the payload on the wire.
+   * Returns the size of the payload on the wire.
    *
    * @return a number of bytes
    */
@@ -115,7 +118,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   }
 
   /**
-   * A fresh read-only little-endian view of the payload, position 0.
+   * Returns a new read-only little-endian view of the payload at position 0.
    *
    * @return the view
    */
@@ -123,7 +126,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
     return bytes.asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** A fresh view that may be backed by an array, for bulk reading; must not be written. */
+  /** Returns a new view for bulk reading, possibly backed by an array; must not be written. */
   ByteBuffer payload() {
     return bytes.duplicate();
   }
@@ -141,7 +144,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
       destination.put(bytes.asFloatBuffer());
       return;
     }
-    Chunk.over(
+    Chunk.forEachRange(
         length,
         (chunk, first, count) -> {
           read(chunk, first, count);
@@ -150,26 +153,26 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   }
 
   /**
-   * {@code destination[offset + i] = this[i]}.
+   * Copies all elements: {@code destination[offset + i] = this[i]}.
    *
    * @param destination has room for {@link #length()} values from the offset on
-   * @param offset where the first element goes
+   * @param offset index of the first element in the destination
    */
   public final void copyTo(float[] destination, int offset) {
     copyTo(FloatBuffer.wrap(destination, offset, length()));
   }
 
   /**
-   * {@code accumulator[offset + i] += scale * this[i]}, in float32, one rounding per product and
-   * one per sum; a scale of 1 adds the elements themselves.
+   * Adds all elements, scaled: {@code accumulator[offset + i] += scale * this[i]}, in float32, with
+   * one rounding per product and one per sum. A scale of 1 adds the elements themselves.
    *
    * @param accumulator has {@link #length()} elements from the offset on
-   * @param offset where the first element is added
+   * @param offset index of the first element in the accumulator
    * @param scale factor of every element
    */
   public final void addTo(float[] accumulator, int offset, float scale) {
     Objects.checkFromIndexSize(offset, length, accumulator.length);
-    Chunk.over(
+    Chunk.forEachRange(
         length,
         (chunk, first, count) -> {
           read(chunk, first, count);
@@ -178,7 +181,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   }
 
   /**
-   * True when no element is NaN or infinite.
+   * Returns true when no element is NaN or infinite.
    *
    * @return true for a tensor of finite elements
    */
@@ -187,12 +190,12 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
   }
 
   /**
-   * True when no element is NaN, infinite, or larger in magnitude than a bound. It costs what
-   * {@link #isFinite} costs: without their sign, numbers order like their bits. Of blocks that
-   * share a scale, the scale decides.
+   * Returns true when no element is NaN, infinite, or larger in magnitude than a bound. It costs as
+   * much as {@link #isFinite}, because numbers without their sign order like their bits. For blocks
+   * that share a scale, the scale decides.
    *
-   * <p>Elements are looked at once: a tensor that was found to be within a bound remembers it, so
-   * that it costs nothing where a tensor that its sender has looked at is handed over as it is.
+   * <p>The result is remembered, so a check costs nothing when the same tensor object was checked
+   * before, for example by its sender in the same JVM.
    *
    * @param bound finite and at least 0
    * @return true for a tensor whose elements are all from -bound to bound
@@ -226,7 +229,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
     return Math.abs(Chunk.ofThread().elements()[0]) <= bound;
   }
 
-  /** True for the same type, encoding and bits: NaN may equal NaN, 0 is not -0. */
+  /** Returns true for the same type, encoding and bits: NaN may equal NaN, 0 does not equal -0. */
   @Override
   public final boolean equals(Object other) {
     return other instanceof TensorView tensor
@@ -243,7 +246,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
     return 31 * type.code() + (int) checksum.getValue();
   }
 
-  /** Type, length and the first few elements. */
+  /** Returns type, length and the first few elements. */
   @Override
   public final String toString() {
     int shown = Math.min(SHOWN_ELEMENTS, length);

@@ -8,12 +8,12 @@ import java.util.Arrays;
  * The payload of {@link Encoding#TOP_K}: the indices of the elements of largest magnitude in
  * ascending order, then their values.
  *
- * <p>Of equal magnitudes the lowest indices are kept, and NaN and infinity before all others, so
- * that the same elements always give the same bytes and nothing broken is hidden.
+ * <p>Of equal magnitudes the lowest indices are kept, and NaN and infinity are kept before all
+ * others. So the same elements always give the same bytes, and an invalid value is never hidden.
  */
 final class TopElements {
 
-  /** A u32 index and a float32 value. */
+  /** Size of an entry: a u32 index and a float32 value. */
   static final int ENTRY_BYTES = Integer.BYTES + Float.BYTES;
 
   private static final int MAGNITUDE_BITS = 0x7fffffff;
@@ -21,7 +21,10 @@ final class TopElements {
 
   private TopElements() {}
 
-  /** Encodes {@code kept} of what remains of {@code source} and consumes it. */
+  /**
+   * Encodes the {@code kept} largest of the remaining elements of {@code source} and consumes the
+   * source.
+   */
   static void write(FloatBuffer source, int kept, ByteBuffer payload) {
     float[] values = new float[source.remaining()];
     source.get(values);
@@ -38,7 +41,7 @@ final class TopElements {
     }
   }
 
-  /** Decodes {@code count} elements from element {@code first} on. */
+  /** Decodes {@code count} elements, starting with element {@code first}. */
   static void read(ByteBuffer payload, int first, int count, float[] to) {
     int kept = payload.remaining() / ENTRY_BYTES;
     Arrays.fill(to, 0, count, 0);
@@ -51,7 +54,10 @@ final class TopElements {
     }
   }
 
-  /** The first entry whose index is not above the one before and below {@code length}, or -1. */
+  /**
+   * Returns the first entry whose index is out of order or not below {@code length}; -1 if there is
+   * none.
+   */
   static int firstWrongIndex(ByteBuffer payload, int length) {
     int kept = payload.remaining() / ENTRY_BYTES;
     int before = -1;
@@ -66,14 +72,14 @@ final class TopElements {
   }
 
   /**
-   * What is kept: all of a larger magnitude, and the first few of this one.
+   * The limit of the kept elements: all of a larger magnitude, and the first few of this magnitude.
    *
-   * @param magnitude bits of the smallest that is kept
-   * @param equals how many elements of it
+   * @param magnitude bits of the smallest magnitude that is kept
+   * @param equals number of kept elements of this magnitude
    */
   private record Threshold(int magnitude, int equals) {}
 
-  /** Radix selection, a byte at a time from the highest. */
+  /** Finds the threshold by radix selection, one byte at a time from the highest. */
   private static Threshold threshold(float[] values, int kept) {
     int prefix = 0;
     int mask = 0;
@@ -100,7 +106,7 @@ final class TopElements {
     return Float.floatToRawIntBits(value) & MAGNITUDE_BITS;
   }
 
-  /** The first entry whose index is at least {@code first}. */
+  /** Returns the first entry whose index is at least {@code first}. */
   private static int entryAt(ByteBuffer payload, int kept, int first) {
     int low = 0;
     int high = kept;

@@ -61,7 +61,7 @@ class AddressesTest {
     assertThrows(IllegalArgumentException.class, () -> new Addresses("j".repeat(65)));
   }
 
-  /** The published test vectors of FNV-1a, 64 bits. */
+  /** Checks the published test vectors of 64-bit FNV-1a. */
   @Test
   void shouldEqualThePublishedVectorsWhenHashed() {
     assertEquals(0xcbf29ce484222325L, Addresses.hash(""));

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Bfloat16 against its definition: (-1)^s 2^(e-127) (1 + m/128), subnormal 2^-126 m/128. */
+/** Compares bfloat16 with its definition: (-1)^s 2^(e-127) (1 + m/128), subnormal 2^-126 m/128. */
 class BFloat16Test {
 
   @Test

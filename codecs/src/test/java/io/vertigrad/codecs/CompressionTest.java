@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class CompressionTest {
 
-  /** Not a multiple of anything, and more than two chunks. */
+  /** A length that is no multiple of a block and more than two chunks. */
   private static final int LENGTH = 4_999;
 
   @ParameterizedTest
@@ -142,7 +142,7 @@ class CompressionTest {
     }
   }
 
-  /** Gradients are multiples of 1/64 and few, so that every sum is exact in float32. */
+  /** Uses few gradients that are multiples of 1/64, so that every sum is exact in float32. */
   @ParameterizedTest
   @EnumSource(names = {"TOPK"})
   void shouldOweExactlyWhatWasNotSentWhenFedBack(Kind kind) {
@@ -180,7 +180,7 @@ class CompressionTest {
       feedback.delivered(0, 2);
     }
 
-    assertEquals(3, received[1], 1.01, "30 times 0.1, less at most what was owed last");
+    assertEquals(3, received[1], 1.01, "30 times 0.1, less at most the last residual");
     assertTrue(received[1] > 0, "the smaller element arrived");
   }
 
@@ -190,7 +190,7 @@ class CompressionTest {
     assertThrows(IllegalArgumentException.class, () -> new Compression(Kind.TOPK, share));
   }
 
-  /** Sum of all gradients, and sum of all that was delivered plus the residual. */
+  /** The sum of all gradients, and the sum of everything delivered plus the residual. */
   private static float[][] feedBack(Compression compression, int steps, int grid) {
     ErrorFeedback feedback = new ErrorFeedback(compression, LENGTH);
     float[] sum = new float[LENGTH];

@@ -6,7 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-/** Binary16 against its definition: (-1)^s 2^(e-15) (1 + m/1024), subnormal (-1)^s 2^-14 m/1024. */
+/**
+ * Compares binary16 with its definition: (-1)^s 2^(e-15) (1 + m/1024), subnormal (-1)^s 2^-14
+ * m/1024.
+ */
 class Float16Test {
 
   @Test

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Damaged frames: each becomes a {@link Malformed} that names what is wrong. */
+/** Tests damaged frames: each becomes a {@link Malformed} that names the fault. */
 class FrameFaultsTest {
 
   static final List<Frame> FRAMES = Frames.EVERY;
@@ -90,7 +90,7 @@ class FrameFaultsTest {
             Frames.PULL,
             88,
             "01",
-            "payload length at offset 88 is 1, expected at most 0, the" + " bytes that came"),
+            "payload length at offset 88 is 1, expected at most 0, the bytes received"),
         arguments(
             Frames.PULL,
             88,

@@ -6,7 +6,7 @@ import com.code_intelligence.jazzer.junit.FuzzTest;
 import io.vertx.core.buffer.Buffer;
 
 /**
- * Coverage-guided search for bytes that break a codec.
+ * Searches for bytes that break a codec, guided by coverage.
  *
  * <p>An ordinary build replays the stored inputs, one frame of each kind. To search for a minute:
  * {@code JAZZER_FUZZ=1 mvn -pl codecs test -Dtest=FrameFuzzTest -Djazzer.hooks=true}.

@@ -12,12 +12,18 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Seeded random damage: no bytes make a codec throw, or allocate more than came. */
+/**
+ * Damages frames at random with a seed: no bytes make a codec throw, or allocate more than it
+ * received.
+ */
 class FrameMutationTest {
 
   private static final int MUTATIONS = 100_000;
 
-  /** What reading a small frame, or wording one fault, allocates besides the input's size. */
+  /**
+   * Number of bytes that reading a small frame or describing a fault allocates besides the input's
+   * size.
+   */
   private static final long SLACK_BYTES = 64 << 10;
 
   private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -64,7 +70,9 @@ class FrameMutationTest {
     return decoded;
   }
 
-  /** One to four changed bytes, sometimes another length, three times in four sealed again. */
+  /**
+   * Changes one to four bytes, sometimes the length, and corrects the checksum three times in four.
+   */
   private static byte[] mutate(byte[] bytes, SplittableRandom random) {
     byte[] mutant = bytes;
     if (random.nextInt(4) == 0) {

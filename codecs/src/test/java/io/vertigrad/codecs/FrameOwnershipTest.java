@@ -14,7 +14,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.FloatBuffer;
 import org.junit.jupiter.api.Test;
 
-/** Who owns the memory behind a tensor that was sent or received. */
+/** Tests who owns the memory of a tensor that was sent or received. */
 class FrameOwnershipTest {
 
   private static final GradientPartition FULL =

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
-/** One small frame of each kind, and the way to bytes and back. */
+/** Provides one small frame of each kind, and encodes and decodes it. */
 final class Frames {
 
   static final ExchangeId ID = new ExchangeId(0x1122334455667788L, 3, 2, 5, 1_000_000_007L, 4);
@@ -37,7 +37,7 @@ final class Frames {
       new PeerPartition(
           ID, LAYOUT, 7, Tensor.copyOf(DataType.FLOAT16, FloatBuffer.wrap(new float[] {1f, -2f})));
 
-  /** Three elements by int8, with a scale of 1/64. */
+  /** Three elements in int8, with a scale of 1/64. */
   static final GradientPartition INT8 =
       new GradientPartition(
           ID,
@@ -71,11 +71,11 @@ final class Frames {
               new ReplicaCommit.Account(0, 2, 42, 30, 5, 4, 2, 1, List.of(43L, 45L)),
               new ReplicaCommit.Account(3, 0, 41, 41, 0, 0, 0, 0, List.of())));
 
-  /** One of each kind, in the order of their numbers. */
+  /** Returns one frame of each kind, in the order of their numbers. */
   static final List<Frame> ALL =
       List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED, PEER, STAGE, REPLICA, COMMIT);
 
-  /** All of them and every encoding. */
+  /** Returns one frame of each kind and each encoding. */
   static final List<Frame> EVERY = Stream.concat(ALL.stream(), Stream.of(INT8, TOP_K)).toList();
 
   private Frames() {}
@@ -90,12 +90,12 @@ final class Frames {
     codec(frame).encodeToWire(wire, frame);
   }
 
-  /** Decodes with the codec of the frame these bytes once were. */
+  /** Decodes with the codec of the frame that these bytes once were. */
   static Frame decode(Frame original, byte[] bytes) {
     return codec(original).decodeFromWire(0, Buffer.buffer(bytes));
   }
 
-  /** Gives changed bytes the checksum that belongs to them, so that the fields are looked at. */
+  /** Corrects the checksum of changed bytes, so that the other checks are reached. */
   static byte[] seal(byte[] bytes) {
     CRC32C checksum = new CRC32C();
     checksum.update(bytes, 0, HeaderField.CHECKSUM.offset());

@@ -6,7 +6,10 @@ import io.vertx.core.buffer.Buffer;
 import java.util.HexFormat;
 import org.junit.jupiter.api.Test;
 
-/** The bytes of each kind of frame, made by another program: the format cannot change unnoticed. */
+/**
+ * Compares each kind of frame with bytes that another program wrote, so the format cannot change
+ * unnoticed.
+ */
 class GoldenFramesTest {
 
   @Test

@@ -20,7 +20,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class TensorTest {
 
-  /** Around the chunk boundaries, and odd so that two-byte types end inside a word. */
+  /**
+   * Lengths around the chunk boundaries, and odd ones, for which two-byte types end inside a word.
+   */
   private static final int LENGTH = 2 * Chunk.ELEMENTS + 3;
 
   @ParameterizedTest

@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Holds {@code docs/wire-format.md} to what the code does. */
+/** Compares {@code docs/wire-format.md} with the code. */
 class WireFormatDocumentTest {
 
   private static final Set<HeaderField> ALWAYS =
@@ -153,7 +153,7 @@ class WireFormatDocumentTest {
         .toList();
   }
 
-  /** The first columns of the table below a heading, without its head, joined by a bar. */
+  /** Returns the first columns of the table below a heading, without its head, joined by a bar. */
   private static List<String> columns(String heading, int count) {
     return document.stream()
         .skip(document.indexOf(heading))

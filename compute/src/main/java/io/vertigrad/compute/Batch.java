@@ -9,11 +9,11 @@ import java.util.List;
  * @param count number of samples
  * @param features {@code count * product(shape)} normalised values, sample after sample
  * @param labels class of each sample, from 0, or one class for each position of each sample, sample
- *     after sample; empty where targets are no classes
- * @param targets labels of 0 or 1, or real values, sample after sample; empty where targets are
+ *     after sample; empty when the targets are not classes
+ * @param targets labels of 0 or 1, or real values, sample after sample; empty when the targets are
  *     classes
  * @param shape one sample's dimensions, channels first: {@code [1, 28, 28]}
- * @param epoch how often its source had been through its samples before, from 0
+ * @param epoch number of complete passes that the source had made over its samples before, from 0
  */
 public record Batch(
     int count, float[] features, int[] labels, float[] targets, List<Integer> shape, int epoch) {
@@ -21,25 +21,25 @@ public record Batch(
   private static final float[] NO_TARGETS = {};
 
   /**
-   * Samples with one class each.
+   * Creates a batch of samples with one class each.
    *
    * @param features {@code labels.length * product(shape)} normalised values, sample after sample
    * @param labels class of each sample, from 0
    * @param shape one sample's dimensions, channels first
-   * @param epoch how often its source had been through its samples before, from 0
+   * @param epoch number of complete passes that the source had made over its samples before, from 0
    */
   public Batch(float[] features, int[] labels, List<Integer> shape, int epoch) {
     this(labels.length, features, labels, NO_TARGETS, shape, epoch);
   }
 
   /**
-   * What is to be told of some of the samples, with other features, such as what a stage of a
-   * pipeline takes in.
+   * Returns a range of samples with their targets and with other features, for example the input of
+   * a pipeline stage.
    *
-   * @param from first sample
-   * @param to the sample after the last
+   * @param from index of the first sample
+   * @param to index after the last sample
    * @param input features of those samples
-   * @param inputShape one sample's dimensions of them
+   * @param inputShape one sample's dimensions in {@code input}
    * @return a batch of {@code to - from} samples
    */
   public Batch part(int from, int to, float[] input, List<Integer> inputShape) {
@@ -56,11 +56,11 @@ public record Batch(
   }
 
   /**
-   * The same targets with other features.
+   * Returns this batch with other features.
    *
    * @param input features of all samples
-   * @param inputShape one sample's dimensions of them
-   * @return a batch of as many samples
+   * @param inputShape one sample's dimensions in {@code input}
+   * @return a batch of the same number of samples
    */
   public Batch with(float[] input, List<Integer> inputShape) {
     return new Batch(count, input, labels, targets, inputShape, epoch);

@@ -3,21 +3,21 @@ package io.vertigrad.compute;
 import java.util.List;
 
 /**
- * One named array of a model, as it lies in the exchange vector.
+ * One named array of a model, as it is stored in the exchange vector.
  *
  * @param name the layer's name and the array's, for example {@code conv1.W}
- * @param shape its dimensions; their product is its length
- * @param kind whether an optimizer may step it
+ * @param shape the array's dimensions; their product is its length
+ * @param kind whether the optimizer updates it
  */
 public record Block(String name, List<Integer> shape, Kind kind) {
 
-  /** How a block is updated. */
+  /** The way in which a block is updated. */
   public enum Kind {
-    /** Stepped by the optimizer. */
+    /** The optimizer updates it. */
     TRAINABLE,
     /**
-     * A running statistic such as a batch-norm mean. Its gradient is a plain difference to
-     * subtract: no learning rate, momentum, decay, clipping or compression, and averaged, never
+     * A running statistic such as a batch-norm mean. Its gradient is a difference to subtract as it
+     * is: without learning rate, momentum, decay, clipping or compression. It is averaged, never
      * summed.
      */
     STATISTIC
@@ -29,7 +29,7 @@ public record Block(String name, List<Integer> shape, Kind kind) {
   }
 
   /**
-   * Number of elements.
+   * Returns the number of elements.
    *
    * @return the product of the shape
    */

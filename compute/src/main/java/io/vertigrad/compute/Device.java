@@ -6,10 +6,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where a model computes: on the processor, or on a GPU of the machine.
+ * The device that a model computes on: the processor or a GPU of the machine.
  *
  * @param gpu true for a GPU
- * @param number which GPU, from 0 in CUDA's order; empty for the one that the engine chooses
+ * @param number number of the GPU, from 0 in CUDA's order; empty to let the engine choose
  */
 public record Device(boolean gpu, OptionalInt number) {
 
@@ -18,7 +18,7 @@ public record Device(boolean gpu, OptionalInt number) {
 
   private static final Pattern GPU = Pattern.compile("cuda(?::(\\d{1,3}))?");
 
-  /** Refuses a processor with a number. */
+  /** Checks that a processor has no number. */
   public Device {
     if (!gpu && number.isPresent()) {
       throw new IllegalArgumentException(
@@ -27,7 +27,7 @@ public record Device(boolean gpu, OptionalInt number) {
   }
 
   /**
-   * Reads a device as job files name it.
+   * Parses the name of a device in a job file.
    *
    * @param text {@code cpu}, {@code cuda} or {@code cuda:N}
    * @return the device; empty when the text is none of these
@@ -48,7 +48,7 @@ public record Device(boolean gpu, OptionalInt number) {
                 : OptionalInt.of(Integer.parseInt(found.group(1)))));
   }
 
-  /** Returns the name that job files have for it. */
+  /** Returns the name used in job files. */
   @Override
   public String toString() {
     if (!gpu) {

@@ -11,22 +11,22 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.ServiceLoader;
 
-/** A library that computes: builds models and update rules. Found by name through ServiceLoader. */
+/** A library that builds models and update rules. It is found by name through ServiceLoader. */
 public interface Engine {
 
-  /** The engine of job files that name none. */
+  /** The name of the engine that computes when a job file names none. */
   String USUAL = "dl4j";
 
   /**
-   * The name used in job files, for example {@code dl4j}.
+   * Returns the name used in job files, for example {@code dl4j}.
    *
    * @return one word
    */
   String name();
 
   /**
-   * Checks a model's name and options without building it, so that a mistake in a job file is found
-   * before anything else begins. An engine that cannot tell accepts everything.
+   * Checks a model's name and options without building it, so that an error in a job file is found
+   * before anything starts. The default accepts everything.
    *
    * @param name of the model
    * @param options the section of the job file, of which {@code name} has been read
@@ -36,11 +36,11 @@ public interface Engine {
   default void check(String name, Settings options) {}
 
   /**
-   * Checks that this engine can compute on a device of this machine, so that a GPU that is missing
-   * is told before anything else begins. An engine that says nothing else has the processor only.
+   * Checks that this engine can compute on a device of this machine, so that a missing GPU is found
+   * before anything starts. The default accepts only the processor.
    *
-   * @param device where models are to compute
-   * @throws IllegalArgumentException with the reason, and with what to do
+   * @param device that models are to compute on
+   * @throws IllegalArgumentException with the reason and what to do
    */
   default void checkDevice(Device device) {
     if (device.gpu()) {
@@ -50,15 +50,15 @@ public interface Engine {
   }
 
   /**
-   * Loads this engine's libraries, which the first model would otherwise do; from any thread. A
-   * failure is told again by whoever builds a model.
+   * Loads this engine's libraries early; otherwise the first model loads them. Any thread. A
+   * failure is not reported here but when a model is built.
    *
-   * @param threads threads one model may compute on
+   * @param threads number of threads that one model may compute on
    */
   default void prepare(int threads) {}
 
   /**
-   * Builds a model on the calling thread, which from then on owns it.
+   * Builds a model. The calling thread owns it from then on.
    *
    * @param config the model's name, options, input shape, number of classes and seed
    * @return a model that is used and closed on this thread
@@ -68,17 +68,17 @@ public interface Engine {
   Model model(ModelConfig config);
 
   /**
-   * How many parameters a model has, as far as that is known without building it.
+   * Returns the number of parameters of a model if it is known without building the model.
    *
    * @param config the model
-   * @return empty where only building it tells
+   * @return empty when the model must be built to count them
    */
   default OptionalLong parameters(ModelConfig config) {
     return OptionalLong.empty();
   }
 
   /**
-   * Cuts a model into stages on the calling thread; builds none of them yet.
+   * Cuts a model into stages without building them. The calling thread builds the stages.
    *
    * @param config the model
    * @param split where it is cut
@@ -92,32 +92,34 @@ public interface Engine {
   }
 
   /**
-   * A fresh update rule with zero state for a partition of {@code length} trainable elements.
+   * Creates an update rule with zero state for a partition of {@code length} trainable elements.
    *
    * @param config the optimizer
    * @param length trainable elements of the partition
-   * @return a rule that is used by one thread
+   * @return a rule for use by one thread
    */
   UpdateRule updateRule(OptimizerConfig config, int length);
 
   /**
-   * Backend, versions, helpers and thread settings, for the run's summary and for the doctor.
+   * Describes backend, versions, helpers and thread settings, for the run's summary and for the
+   * {@code doctor} command.
    *
    * @return texts by name
    */
   Map<String, String> describe();
 
   /**
-   * How the file of a trained model is called in the folder of a run.
+   * Returns the file name of a trained model in the folder of a run.
    *
-   * @return a file name; its ending is what people know such files by
+   * @return a file name with the customary ending of such files
    */
   default String modelFile() {
     return "model.zip";
   }
 
   /**
-   * What it holds outside the heap now; cheap enough for once a second, from any thread.
+   * Returns the memory that the engine holds outside the heap. It is cheap enough to call every
+   * second. Any thread.
    *
    * @return bytes outside the heap
    */
@@ -126,9 +128,9 @@ public interface Engine {
   }
 
   /**
-   * The name of the engine that a job file which names none is computed by.
+   * Returns the name of the engine that computes when a job file names none.
    *
-   * @return {@code dl4j}, unless another is the only one on the class path
+   * @return {@code dl4j}, unless another engine is the only one on the class path
    */
   static String usual() {
     List<String> found = names();
@@ -136,7 +138,7 @@ public interface Engine {
   }
 
   /**
-   * The names of all engines on the class path.
+   * Returns the names of all engines on the class path.
    *
    * @return in the order in which they were found
    */
@@ -147,11 +149,11 @@ public interface Engine {
   }
 
   /**
-   * The engine of this name.
+   * Creates the engine of this name.
    *
    * @param name as in a job file
    * @return a new engine
-   * @throws IllegalArgumentException listing the known names when there is none of this name
+   * @throws IllegalArgumentException listing the known names when there is no engine of this name
    */
   static Engine named(String name) {
     for (Engine engine : ServiceLoader.load(Engine.class)) {

@@ -4,15 +4,15 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 
 /**
- * What training makes small; the key {@code model.loss} of a job file.
+ * The function that training minimises; the key {@code model.loss} of a job file.
  *
- * <p>A sample's loss is the mean over its positions, labels or values, and a batch's the mean over
- * its samples, as PyTorch's losses have it.
+ * <p>A sample's loss is the mean over its positions, labels or values. A batch's loss is the mean
+ * over its samples, as in PyTorch.
  */
 public enum Loss {
-  /** Softmax of the outputs and the negative logarithm of the right class's probability. */
+  /** Softmax of the outputs, then the negative logarithm of the correct class's probability. */
   CROSS_ENTROPY("crossEntropy", Targets.Kind.CLASS),
-  /** Sigmoid of each output and the negative log-likelihood of its label, which is 0 or 1. */
+  /** Sigmoid of each output, then the negative log-likelihood of its label, which is 0 or 1. */
   BINARY_CROSS_ENTROPY("binaryCrossEntropy", Targets.Kind.LABELS),
   /** Squared difference of each output and its value. */
   MEAN_SQUARED_ERROR("meanSquaredError", Targets.Kind.VALUES);
@@ -26,7 +26,7 @@ public enum Loss {
   }
 
   /**
-   * How job files call it.
+   * Returns the name used in job files.
    *
    * @return such as {@code crossEntropy}
    */
@@ -35,7 +35,7 @@ public enum Loss {
   }
 
   /**
-   * What a data set must have for it.
+   * Returns the kind of targets that a data set must have for this loss.
    *
    * @return the kind of targets
    */
@@ -44,20 +44,20 @@ public enum Loss {
   }
 
   /**
-   * The losses in the order in which job files may name them.
+   * Returns the names of all losses in job files.
    *
-   * @return their keys
+   * @return their keys, in declaration order
    */
   public static String[] keys() {
     return Arrays.stream(values()).map(Loss::key).toArray(String[]::new);
   }
 
   /**
-   * The loss of this key.
+   * Returns the loss of this key.
    *
    * @param key as in a job file
    * @return the loss
-   * @throws IllegalArgumentException listing the keys when there is none of this one
+   * @throws IllegalArgumentException listing the keys when no loss has this key
    */
   public static Loss of(String key) {
     return Arrays.stream(values())
@@ -71,7 +71,7 @@ public enum Loss {
   }
 
   /**
-   * The loss that fits targets of a kind.
+   * Returns the loss that fits targets of a kind.
    *
    * @param kind of the data set's targets
    * @return the loss

@@ -2,15 +2,15 @@ package io.vertigrad.compute;
 
 import java.util.Locale;
 
-/** What a test tells people beside the loss; it follows from the loss and the targets. */
+/** The figure that a test reports besides the loss. It follows from the loss and the targets. */
 public enum Metric {
-  /** Samples whose class was the most probable one, in percent. */
+  /** Samples whose class was the most probable class, in percent. */
   ACCURACY(""),
-  /** Labels that were on the right side of one half, in percent of all labels. */
+  /** Labels that were predicted on the correct side of one half, in percent of all labels. */
   LABEL_ACCURACY("labelAccuracy"),
-  /** Root of the mean squared error, in the unit of the values. */
+  /** Root mean squared error, in the unit of the values. */
   RMSE("rmse"),
-  /** {@code exp(loss)} of a language model, beside the accuracy of its tokens. */
+  /** {@code exp(loss)} of a language model; reported together with the accuracy of its tokens. */
   PERPLEXITY("perplexity");
 
   private final String key;
@@ -20,18 +20,18 @@ public enum Metric {
   }
 
   /**
-   * How events and summaries call it.
+   * Returns the name used in events and summaries.
    *
-   * @return one word; empty for the accuracy, which has a place of its own
+   * @return one word; empty for the accuracy, which has a field of its own
    */
   public String key() {
     return key;
   }
 
   /**
-   * The metric of this key.
+   * Returns the metric of this key.
    *
-   * @param key as {@link #key} gives it
+   * @param key a value of {@link #key}
    * @return the metric; the accuracy where no metric has this key
    */
   public static Metric of(String key) {
@@ -44,9 +44,9 @@ public enum Metric {
   }
 
   /**
-   * The metric of a model.
+   * Returns the metric of a model.
    *
-   * @param loss that it is trained by
+   * @param loss that the model is trained by
    * @param tokens true when its samples are ids of tokens
    * @return the metric
    */
@@ -59,16 +59,16 @@ public enum Metric {
   }
 
   /**
-   * Tells whether a test of it has an accuracy.
+   * Returns whether a test of this metric has an accuracy.
    *
-   * @return false where nothing is right or wrong
+   * @return false when predictions are neither correct nor wrong
    */
   public boolean hasAccuracy() {
     return this != RMSE;
   }
 
   /**
-   * The figure, of a test's loss and accuracy.
+   * Computes the figure from a test's loss and accuracy.
    *
    * @param loss mean loss
    * @param accuracy in percent
@@ -83,7 +83,7 @@ public enum Metric {
   }
 
   /**
-   * What people call it.
+   * Returns the name for display.
    *
    * @return such as {@code accuracy}
    */
@@ -97,7 +97,7 @@ public enum Metric {
   }
 
   /**
-   * What people call it where there is little room.
+   * Returns the short name for narrow displays.
    *
    * @return such as {@code "acc "}, with the space that follows
    */
@@ -111,10 +111,10 @@ public enum Metric {
   }
 
   /**
-   * A figure of it as people read it, without its name.
+   * Formats a figure for display, without the metric's name.
    *
-   * @param value as {@link #value} gives it
-   * @return such as {@code 95.10 %}, or four digits that tell something
+   * @param value a result of {@link #value}
+   * @return such as {@code 95.10 %}, or four significant digits
    */
   public String figure(double value) {
     return switch (this) {
@@ -124,11 +124,11 @@ public enum Metric {
   }
 
   /**
-   * A test as people read it, without its loss.
+   * Formats a test result for display, without its loss.
    *
    * @param loss mean loss
    * @param accuracy in percent
-   * @param top what follows the accuracy, such as {@code " (top 3 99.00 %)"}, or nothing
+   * @param top text after the accuracy, such as {@code " (top 3 99.00 %)"}, or empty
    * @return such as {@code accuracy 95.10 %}, {@code RMSE 0.1234}, or {@code accuracy 51.20 %,
    *     perplexity 4.712}
    */

@@ -9,14 +9,14 @@ import java.util.Arrays;
  * A network on one thread: parameters in, gradients out, all in exchange order (see {@link
  * ParameterLayout}).
  *
- * <p>Every call, creation and {@link #close()} included, must come from one and the same thread.
+ * <p>All calls, including creation and {@link #close()}, must come from the same thread.
  */
 public interface Model extends AutoCloseable {
 
   /**
-   * Says how the exchange vector is laid out.
+   * Returns the layout of the exchange vector.
    *
-   * @return the same layout for as long as the model lives
+   * @return the same layout for the lifetime of the model
    */
   ParameterLayout layout();
 
@@ -37,10 +37,10 @@ public interface Model extends AutoCloseable {
   void writeParameters(int first, FloatBuffer source);
 
   /**
-   * One forward and backward pass in training mode, without an update.
+   * Runs one forward and backward pass in training mode, without an update.
    *
-   * <p>Leaves behind the gradient: the mean over the batch for trainable elements, and for
-   * statistics the difference to subtract. Running statistics themselves do not move.
+   * <p>Afterwards the gradient can be read: for trainable elements the mean over the batch, for
+   * statistics the difference to subtract. Running statistics do not change.
    *
    * @param batch of this model's input shape and classes
    * @return mean training loss of the batch
@@ -48,11 +48,13 @@ public interface Model extends AutoCloseable {
   double gradient(Batch batch);
 
   /**
-   * The same, for one who can use the last layers' gradients while those of earlier layers are
-   * computed. An engine that cannot tell says nothing before all of it is there, as here.
+   * Computes a gradient like {@link #gradient(Batch)} and reports the last layers' gradients while
+   * those of earlier layers are still being computed. The default reports nothing before the whole
+   * gradient is final.
    *
    * @param batch of this model's input shape and classes
-   * @param listener hears what is final before this returns; what it was not told of is then
+   * @param listener receives the final parts before this method returns; parts that were not
+   *     reported are final then
    * @return mean training loss of the batch
    */
   default double gradient(Batch batch, GradientListener listener) {
@@ -68,17 +70,17 @@ public interface Model extends AutoCloseable {
   void readGradient(int first, FloatBuffer destination);
 
   /**
-   * How many answers of the last gradient's batch were right in its forward pass: one for each
-   * sample, or as many as {@link #answers} says.
+   * Returns the number of correct predictions for the last gradient's batch in its forward pass:
+   * one per sample, or as many as {@link #answers} returns.
    *
-   * @return -1 where the model cannot tell without another pass, or tells values
+   * @return -1 if the model would need another pass to count them, or if it predicts values
    */
   default int correct() {
     return -1;
   }
 
   /**
-   * How many answers of a sample are either right or wrong, where {@link #correct} counts them.
+   * Returns the number of predictions per sample that {@link #correct} counts.
    *
    * @return 1 for a class; the number of labels, or of positions with a class each, where a sample
    *     has several
@@ -88,31 +90,32 @@ public interface Model extends AutoCloseable {
   }
 
   /**
-   * One forward pass in inference mode.
+   * Runs one forward pass in inference mode.
    *
    * @param batch of this model's input shape and classes
-   * @return the samples, the sum of their losses, and how many were right
+   * @return the number of samples, the sum of their losses, and the number of correct predictions
    */
   default Score score(Batch batch) {
     return score(batch, 0);
   }
 
   /**
-   * The same, with a count of the samples whose class is among the most probable.
+   * Runs one forward pass in inference mode and also counts the samples whose class is among the
+   * most probable classes.
    *
    * @param batch of this model's input shape and classes
-   * @param topK how many of the most probable classes count; 0 to count none
-   * @return the samples, the sum of their losses, and how many were right
+   * @param topK number of most probable classes that count; 0 to count none
+   * @return the number of samples, the sum of their losses, and the numbers of correct predictions
    */
   Score score(Batch batch, int topK);
 
   /**
-   * What the network answers in inference mode. An engine that can tell in one pass should override
-   * it; here it is asked for a score for each class of each sample.
+   * Returns the outputs of the network in inference mode. The default scores each class of each
+   * sample in a pass of its own; an engine that needs only one pass should override it.
    *
-   * @param batch of this model's input shape; its labels do not count
+   * @param batch of this model's input shape; its labels are ignored
    * @param classes number of outputs
-   * @return sample after sample one probability for each class or label, or the values, in single
+   * @return for each sample one probability for each class or label, or the values, in single
    *     precision
    */
   default float[] probabilities(Batch batch, int classes) {
@@ -132,10 +135,10 @@ public interface Model extends AutoCloseable {
    * Writes the network for another program.
    *
    * @param format such as {@code onnx}
-   * @param file is written anew
+   * @param file is replaced if it exists
    * @throws IOException when it cannot be written
    * @throws IllegalArgumentException with a message for the user when this engine does not write
-   *     that format, or not this network
+   *     that format, or not for this network
    */
   default void export(String format, Path file) throws IOException {
     throw new IllegalArgumentException(
@@ -146,7 +149,7 @@ public interface Model extends AutoCloseable {
   /**
    * Writes the engine's own file of configuration and parameters, for DL4J the usual zip.
    *
-   * @param file is written anew
+   * @param file is replaced if it exists
    * @throws IOException when it cannot be written
    */
   void save(Path file) throws IOException;

@@ -6,23 +6,23 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Which network to build.
+ * The network to build.
  *
  * @param name {@code convnet}, {@code mlp}, {@code resnet20}; a path to a saved DL4J zip or
  *     configuration JSON, to a Keras HDF5 file, with the engine {@code pytorch} to a TorchScript
  *     {@code .pt}; or the class name of a model factory
- * @param options settings of that model, such as {@code hidden} of the MLP; one that is null counts
- *     as absent
+ * @param options settings of that model, such as {@code hidden} of the MLP; a null value counts as
+ *     absent
  * @param inputShape one sample's dimensions, from the data set
  * @param classes number of outputs, from the data set: of classes, labels or values
  * @param seed seed of the initial parameters
- * @param threads threads one model may compute on
- * @param loss that it is trained and scored by
- * @param positions of how many positions of a sample it tells a class, from the data set; 1 where a
- *     sample as a whole has one
- * @param tokens how many different ids of tokens its samples hold, from the data set; 0 where they
+ * @param threads number of threads that one model may compute on
+ * @param loss that the model is trained and scored by
+ * @param positions number of positions of a sample that the model predicts a class for, from the
+ *     data set; 1 when a sample as a whole has one class
+ * @param tokens number of different token ids in the samples, from the data set; 0 when the samples
  *     hold numbers
- * @param device where it computes
+ * @param device that the model computes on
  */
 public record ModelConfig(
     String name,
@@ -37,17 +37,17 @@ public record ModelConfig(
     Device device) {
 
   /**
-   * A network that computes on the processor.
+   * Describes a network that computes on the processor.
    *
    * @param name of the network
    * @param options settings of that model
    * @param inputShape one sample's dimensions
    * @param classes number of outputs
    * @param seed seed of the initial parameters
-   * @param threads threads one model may compute on
-   * @param loss that it is trained and scored by
-   * @param positions of how many positions of a sample it tells a class
-   * @param tokens how many different ids of tokens its samples hold; 0 for numbers
+   * @param threads number of threads that one model may compute on
+   * @param loss that the model is trained and scored by
+   * @param positions number of positions of a sample that the model predicts a class for
+   * @param tokens number of different token ids in the samples; 0 for numbers
    */
   public ModelConfig(
       String name,
@@ -73,14 +73,14 @@ public record ModelConfig(
   }
 
   /**
-   * A network that tells one class of each sample, on the processor.
+   * Describes a network on the processor that predicts one class for each sample.
    *
    * @param name of the network
    * @param options settings of that model
    * @param inputShape one sample's dimensions
    * @param classes number of classes
    * @param seed seed of the initial parameters
-   * @param threads threads one model may compute on
+   * @param threads number of threads that one model may compute on
    */
   public ModelConfig(
       String name,
@@ -99,7 +99,7 @@ public record ModelConfig(
   }
 
   /**
-   * What it tells of each sample.
+   * Returns what the model predicts for each sample.
    *
    * @return the targets that its loss takes
    */
@@ -108,7 +108,7 @@ public record ModelConfig(
   }
 
   /**
-   * What people are told of its tests beside the loss.
+   * Returns the figure that the model's tests report besides the loss.
    *
    * @return the metric
    */
@@ -117,11 +117,11 @@ public record ModelConfig(
   }
 
   /**
-   * The same samples and outputs for a model of another name.
+   * Returns this configuration for a model of another name.
    *
-   * @param other its name
-   * @param settings its options
-   * @return what an engine builds it from
+   * @param other name of the model
+   * @param settings options of the model
+   * @return a copy with that name and those options
    */
   public ModelConfig named(String other, Map<String, Object> settings) {
     return new ModelConfig(
@@ -129,10 +129,10 @@ public record ModelConfig(
   }
 
   /**
-   * The same model on another device.
+   * Returns this configuration for another device.
    *
-   * @param other where it computes
-   * @return what an engine builds it from
+   * @param other device to compute on
+   * @return a copy with that device
    */
   public ModelConfig on(Device other) {
     return new ModelConfig(

@@ -1,13 +1,13 @@
 package io.vertigrad.compute;
 
 /**
- * What an engine holds outside the heap.
+ * The memory that an engine holds outside the heap.
  *
- * @param allocatedBytes memory that the engine's arrays own; 0 if it cannot tell
- * @param residentBytes physical memory of the whole process, heap included; 0 if it cannot tell
+ * @param allocatedBytes memory that the engine's arrays own; 0 if unknown
+ * @param residentBytes physical memory of the whole process, including the heap; 0 if unknown
  */
 public record NativeMemory(long allocatedBytes, long residentBytes) {
 
-  /** Of an engine that has not started, or cannot tell. */
+  /** The value for an engine that has not started or does not measure its memory. */
   public static final NativeMemory UNKNOWN = new NativeMemory(0, 0);
 }

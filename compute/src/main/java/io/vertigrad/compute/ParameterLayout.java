@@ -8,12 +8,13 @@ import java.util.Optional;
 /**
  * The order of a model's arrays in the exchange vector: all trainable blocks, then all statistics.
  *
- * <p>The exchange vector is what travels. An engine may keep its own order in memory and gather.
+ * <p>The exchange vector is the form in which parameters and gradients are sent. An engine may use
+ * another order in memory and copy.
  */
 public record ParameterLayout(List<Block> blocks) {
 
   /**
-   * Orders the blocks: trainable first, statistics last, otherwise as given.
+   * Orders the blocks: trainable blocks first, statistics last, otherwise as given.
    *
    * @param blocks arrays of the model
    */
@@ -25,7 +26,8 @@ public record ParameterLayout(List<Block> blocks) {
   }
 
   /**
-   * Elements the optimizer steps; they are the head of the exchange vector.
+   * Returns the number of elements that the optimizer updates. They come first in the exchange
+   * vector.
    *
    * @return a number of elements
    */
@@ -34,7 +36,8 @@ public record ParameterLayout(List<Block> blocks) {
   }
 
   /**
-   * Elements that are running statistics; they are its tail.
+   * Returns the number of elements that are running statistics. They come last in the exchange
+   * vector.
    *
    * @return a number of elements
    */
@@ -43,7 +46,7 @@ public record ParameterLayout(List<Block> blocks) {
   }
 
   /**
-   * Elements of the whole exchange vector.
+   * Returns the length of the whole exchange vector.
    *
    * @return a number of elements
    */
@@ -52,7 +55,8 @@ public record ParameterLayout(List<Block> blocks) {
   }
 
   /**
-   * Equal for equal layouts; carried by every frame so that different models never mix.
+   * Returns a hash that is equal for equal layouts. Every frame carries it, so that different
+   * models never mix.
    *
    * @return the hash
    */
@@ -61,7 +65,7 @@ public record ParameterLayout(List<Block> blocks) {
   }
 
   /**
-   * Where another layout first differs from this one, in words that name the block.
+   * Describes the first block in which another layout differs from this one.
    *
    * @param other another model's layout
    * @return the difference; empty when there is none

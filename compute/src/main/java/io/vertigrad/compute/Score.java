@@ -1,41 +1,41 @@
 package io.vertigrad.compute;
 
 /**
- * How well a model did on some samples.
+ * The result of evaluating a model on some samples.
  *
  * @param samples number of samples
  * @param lossSum sum of their losses, see {@link Loss}; natural logarithm
- * @param correct how many answers were right
- * @param correctTop for how many the right class was among the k most probable; 0 where no k was
- *     asked for
- * @param answers how many could be right: one for each sample, position or label; 0 where the model
- *     tells values
- * @param metric what people are told beside the loss
+ * @param correct number of correct predictions
+ * @param correctTop number of predictions whose correct class was among the k most probable; 0 when
+ *     k was 0
+ * @param answers number of predictions that can be correct: one for each sample, position or label;
+ *     0 when the model predicts values
+ * @param metric the figure that is reported besides the loss
  */
 public record Score(
     int samples, double lossSum, int correct, int correctTop, int answers, Metric metric) {
 
-  /** Of no samples. */
+  /** The score of no samples. */
   public static final Score NONE = new Score(0, 0, 0);
 
   /**
-   * Of samples with one class each.
+   * Creates the score of samples with one class each.
    *
-   * @param samples how many samples were scored
+   * @param samples number of samples
    * @param lossSum sum of their losses
-   * @param correct how many were classified correctly
-   * @param correctTop for how many the right class was among the k most probable
+   * @param correct number of samples that were classified correctly
+   * @param correctTop number of samples whose class was among the k most probable
    */
   public Score(int samples, double lossSum, int correct, int correctTop) {
     this(samples, lossSum, correct, correctTop, samples, Metric.ACCURACY);
   }
 
   /**
-   * Without a count of the k most probable.
+   * Creates a score without a count of the k most probable classes.
    *
-   * @param samples how many samples were scored
+   * @param samples number of samples
    * @param lossSum sum of their losses
-   * @param correct how many were classified correctly
+   * @param correct number of samples that were classified correctly
    */
   public Score(int samples, double lossSum, int correct) {
     this(samples, lossSum, correct, 0);
@@ -44,7 +44,7 @@ public record Score(
   /**
    * Adds the score of other samples.
    *
-   * @param other of the same model and the same number of most probable classes
+   * @param other score of the same model, for the same k
    * @return the sums
    */
   public Score plus(Score other) {
@@ -58,7 +58,7 @@ public record Score(
   }
 
   /**
-   * Mean loss, 0 for no samples.
+   * Returns the mean loss; 0 for no samples.
    *
    * @return the mean
    */
@@ -67,25 +67,25 @@ public record Score(
   }
 
   /**
-   * Correct answers in percent, 0 for no samples.
+   * Returns the correct predictions in percent; 0 for no samples.
    *
-   * @return from 0 to 100; NaN where the model tells values
+   * @return from 0 to 100; NaN when the model predicts values
    */
   public double accuracy() {
     return samples == 0 ? 0 : percent(correct);
   }
 
   /**
-   * Samples whose class is among the k most probable, in percent; 0 for no samples.
+   * Returns the samples whose class is among the k most probable, in percent; 0 for no samples.
    *
-   * @return from 0 to 100; 0 where nothing was counted
+   * @return from 0 to 100; 0 when k was 0
    */
   public double topAccuracy() {
     return answers == 0 ? 0 : percent(correctTop);
   }
 
   /**
-   * The figure of its metric.
+   * Returns the figure of the metric.
    *
    * @return see {@link Metric#value}
    */

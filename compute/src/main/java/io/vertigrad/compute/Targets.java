@@ -1,16 +1,16 @@
 package io.vertigrad.compute;
 
 /**
- * What a model is to tell of each sample of a data set.
+ * The values that a model predicts for each sample of a data set.
  *
  * @param kind classes, labels or values
  * @param outputs number of classes, of labels or of values
- * @param positions of how many positions of a sample a class is to be told; 1 where the sample as a
- *     whole has one, and of labels and values
+ * @param positions number of positions of a sample that have a class each; 1 when the sample as a
+ *     whole has one class, and for labels and values
  */
 public record Targets(Kind kind, int outputs, int positions) {
 
-  /** Classes, labels or values. */
+  /** The kind of a target. */
   public enum Kind {
     /** One class of several. */
     CLASS("classes"),
@@ -26,7 +26,7 @@ public record Targets(Kind kind, int outputs, int positions) {
     }
 
     /**
-     * What they are called in messages.
+     * Returns the name used in messages.
      *
      * @return a plural
      */
@@ -45,9 +45,9 @@ public record Targets(Kind kind, int outputs, int positions) {
   }
 
   /**
-   * One class for each sample.
+   * Creates targets of one class for each sample.
    *
-   * @param classes how many there are
+   * @param classes number of classes
    * @return the targets
    */
   public static Targets classes(int classes) {
@@ -55,10 +55,10 @@ public record Targets(Kind kind, int outputs, int positions) {
   }
 
   /**
-   * A class at each position of a sample.
+   * Creates targets of one class for each position of a sample.
    *
-   * @param classes how many there are
-   * @param positions of a sample
+   * @param classes number of classes
+   * @param positions number of positions of a sample
    * @return the targets
    */
   public static Targets classes(int classes, int positions) {
@@ -66,9 +66,9 @@ public record Targets(Kind kind, int outputs, int positions) {
   }
 
   /**
-   * Labels of 0 or 1.
+   * Creates targets of 0 or 1.
    *
-   * @param labels of a sample
+   * @param labels number of labels of a sample
    * @return the targets
    */
   public static Targets labels(int labels) {
@@ -76,9 +76,9 @@ public record Targets(Kind kind, int outputs, int positions) {
   }
 
   /**
-   * Real values.
+   * Creates targets of real values.
    *
-   * @param values of a sample
+   * @param values number of values of a sample
    * @return the targets
    */
   public static Targets values(int values) {
@@ -86,9 +86,9 @@ public record Targets(Kind kind, int outputs, int positions) {
   }
 
   /**
-   * How many answers of a sample are either right or wrong.
+   * Returns the number of predictions of a sample that can be correct or wrong.
    *
-   * @return 0 where the targets are values
+   * @return 0 when the targets are values
    */
   public int answers() {
     return switch (kind) {

@@ -2,18 +2,18 @@ package io.vertigrad.testkit;
 
 import java.util.function.LongSupplier;
 
-/** A monotonic clock that a test moves by hand; not thread-safe. */
+/** A monotonic clock that a test advances; not thread-safe. */
 public final class FakeClock implements LongSupplier {
 
   private long nanos;
 
-  /** A clock that stands at 0. */
+  /** Creates a clock at time 0. */
   public FakeClock() {}
 
   /**
    * Reads the clock.
    *
-   * @return nanoseconds since this clock was made
+   * @return nanoseconds since this clock was created
    */
   @Override
   public long getAsLong() {
@@ -32,7 +32,7 @@ public final class FakeClock implements LongSupplier {
   /**
    * Reads the clock.
    *
-   * @return milliseconds since this clock was made
+   * @return milliseconds since this clock was created
    */
   public long millis() {
     return nanos / 1_000_000;

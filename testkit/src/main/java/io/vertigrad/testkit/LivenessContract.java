@@ -18,21 +18,22 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Every exchange ends, whoever is silent, dead or closing.
+ * Tests that every exchange of a strategy ends, even if workers are silent, die or the server
+ * closes.
  *
- * <p>A test of a strategy extends this class alone if the strategy does not equal plain SGD with
- * one worker, else {@link StrategyContract}.
+ * <p>A test of a strategy extends {@link StrategyContract}, or only this class if the strategy does
+ * not equal plain SGD with one worker.
  */
 public abstract class LivenessContract {
 
   static final int STEPS = 12;
   private static final long LIMIT_MILLIS = 61_000;
 
-  /** For tests that extend this class. */
+  /** Creates the test; for subclasses. */
   protected LivenessContract() {}
 
   /**
-   * Gives the strategy's settings.
+   * Returns the strategy's settings.
    *
    * @return the strategy section of a job file, as JSON
    */
@@ -132,9 +133,9 @@ public abstract class LivenessContract {
   }
 
   /**
-   * Makes a job of one trainable partition of 4 elements and one of 2 statistics, of 12 steps.
+   * Creates a job of 12 steps with one trainable partition of 4 elements and one of 2 statistics.
    *
-   * @param workers how many workers
+   * @param workers number of workers
    * @return the job, under this strategy
    */
   protected final TestJob job(int workers) {
@@ -142,10 +143,10 @@ public abstract class LivenessContract {
   }
 
   /**
-   * Makes the job's shard and admits workers.
+   * Creates the job's shard and admits workers.
    *
    * @param job the job
-   * @param workers how many workers, of ranks from 0
+   * @param workers number of workers, with ranks from 0
    * @return the shard at version 0
    */
   protected static TestShard started(TestJob job, int workers) {
@@ -154,7 +155,7 @@ public abstract class LivenessContract {
     return shard;
   }
 
-  /** Worker 0 goes as far as it can while worker 1 is silent. */
+  /** Lets worker 0 take as many steps as it can while worker 1 is silent. */
   private static List<Future<Frame>> runAhead(TestJob job, TestShard shard) {
     List<Future<Frame>> answers = new ArrayList<>();
     for (int step = 0; step < STEPS; step++) {

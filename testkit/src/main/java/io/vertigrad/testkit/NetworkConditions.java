@@ -1,16 +1,18 @@
 package io.vertigrad.testkit;
 
 /**
- * What a simulated network does to frames, and which members of the job fail.
+ * The faults of a simulated network and of the members.
  *
  * @param drop probability that a frame is lost, from 0 to below 1
  * @param duplicate probability that a frame is delivered twice, from 0 to below 1
  * @param delayMillis delays are uniform below this, at least 1; frames overtake each other
- * @param workerDeaths workers that are killed, each to be replaced
- * @param serverCrashes servers that are killed, each to be restarted from a snapshot it has kept
- * @param cuts how often one worker and one server cannot reach each other for some seconds
- * @param workerStops workers that stand still for some seconds, are replaced, and then go on as if
- *     nothing had happened
+ * @param workerDeaths number of workers that are killed; each is replaced
+ * @param serverCrashes number of servers that are killed; each is restarted from a snapshot that it
+ *     stored
+ * @param cuts number of times that one worker and one server cannot reach each other for some
+ *     seconds
+ * @param workerStops number of workers that stop for some seconds, are replaced, and then continue
+ *     without knowing it
  */
 public record NetworkConditions(
     double drop,
@@ -21,7 +23,7 @@ public record NetworkConditions(
     int cuts,
     int workerStops) {
 
-  /** Every frame arrives once, at once, and nobody fails. */
+  /** No faults: every frame arrives once and without delay, and no member fails. */
   public static final NetworkConditions RELIABLE = new NetworkConditions(0, 0, 1, 0, 0, 0, 0);
 
   /** One frame in five is lost, one in five is repeated, delays are below 900 ms. */
@@ -43,10 +45,10 @@ public record NetworkConditions(
   }
 
   /**
-   * Replaces the number of workers that are killed.
+   * Returns a copy with another number of workers that are killed.
    *
-   * @param count workers to kill
-   * @return these conditions, with that many deaths
+   * @param count number of workers to kill
+   * @return a copy with that many deaths
    */
   public NetworkConditions withWorkerDeaths(int count) {
     return new NetworkConditions(
@@ -54,10 +56,10 @@ public record NetworkConditions(
   }
 
   /**
-   * Replaces the number of servers that are killed.
+   * Returns a copy with another number of servers that are killed.
    *
-   * @param count servers to kill
-   * @return these conditions, with that many crashes
+   * @param count number of servers to kill
+   * @return a copy with that many crashes
    */
   public NetworkConditions withServerCrashes(int count) {
     return new NetworkConditions(
@@ -65,10 +67,10 @@ public record NetworkConditions(
   }
 
   /**
-   * Replaces the number of cuts.
+   * Returns a copy with another number of cuts.
    *
-   * @param count how often a worker and a server cannot reach each other
-   * @return these conditions, with that many cuts
+   * @param count number of times that a worker and a server cannot reach each other
+   * @return a copy with that many cuts
    */
   public NetworkConditions withCuts(int count) {
     return new NetworkConditions(
@@ -76,10 +78,10 @@ public record NetworkConditions(
   }
 
   /**
-   * Replaces the number of workers that stand still.
+   * Returns a copy with another number of workers that stop.
    *
-   * @param count workers that are taken for dead and are not
-   * @return these conditions, with that many stops
+   * @param count number of workers that are evicted while they only stopped
+   * @return a copy with that many stops
    */
   public NetworkConditions withWorkerStops(int count) {
     return new NetworkConditions(

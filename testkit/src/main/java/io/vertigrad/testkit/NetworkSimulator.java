@@ -32,13 +32,14 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * A whole job under a fake clock and a seed: simulated workers, network and coordinator around the
- * shards that run in production. The same arguments give the same run, frame by frame.
+ * Simulates a whole job with a fake clock and a seed: workers, network and coordinator are
+ * simulated, the shards are those that run in production. The same arguments give the same run,
+ * frame by frame.
  *
  * <p>A job has three partitions and six steps of plain SGD at learning rate 1. A part of a worker's
- * gradient depends on the parameters; beside it every update has one element of its own with
- * gradient 1, so that with a strategy that sums updates the element counts how often the update was
- * applied: {@link #requireAppliedAtMostOnce()} and {@link #requireTrueAnswers()} look there. With
+ * gradient depends on the parameters. In addition every update has one element of its own with
+ * gradient 1. With a strategy that sums updates, this element counts how often the update was
+ * applied; {@link #requireAppliedAtMostOnce()} and {@link #requireTrueAnswers()} check it. With
  * other strategies, compare {@link #parameters()} with those of a run under {@link
  * NetworkConditions#RELIABLE}.
  */
@@ -65,16 +66,16 @@ public final class NetworkSimulator {
   private final List<NavigableMap<Long, ShardSnapshot>> kept = new ArrayList<>();
   private final PlantedFault fault;
   private final int[][] cuts;
-  private int disasters;
+  private int pendingFaults;
 
   /**
    * Prepares a run.
    *
    * @param strategy the strategy section of a job file, as JSON
-   * @param workers how many workers, at least 1
-   * @param shardCount over how many servers the three partitions are spread, from 1 to 3
-   * @param conditions what the network does, and who fails
-   * @param seed of all that is random
+   * @param workers number of workers, at least 1
+   * @param shardCount number of servers that the three partitions are distributed over, from 1 to 3
+   * @param conditions faults of the network and of members
+   * @param seed of all random choices
    */
   public NetworkSimulator(
       String strategy, int workers, int shardCount, NetworkConditions conditions, long seed) {
@@ -113,12 +114,12 @@ public final class NetworkSimulator {
 
   private static Supplier<DuplicateWindow> window(PlantedFault fault, int ranks) {
     return fault == PlantedFault.NO_DEDUPLICATION
-        ? ForgetfulWindow::new
+        ? NoDuplicateWindow::new
         : () -> new DuplicateWindow(ranks);
   }
 
-  /** A window that recognises nothing. */
-  private static final class ForgetfulWindow extends DuplicateWindow {
+  /** A window that recognises no duplicate. */
+  private static final class NoDuplicateWindow extends DuplicateWindow {
 
     @Override
     public boolean isSettled(ExchangeId id) {
@@ -129,8 +130,9 @@ public final class NetworkSimulator {
   /**
    * Trains to the end.
    *
-   * @return this, when every worker has seen the last version
-   * @throws AssertionError if that takes more than 600 simulated seconds, saying who waits for what
+   * @return this, when every worker has received the last version
+   * @throws AssertionError if that takes more than 600 simulated seconds; the message names each
+   *     worker and what it waits for
    */
   public NetworkSimulator run() {
     coordinator.start(workers);
@@ -152,7 +154,7 @@ public final class NetworkSimulator {
   }
 
   /**
-   * Gives the job, for its layout and initial parameters.
+   * Returns the job, for its layout and initial parameters.
    *
    * @return the job that is trained
    */
@@ -180,7 +182,7 @@ public final class NetworkSimulator {
     return shards.get(index);
   }
 
-  /** Sends a frame to the server of its partition, and an answer back, through the network. */
+  /** Sends a frame to the server of its partition, and the answer back, through the network. */
   void toShard(int partition, Frame frame, Consumer<Frame> receiver) {
     int index = job.plan.partitions().get(partition).shard();
     int incarnation = incarnations[index];
@@ -195,12 +197,18 @@ public final class NetworkSimulator {
         });
   }
 
-  /** True now and then where workers are to take for delivered what nobody acknowledged. */
-  boolean takesForDelivered() {
+  /**
+   * Returns true at random with the planted fault by which workers treat unacknowledged updates as
+   * delivered.
+   */
+  boolean treatsAsDelivered() {
     return fault == PlantedFault.LOST_ACKNOWLEDGEMENT && network.random(10) == 0;
   }
 
-  /** The frame as its server gets it: without fencing, with the incarnation that is expected. */
+  /**
+   * Returns the frame that the server receives: with fencing the frame itself, without it a frame
+   * with the expected incarnation.
+   */
   private Frame admitted(Frame frame) {
     if (fault != PlantedFault.NO_FENCING || !(frame instanceof GradientPartition update)) {
       return frame;
@@ -223,7 +231,7 @@ public final class NetworkSimulator {
         : ((PullRequest) frame).id().worker();
   }
 
-  /** Where workers move in rounds, servers keep copies of rounds that have ended everywhere. */
+  /** Stores a server's snapshot of a round that has ended everywhere, if workers move in rounds. */
   private void keep(int index) {
     Shard served = shard(index).internal();
     if (conditions.serverCrashes() > 0 && served.movesInRounds() && served.isAligned()) {
@@ -234,15 +242,15 @@ public final class NetworkSimulator {
     }
   }
 
-  /** All servers go back to the newest version that each of them has kept. */
-  void goBack() {
+  /** Restores all servers to the newest version that each of them has stored. */
+  void restoreAllServers() {
     NavigableSet<Long> common = new TreeSet<>(kept.get(0).keySet());
     kept.forEach(some -> common.retainAll(some.keySet()));
     for (int index = 0; index < shards(); index++) {
       restart(index, kept.get(index).get(common.last()));
       kept.get(index).tailMap(common.last(), false).clear();
     }
-    beginAnew();
+    restartWorkers();
   }
 
   void startWorker(Member member) {
@@ -252,18 +260,18 @@ public final class NetworkSimulator {
     worker.start();
   }
 
-  /** A worker that saw the last version leaves. */
+  /** Removes a worker that has received the last version. */
   void finished(Member member) {
     network.after(0, () -> coordinator.leave(member));
   }
 
-  /** Notes what a worker was told about its gradient. */
+  /** Records the answer that a worker received for its gradient. */
   void answered(ParameterPartition answer) {
     answers.add(answer);
   }
 
   /**
-   * Gives what workers were told about their gradients.
+   * Returns the answers that workers received for their gradients.
    *
    * @return the answers in the order in which they arrived
    */
@@ -272,8 +280,8 @@ public final class NetworkSimulator {
   }
 
   /**
-   * Gives the refusals that a correct run does not have: all but those of a stale incarnation,
-   * which a worker hears that was replaced, and of a server that is not there.
+   * Returns the refusals that a correct run does not have. A correct run has only those of a stale
+   * incarnation, which a replaced worker receives, and those of an absent server.
    *
    * @return the refusals, worker after worker
    */
@@ -282,9 +290,9 @@ public final class NetworkSimulator {
   }
 
   /**
-   * Checks that no update was applied twice, where the strategy sums updates.
+   * Checks that no update was applied twice. Requires a strategy that sums updates.
    *
-   * @throws AssertionError naming the first element that was stepped otherwise than once or never
+   * @throws AssertionError naming the first element that was updated neither never nor once
    */
   public void requireAppliedAtMostOnce() {
     float[][] parameters = parameters();
@@ -301,10 +309,10 @@ public final class NetworkSimulator {
   }
 
   /**
-   * Checks that what workers were told about their updates is what happened to them, where the
-   * strategy sums updates and no server crashed.
+   * Checks that the answers to workers match what happened to their updates. Requires a strategy
+   * that sums updates and a run without server crashes.
    *
-   * @throws AssertionError naming the first answer that is not true
+   * @throws AssertionError naming the first wrong answer
    */
   public void requireTrueAnswers() {
     float[][] parameters = parameters();
@@ -314,18 +322,18 @@ public final class NetworkSimulator {
       float applied = applied(parameters, part, slots.of(answer.id()));
       if (answer.outcome() != Outcome.DUPLICATE && applied != expected) {
         throw new AssertionError(
-            "seed %d: the update was applied %s times, and a worker was told: %s"
+            "seed %d: the update was applied %s times, and a worker received: %s"
                 .formatted(seed, applied, answer));
       }
     }
   }
 
   /**
-   * Checks the servers' ledgers against the parameters, where the strategy sums updates: every step
-   * that a worker completed was dealt with once for each partition, none was passed over, and as
-   * many updates are in the parameters as the ledger says.
+   * Checks the servers' ledgers against the parameters: every step that a worker completed was
+   * processed once for each partition, none was skipped, and the parameters contain as many updates
+   * as the ledger counts. Requires a strategy that sums updates.
    *
-   * @throws AssertionError naming the first rank and partition where that is not so
+   * @throws AssertionError naming the first rank and partition that differ
    */
   public void requireBalancedLedger() {
     float[][] parameters = parameters();
@@ -368,7 +376,7 @@ public final class NetworkSimulator {
   }
 
   /**
-   * Reads the parameters.
+   * Returns the parameters.
    *
    * @return an array for each partition
    */
@@ -380,7 +388,10 @@ public final class NetworkSimulator {
     return parameters;
   }
 
-  /** Its gradient is gone when the server returns, as where it was read from a socket. */
+  /**
+   * Passes a frame with a borrowed gradient that is overwritten when the server returns, like one
+   * that was read from a socket.
+   */
   private Future<Frame> lend(Frame frame, Function<Frame, Future<Frame>> server) {
     if (!(frame instanceof GradientPartition update)) {
       return server.apply(frame);
@@ -404,7 +415,7 @@ public final class NetworkSimulator {
   }
 
   private boolean isOver() {
-    return disasters == 0
+    return pendingFaults == 0
         && alive.size() == workers
         && alive.values().stream().allMatch(SimulatedWorker::finished);
   }
@@ -419,13 +430,13 @@ public final class NetworkSimulator {
     network.after(100, this::tick);
   }
 
-  private void plan(Runnable disaster) {
-    disasters++;
+  private void plan(Runnable fault) {
+    pendingFaults++;
     network.after(
         500 + network.random(4_000),
         () -> {
-          disaster.run();
-          network.after(3_000, () -> disasters--);
+          fault.run();
+          network.after(3_000, () -> pendingFaults--);
         });
   }
 
@@ -437,13 +448,16 @@ public final class NetworkSimulator {
     }
   }
 
-  /** It is taken for dead, and goes on some time after its replacement has begun, or before. */
+  /**
+   * Stops a worker. It is evicted, and continues some time before or after its replacement has
+   * started.
+   */
   private void stopWorker() {
     SimulatedWorker victim = alive.remove(network.random(workers));
     if (victim != null) {
       victim.stop();
       replace(victim);
-      network.after(500 + network.random(2_500), victim::goOn);
+      network.after(500 + network.random(2_500), victim::resume);
     }
   }
 
@@ -461,7 +475,7 @@ public final class NetworkSimulator {
     network.after(500 + network.random(2_500), () -> cut[index]--);
   }
 
-  /** Its newest snapshot may be damaged. */
+  /** Crashes a server. Its newest snapshot may be damaged. */
   private void crashServer() {
     int index = network.random(shards());
     NavigableMap<Long, ShardSnapshot> versions = kept.get(index);
@@ -473,7 +487,7 @@ public final class NetworkSimulator {
     } else {
       restart(index, snapshots[index]);
     }
-    beginAnew();
+    restartWorkers();
   }
 
   private void restart(int index, ShardSnapshot from) {
@@ -483,8 +497,11 @@ public final class NetworkSimulator {
     shards.set(index, restarted);
   }
 
-  /** Workers hear some time later that they were replaced. */
-  private void beginAnew() {
+  /**
+   * Restarts all workers from the servers' versions; they learn some time later that they were
+   * replaced.
+   */
+  private void restartWorkers() {
     List<SimulatedWorker> begunAnew = List.copyOf(alive.values());
     alive.clear();
     begunAnew.forEach(worker -> network.after(network.random(1_500), worker::kill));

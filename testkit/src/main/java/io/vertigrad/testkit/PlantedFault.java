@@ -1,13 +1,13 @@
 package io.vertigrad.testkit;
 
-/** A defect that the simulator's checks have to find, or they would prove nothing. */
+/** A defect that the simulator's checks must find, which shows that the checks work. */
 enum PlantedFault {
-  /** None: what runs in production. */
+  /** No defect: the code that runs in production. */
   NONE,
-  /** Servers recognise no update that comes again. */
+  /** Servers recognise no repeated update. */
   NO_DEDUPLICATION,
-  /** Servers take updates of whatever incarnation for those of the present one. */
+  /** Servers accept updates of any incarnation as those of the present one. */
   NO_FENCING,
-  /** Workers take some updates for delivered that nobody acknowledged. */
+  /** Workers treat some updates as delivered that no server acknowledged. */
   LOST_ACKNOWLEDGEMENT
 }

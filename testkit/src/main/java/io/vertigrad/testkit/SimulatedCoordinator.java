@@ -8,10 +8,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Agrees with every shard on the next membership, one attempt at a time, then tells newcomers. */
+/**
+ * Agrees with every shard on the next membership, one attempt at a time, then starts the newcomers.
+ */
 final class SimulatedCoordinator {
 
-  private final NetworkSimulator world;
+  private final NetworkSimulator simulator;
   private final Map<Integer, Member> members = new TreeMap<>();
   private final List<Integer> newcomers = new ArrayList<>();
   private Membership published = Membership.NONE;
@@ -23,8 +25,8 @@ final class SimulatedCoordinator {
   private long highest;
   private final Map<Integer, ProposalAnswer.Start> starts = new TreeMap<>();
 
-  SimulatedCoordinator(NetworkSimulator world) {
-    this.world = world;
+  SimulatedCoordinator(NetworkSimulator simulator) {
+    this.simulator = simulator;
   }
 
   int epoch() {
@@ -52,15 +54,15 @@ final class SimulatedCoordinator {
     }
   }
 
-  /** Which incarnation of a rank takes part, or is about to; -1 for nobody. */
+  /** Returns the incarnation of a rank that is or will be a member; -1 if there is none. */
   int incarnation(int rank) {
     Member member = members.get(rank);
     return member == null ? -1 : member.incarnation();
   }
 
   /**
-   * A restarted server has gone back: every worker begins anew where it needs them to. Nobody else
-   * who was a member before takes part any more, whether it is dead or only silent.
+   * Handles the restart of a server: every worker starts again at the round that the server needs.
+   * All earlier members are removed, whether they are dead or only silent.
    */
   void serverRestarted(List<Member> again) {
     serversReturned = true;
@@ -80,9 +82,9 @@ final class SimulatedCoordinator {
     starts.clear();
     Membership next = new Membership(++epoch, List.copyOf(members.values()), List.of());
     int mine = attempt;
-    for (int shard = 0; shard < world.shards(); shard++) {
+    for (int shard = 0; shard < simulator.shards(); shard++) {
       int index = shard;
-      world.network().after(world.network().random(50), () -> ask(index, next, mine));
+      simulator.network().after(simulator.network().random(50), () -> ask(index, next, mine));
     }
   }
 
@@ -90,16 +92,16 @@ final class SimulatedCoordinator {
     if (mine != attempt) {
       return;
     }
-    ProposalAnswer answer = world.shard(shard).internal().propose(next);
+    ProposalAnswer answer = simulator.shard(shard).internal().propose(next);
     answer.starts().forEach(s -> starts.merge(s.rank(), s, ProposalAnswer.Start::earlier));
-    lowest = Math.min(lowest, world.shard(shard).internal().version());
-    highest = Math.max(highest, world.shard(shard).internal().highestVersion());
-    if (++answers < world.shards()) {
+    lowest = Math.min(lowest, simulator.shard(shard).internal().version());
+    highest = Math.max(highest, simulator.shard(shard).internal().highestVersion());
+    if (++answers < simulator.shards()) {
       return;
     }
-    boolean rounds = world.shard(shard).internal().movesInRounds();
+    boolean rounds = simulator.shard(shard).internal().movesInRounds();
     if (serversReturned && rounds && highest - lowest > 1) {
-      world.goBack();
+      simulator.restoreAllServers();
     } else {
       conclude(next);
     }
@@ -112,14 +114,15 @@ final class SimulatedCoordinator {
     starting.forEach(
         rank -> members.computeIfPresent(rank, (r, m) -> starting(m, starts.get(rank))));
     published = new Membership(next.epoch(), List.copyOf(members.values()), List.of());
-    for (int shard = 0; shard < world.shards(); shard++) {
+    for (int shard = 0; shard < simulator.shards(); shard++) {
       int index = shard;
       Membership now = published;
-      world
+      simulator
           .network()
-          .after(world.network().random(50), () -> world.shard(index).membershipChanged(now));
+          .after(
+              simulator.network().random(50), () -> simulator.shard(index).membershipChanged(now));
     }
-    starting.forEach(rank -> world.startWorker(members.get(rank)));
+    starting.forEach(rank -> simulator.startWorker(members.get(rank)));
   }
 
   private static Member starting(Member member, ProposalAnswer.Start start) {

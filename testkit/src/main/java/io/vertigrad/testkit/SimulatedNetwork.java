@@ -6,7 +6,9 @@ import java.util.Random;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/** Events in the order of a fake clock; frames are dropped, repeated and delayed from a seed. */
+/**
+ * Runs events in the order of a fake clock. Drops, repeats and delays frames at random with a seed.
+ */
 final class SimulatedNetwork {
 
   private final FakeClock clock;
@@ -24,7 +26,7 @@ final class SimulatedNetwork {
     this.random = new Random(seed);
   }
 
-  /** Delivers a frame never, once or twice, some time later. */
+  /** Delivers a frame never, once or twice, after a delay. */
   void send(Runnable delivery) {
     if (random.nextDouble() >= conditions.drop()) {
       after(random.nextInt(conditions.delayMillis()), delivery);
@@ -42,7 +44,7 @@ final class SimulatedNetwork {
     return random.nextInt(bound);
   }
 
-  /** Runs until something is true, or fails when that takes too long. */
+  /** Runs until a condition is true; fails if that takes too long. */
   void runUntil(BooleanSupplier done, long limitMillis, Supplier<String> state) {
     while (!done.getAsBoolean()) {
       Event next = events.remove();

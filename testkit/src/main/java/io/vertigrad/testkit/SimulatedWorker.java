@@ -15,12 +15,15 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A worker that pulls, then exchanges step after step, and sends again until it is answered. */
+/**
+ * A worker that pulls, then exchanges step after step, and repeats each request until it is
+ * answered.
+ */
 final class SimulatedWorker {
 
   private static final int RETRY_MILLIS = 400;
 
-  private final NetworkSimulator world;
+  private final NetworkSimulator simulator;
   private final Member self;
   private final int partitions;
   private final Map<Integer, Frame> unanswered = new HashMap<>();
@@ -33,10 +36,10 @@ final class SimulatedWorker {
   private boolean dead;
   private boolean stopped;
 
-  SimulatedWorker(NetworkSimulator world, Member self) {
-    this.world = world;
+  SimulatedWorker(NetworkSimulator simulator, Member self) {
+    this.simulator = simulator;
     this.self = self;
-    this.partitions = world.job().plan.partitions().size();
+    this.partitions = simulator.job().plan.partitions().size();
     this.versions = new long[partitions];
     this.parameters = new float[partitions][];
     this.offered = new Frame[partitions];
@@ -47,10 +50,10 @@ final class SimulatedWorker {
     return self;
   }
 
-  /** Pulls the parameters of its first round. */
+  /** Requests the parameters of its first round. */
   void start() {
     for (int part = 0; part < partitions; part++) {
-      offer(new PullRequest(id(0, part), world.job().layout().hash(), self.activeFrom()));
+      offer(new PullRequest(id(0, part), simulator.job().layout().hash(), self.activeFrom()));
     }
   }
 
@@ -58,20 +61,20 @@ final class SimulatedWorker {
     dead = true;
   }
 
-  /** Stands still until {@link #goOn}, and knows nothing of it afterwards. */
+  /** Stops the worker until {@link #resume}; it will not notice that it was stopped. */
   void stop() {
     stopped = true;
   }
 
-  /** Does what came meanwhile. */
-  void goOn() {
+  /** Continues and handles the messages that arrived meanwhile. */
+  void resume() {
     stopped = false;
     List<Runnable> now = List.copyOf(missed);
     missed.clear();
     now.forEach(Runnable::run);
   }
 
-  /** Steps of its rank that were answered, all those before its first one among them. */
+  /** Returns the number of answered steps of its rank, including those before its first one. */
   long completedSteps() {
     return step + 1;
   }
@@ -81,10 +84,10 @@ final class SimulatedWorker {
     for (long version : versions) {
       least = Math.min(least, version);
     }
-    return !dead && unanswered.isEmpty() && least >= world.job().lastVersion();
+    return !dead && unanswered.isEmpty() && least >= simulator.job().lastVersion();
   }
 
-  /** Refusals that a correct run does not have. */
+  /** Returns the refusals that a correct run does not have. */
   List<Refusal> unexpectedRefusals() {
     return unexpectedRefusals;
   }
@@ -100,8 +103,8 @@ final class SimulatedWorker {
     step++;
     for (int part = 0; part < partitions; part++) {
       ExchangeId id = id(step, part);
-      float[] gradient = world.slots().gradient(id, versions[part], parameters[part]);
-      offered[part] = world.job().gradient(id, versions[part], 10, gradient);
+      float[] gradient = simulator.slots().gradient(id, versions[part], parameters[part]);
+      offered[part] = simulator.job().gradient(id, versions[part], 10, gradient);
       offer(offered[part]);
     }
   }
@@ -120,13 +123,13 @@ final class SimulatedWorker {
     if (dead || unanswered.get(part) != frame) {
       return;
     }
-    if (frame instanceof GradientPartition && world.takesForDelivered()) {
+    if (frame instanceof GradientPartition && simulator.treatsAsDelivered()) {
       unanswered.remove(part);
-      goOnWhenAnswered();
+      continueWhenAnswered();
       return;
     }
-    world.toShard(part, frame, answer -> receive(part, frame, answer));
-    world.network().after(RETRY_MILLIS, () -> sendUntilAnswered(part, frame));
+    simulator.toShard(part, frame, answer -> receive(part, frame, answer));
+    simulator.network().after(RETRY_MILLIS, () -> sendUntilAnswered(part, frame));
   }
 
   private void receive(int part, Frame asked, Frame answer) {
@@ -140,7 +143,7 @@ final class SimulatedWorker {
     if (answer instanceof ParameterPartition found) {
       accept(part, found);
     } else if (answer instanceof Refusal refusal) {
-      endure(refusal);
+      handleRefusal(refusal);
     }
   }
 
@@ -149,20 +152,20 @@ final class SimulatedWorker {
     versions[part] = found.version();
     parameters[part] = TestJob.values(found);
     if (found.outcome() != Outcome.PULLED) {
-      world.answered(found);
+      simulator.answered(found);
     }
-    goOnWhenAnswered();
+    continueWhenAnswered();
   }
 
-  private void goOnWhenAnswered() {
+  private void continueWhenAnswered() {
     if (finished()) {
-      world.finished(self);
+      simulator.finished(self);
     } else if (unanswered.isEmpty()) {
       nextStep();
     }
   }
 
-  private void endure(Refusal refusal) {
+  private void handleRefusal(Refusal refusal) {
     if (refusal.reason() == Reason.STALE_INCARNATION) {
       kill();
     } else if (refusal.reason() != Reason.UNAVAILABLE) {
@@ -172,7 +175,7 @@ final class SimulatedWorker {
 
   private ExchangeId id(long number, int part) {
     return new ExchangeId(
-        TestJob.JOB, self.rank(), self.incarnation(), world.epoch(), number, part);
+        TestJob.JOB, self.rank(), self.incarnation(), simulator.epoch(), number, part);
   }
 
   private static ExchangeId idOf(Frame frame) {

@@ -18,15 +18,15 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every strategy with parameter servers must do.
+ * Tests the behaviour that every strategy with parameter servers must have.
  *
- * <p>A strategy's test extends this class and gives the settings; the provider has to be on the
- * test class path. Strategies that do not equal plain SGD with one worker are outside of this
- * contract.
+ * <p>A strategy's test extends this class and returns the settings; the provider must be on the
+ * test class path. The contract does not apply to strategies that do not equal plain SGD with one
+ * worker.
  */
 public abstract class StrategyContract extends LivenessContract {
 
-  /** For tests that extend this class. */
+  /** Creates the test; for subclasses. */
   protected StrategyContract() {}
 
   @Test
@@ -153,7 +153,7 @@ public abstract class StrategyContract extends LivenessContract {
   }
 
   /**
-   * Hands an update over and expects parameters at once.
+   * Passes an update to the shard and expects parameters immediately.
    *
    * @param shard the shard
    * @param update a worker's gradient
@@ -165,7 +165,7 @@ public abstract class StrategyContract extends LivenessContract {
   }
 
   /**
-   * Hands an update over and expects a refusal at once.
+   * Passes an update to the shard and expects a refusal immediately.
    *
    * @param shard the shard
    * @param update a worker's gradient

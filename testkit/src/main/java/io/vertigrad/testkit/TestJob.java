@@ -35,24 +35,24 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
- * A small job around the shards that run in production: its layout, its clock, and the frames that
- * its members send.
+ * A small job for the shards that run in production: its layout, its clock, and the frames that its
+ * members send.
  */
 public final class TestJob {
 
-  /** What frames of this job carry as the job. */
+  /** The job's hash in frames of this job. */
   public static final long JOB = Addresses.hash("test");
 
-  /** The learning rate of plain SGD, by which shards apply gradients. */
+  /** The learning rate of the plain SGD with which shards apply gradients. */
   public static final float LEARNING_RATE = 0.1f;
 
-  /** How long a pull waits for its version. */
+  /** The longest time that a pull waits for its version. */
   public static final long PULL_DEADLINE_MILLIS = 20_000;
 
   /** The shards' clock. */
   public final FakeClock clock = new FakeClock();
 
-  /** The partitions of the exchange vector, and which shard has which. */
+  /** The partitions of the exchange vector and their shards. */
   public final PartitionPlan plan;
 
   private final ParameterLayout layout;
@@ -66,13 +66,14 @@ public final class TestJob {
   int ranks;
 
   /**
-   * A job of one shard and one partition per 4 elements.
+   * Creates a job of one shard, with one partition per 4 elements.
    *
    * @param strategy the strategy section of a job file, as JSON
-   * @param trainable how many elements are trained
-   * @param statistics how many running statistics follow them; they are subtracted as they are
-   * @param steps steps of each worker
-   * @param workers workers that take part
+   * @param trainable number of trainable elements
+   * @param statistics number of running statistics after them; their gradients are subtracted
+   *     unchanged
+   * @param steps number of steps of each worker
+   * @param workers number of workers
    * @throws IllegalArgumentException if the strategy does not know its settings
    */
   public TestJob(String strategy, int trainable, int statistics, long steps, int workers) {
@@ -80,15 +81,16 @@ public final class TestJob {
   }
 
   /**
-   * A job of any number of shards.
+   * Creates a job of any number of shards.
    *
    * @param strategy the strategy section of a job file
-   * @param trainable how many elements are trained
-   * @param statistics how many running statistics follow them; they are subtracted as they are
-   * @param steps steps of each worker
-   * @param workers workers that take part
-   * @param elements most elements of a partition
-   * @param shards how many servers the partitions are spread over
+   * @param trainable number of trainable elements
+   * @param statistics number of running statistics after them; their gradients are subtracted
+   *     unchanged
+   * @param steps number of steps of each worker
+   * @param workers number of workers
+   * @param elements largest number of elements of a partition
+   * @param shards number of servers that the partitions are distributed over
    * @throws IllegalArgumentException if the strategy does not know its settings
    */
   public TestJob(
@@ -120,7 +122,7 @@ public final class TestJob {
   }
 
   /**
-   * Makes the first shard in its first incarnation.
+   * Creates the first shard in its first incarnation.
    *
    * @return a shard without members
    */
@@ -129,10 +131,10 @@ public final class TestJob {
   }
 
   /**
-   * Makes a shard.
+   * Creates a shard.
    *
-   * @param index which one, from 0
-   * @param incarnation how often its server has been started before
+   * @param index of the shard, from 0
+   * @param incarnation number of times that its server was started before
    * @return a shard without members, of version 0
    */
   public TestShard shard(int index, int incarnation) {
@@ -140,10 +142,10 @@ public final class TestJob {
   }
 
   /**
-   * Makes the parameters of a shard, for Vertigrad's own tests.
+   * Creates the parameters of a shard, for Vertigrad's own tests.
    *
-   * @param index which shard, from 0
-   * @return the first parameters
+   * @param index of the shard, from 0
+   * @return the initial parameters
    */
   public ParameterStore store(int index) {
     StoreConfig store =
@@ -152,11 +154,11 @@ public final class TestJob {
   }
 
   /**
-   * Makes a shard of parameters that are there already, for Vertigrad's own tests.
+   * Creates a shard with given parameters, for Vertigrad's own tests.
    *
-   * @param incarnation how often its server has been started before
-   * @param store the parameters, the shard's from now on
-   * @param windows what was dealt with, for one partition after the other
+   * @param incarnation number of times that its server was started before
+   * @param store the parameters; the shard takes ownership
+   * @param windows creates the window of processed updates of each partition
    * @return a shard without members
    */
   public TestShard shard(int incarnation, ParameterStore store, Supplier<DuplicateWindow> windows) {
@@ -183,9 +185,10 @@ public final class TestJob {
   }
 
   /**
-   * Lets shards that are made later apply gradients with momentum, by an engine on the class path.
+   * Makes shards that are created later apply gradients with momentum. Needs an engine on the class
+   * path that computes it.
    *
-   * @param factor how much of the velocity is kept, from 0
+   * @param factor fraction of the velocity that is kept, from 0
    * @return this job
    */
   public TestJob withMomentum(float factor) {
@@ -194,8 +197,9 @@ public final class TestJob {
   }
 
   /**
-   * Lets shards that are made later know the ranks that the job is shared out to, as those of a job
-   * file do: a round waits for each of them, and a replacement repeats its predecessor's step.
+   * Tells shards that are created later the number of ranks that the job's work is divided among,
+   * as a job file does. A round then waits for each of these ranks, and a replacement repeats its
+   * predecessor's step.
    *
    * @param count ranks 0 to {@code count - 1}
    * @return this job
@@ -206,9 +210,9 @@ public final class TestJob {
   }
 
   /**
-   * Lets shards that are made later report what their strategies do.
+   * Makes shards that are created later report what their strategies do.
    *
-   * @param listener is told on the calling thread
+   * @param listener called on the calling thread
    * @return this job
    */
   public TestJob withObserver(StrategyObserver listener) {
@@ -217,7 +221,7 @@ public final class TestJob {
   }
 
   /**
-   * Gives the parameters that shards start with: element i is {@code i / 8}.
+   * Returns the initial parameters of shards: element i is {@code i / 8}.
    *
    * @return a new array, as long as the exchange vector
    */
@@ -230,7 +234,7 @@ public final class TestJob {
   }
 
   /**
-   * Says at which version the job ends, according to the strategy.
+   * Returns the version at which the job ends, according to the strategy.
    *
    * @return the last version of every partition
    */
@@ -239,7 +243,7 @@ public final class TestJob {
   }
 
   /**
-   * Gives the layout of the exchange vector.
+   * Returns the layout of the exchange vector.
    *
    * @return a block of trainable elements, and one of statistics if there are any
    */
@@ -248,18 +252,18 @@ public final class TestJob {
   }
 
   /**
-   * Says whether workers go step by step together, as the strategy's factory has it.
+   * Returns whether workers move in rounds, according to the strategy's factory.
    *
-   * @return true if newcomers have to agree on the round they begin with
+   * @return true if newcomers have to agree on their first round
    */
   public boolean lockstep() {
     return strategy.lockstep();
   }
 
   /**
-   * Makes the membership of epoch 1: ranks 0 to n-1 in their first incarnation.
+   * Creates the membership of epoch 1: ranks 0 to n-1 in their first incarnation.
    *
-   * @param count how many workers
+   * @param count number of workers
    * @return the membership
    */
   public static Membership workers(int count) {
@@ -267,10 +271,10 @@ public final class TestJob {
   }
 
   /**
-   * Makes a membership of workers in their first incarnation.
+   * Creates a membership of workers in their first incarnation.
    *
    * @param epoch its number, from 1
-   * @param ranks the workers
+   * @param ranks of the workers
    * @return the membership
    */
   public static Membership of(int epoch, int... ranks) {
@@ -279,13 +283,13 @@ public final class TestJob {
   }
 
   /**
-   * Makes the frame of a worker's gradient, of 10 samples.
+   * Creates the frame of a worker's gradient of 10 samples.
    *
-   * @param worker its rank; it is in its first incarnation
+   * @param worker rank of the worker, in its first incarnation
    * @param step the worker's step, from 0
    * @param part the partition
-   * @param version of the parameters that the gradient belongs to
-   * @param values the gradient, an element for each of the partition's
+   * @param version of the parameters that the gradient was computed at
+   * @param values the gradient, as many elements as the partition
    * @return the frame
    */
   public GradientPartition gradient(
@@ -294,12 +298,12 @@ public final class TestJob {
   }
 
   /**
-   * Makes the frame of a worker's gradient.
+   * Creates the frame of a worker's gradient.
    *
-   * @param id who sends it, at which step, for which partition
-   * @param version of the parameters that the gradient belongs to
-   * @param samples how many samples it is the mean of
-   * @param values the gradient, an element for each of the partition's
+   * @param id the sender, its step and the partition
+   * @param version of the parameters that the gradient was computed at
+   * @param samples number of samples that it is the mean of
+   * @param values the gradient, as many elements as the partition
    * @return the frame
    */
   public GradientPartition gradient(ExchangeId id, long version, int samples, float... values) {
@@ -309,12 +313,12 @@ public final class TestJob {
   }
 
   /**
-   * Makes the frame that asks for a partition's parameters.
+   * Creates the frame that requests a partition's parameters.
    *
-   * @param worker who asks; -1 is nobody who trains
-   * @param step the asker's step
+   * @param worker rank of the sender; -1 for a sender that does not train
+   * @param step the sender's step
    * @param part the partition
-   * @param minimumVersion the answer waits until the partition has reached it
+   * @param minimumVersion the server answers once the partition has reached this version
    * @return the frame
    */
   public PullRequest pull(int worker, long step, int part, long minimumVersion) {
@@ -323,9 +327,9 @@ public final class TestJob {
   }
 
   /**
-   * Reads the present parameters of one partition.
+   * Reads the current parameters of one partition.
    *
-   * @param shard the shard that has it
+   * @param shard the shard that holds it
    * @param part the partition
    * @return a new array
    */
@@ -336,7 +340,7 @@ public final class TestJob {
   /**
    * Copies the parameters out of an answer.
    *
-   * @param answer what a shard answered
+   * @param answer of a shard
    * @return a new array, as long as the partition
    */
   public static float[] values(ParameterPartition answer) {

@@ -10,11 +10,11 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * A parameter server's shard, the one that runs in production, without a bus and under a clock that
- * the test moves. {@link TestJob#shard()} makes one.
+ * A parameter server's shard as it runs in production, without an event bus and with a clock that
+ * the test advances. {@link TestJob#shard()} creates one.
  *
- * <p>Answers come on the calling thread: a future that is not complete when {@link #handle} returns
- * belongs to an update that waits, and a later call completes it.
+ * <p>Answers are completed on the calling thread. A future that is not complete when {@link
+ * #handle} returns belongs to an update that waits; a later call completes it.
  */
 public final class TestShard {
 
@@ -25,7 +25,7 @@ public final class TestShard {
   }
 
   /**
-   * Hands a frame to the shard, as if it had arrived over the bus.
+   * Passes a frame to the shard as if it had arrived over the bus.
    *
    * @param frame a {@code GradientPartition} or a {@code PullRequest}
    * @return the answer: a {@code ParameterPartition} or a {@code Refusal}; it never fails
@@ -35,26 +35,27 @@ public final class TestShard {
   }
 
   /**
-   * Takes a membership that the coordinator proposes, if this shard can.
+   * Proposes a membership to the shard like the coordinator.
    *
    * @param next the membership, of a higher epoch than the present one
-   * @return empty if it was taken, else the shard's version, which is too high for newcomers
+   * @return empty if the shard accepted it, otherwise the shard's version, which is too high for
+   *     newcomers
    */
   public OptionalLong propose(Membership next) {
     return shard.propose(next).reached();
   }
 
   /**
-   * Takes a membership; an older epoch than the present one changes nothing.
+   * Sets the membership; an older epoch than the present one has no effect.
    *
-   * @param now who takes part from now on
+   * @param now the current members
    */
   public void membershipChanged(Membership now) {
     shard.membershipChanged(now);
   }
 
   /**
-   * Holds updates back that would pass a version, which is tested meanwhile.
+   * Delays updates beyond a version that is being tested.
    *
    * @param version the last version that updates may reach, until the next call
    */
@@ -65,14 +66,14 @@ public final class TestShard {
   /**
    * Ends waits that took too long; a server calls this about ten times a second.
    *
-   * @param nowNanos what the job's clock says
+   * @param nowNanos time of the job's clock
    */
   public void tick(long nowNanos) {
     shard.tick(nowNanos);
   }
 
   /**
-   * Ends every wait with a refusal {@code UNAVAILABLE}; later frames are answered so, too.
+   * Ends every wait with a refusal {@code UNAVAILABLE}; later frames are refused the same way.
    *
    * @param why the refusals' message
    */
@@ -81,17 +82,17 @@ public final class TestShard {
   }
 
   /**
-   * Goes back to what another shard has reached, as a server that restarts from a checkpoint.
+   * Copies the state of another shard, like a server that restarts from a checkpoint.
    *
    * @param before a shard of the same job, layout and optimizer
-   * @throws IllegalArgumentException naming what differs
+   * @throws IllegalArgumentException naming the difference
    */
   public void restoreFrom(TestShard before) {
     shard.restore(before.shard.snapshot());
   }
 
   /**
-   * Says which version every partition has reached.
+   * Returns the version that every partition has reached.
    *
    * @return the least of the partitions' versions, from 0
    */
@@ -100,18 +101,18 @@ public final class TestShard {
   }
 
   /**
-   * Says whom the first partition waits for that has anybody waiting.
+   * Returns the workers that the first partition with a waiting worker waits for.
    *
-   * @return the silent workers and the step they are missing from; empty if nobody waits
+   * @return the silent workers and the step they are missing from; empty if no worker waits
    */
   public Optional<StragglerReport> heldUp() {
     return shard.heldUp();
   }
 
   /**
-   * Counts updates by what became of them.
+   * Returns the number of updates by outcome.
    *
-   * @return the counts since this shard was made
+   * @return the counts since this shard was created
    */
   public Counters counters() {
     ShardCounters found = shard.counters();
@@ -120,23 +121,23 @@ public final class TestShard {
   }
 
   /**
-   * Gives the class behind, for Vertigrad's own tests. It is not part of the API: what it can do
-   * may change with every version.
+   * Returns the internal class, for Vertigrad's own tests. It is not part of the API and may change
+   * with every version.
    *
-   * @return the shard that this one hands everything to
+   * @return the shard behind this one
    */
   public Shard internal() {
     return shard;
   }
 
   /**
-   * Updates by what became of them.
+   * The number of updates by outcome.
    *
-   * @param applied updates that are in the parameters
+   * @param applied updates in the parameters
    * @param late updates of a round that had ended without them
    * @param duplicate updates that were answered again
    * @param tooStale updates older than the strategy's bound
-   * @param refused updates that were turned away for good
+   * @param refused updates that were rejected for good
    */
   public record Counters(long applied, long late, long duplicate, long tooStale, long refused) {}
 }

@@ -3,28 +3,30 @@ package io.vertigrad.testkit;
 import io.vertigrad.codecs.ExchangeId;
 
 /**
- * Gives every update of a partition an element of its own, whose gradient is 1: with plain SGD at
- * rate 1 that element then counts how often the update was applied.
+ * Gives every update of a partition an element of its own, whose gradient is 1. With plain SGD at
+ * rate 1 that element counts how often the update was applied.
  */
 final class UpdateSlots {
 
-  /** Elements before the first slot, with gradients that depend on the parameters. */
+  /** Number of elements before the first slot; their gradients depend on the parameters. */
   static final int DENSE = 4;
 
   private static final int STEPS = 32;
   private final int workers;
 
-  /** Slots for the steps of so many ranks; a replacement repeats its predecessor's. */
+  /**
+   * Creates slots for the steps of a number of ranks; a replacement uses its predecessor's slots.
+   */
   UpdateSlots(int workers) {
     this.workers = workers;
   }
 
-  /** Elements of a partition. */
+  /** Returns the number of elements of a partition. */
   int length() {
     return DENSE + workers * STEPS;
   }
 
-  /** The element of this update. */
+  /** Returns the element of this update. */
   int of(ExchangeId id) {
     if (id.step() >= STEPS) {
       throw new AssertionError("no slot for " + id);
@@ -32,7 +34,7 @@ final class UpdateSlots {
     return DENSE + id.worker() * STEPS + (int) id.step();
   }
 
-  /** What this worker's update is, given the parameters it has. */
+  /** Returns a worker's update, given the parameters it has. */
   float[] gradient(ExchangeId id, long version, float[] parameters) {
     float[] gradient = new float[length()];
     for (int i = 0; i < DENSE; i++) {

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class NetworkSimulatorTest {
 
-  /** For a soak test: {@code -Dvertigrad.seeds=100000}. */
+  /** Number of seeds; for a soak test use {@code -Dvertigrad.seeds=100000}. */
   private static final long SEEDS = Long.getLong("vertigrad.seeds", 200);
 
   private static final int WORKERS = 3;
@@ -28,7 +28,7 @@ class NetworkSimulatorTest {
   private static final String BOUNDED = "{\"name\": \"async\", \"bound\": 2}";
   private static final String SSP = "{\"name\": \"ssp\", \"staleness\": 1}";
 
-  /** Everything at once: frames that are lost, cuts, deaths, crashes, and workers that return. */
+  /** All faults at once: lost frames, cuts, deaths, crashes, and stopped workers that continue. */
   private static final NetworkConditions CHAOS =
       NetworkConditions.UNRELIABLE
           .withWorkerDeaths(2)
@@ -145,7 +145,7 @@ class NetworkSimulatorTest {
     }
   }
 
-  /** The control: with any of these faults the same checks have to fail. */
+  /** Checks the checks: with any of these planted faults they must fail. */
   @ParameterizedTest
   @CsvSource({
     "async, NO_DEDUPLICATION",

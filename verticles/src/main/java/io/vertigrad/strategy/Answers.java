@@ -7,7 +7,7 @@ import io.vertigrad.codecs.Tensor;
 import io.vertigrad.job.Partition;
 
 /**
- * Makes answers about one partition.
+ * Creates answers about one partition.
  *
  * @param layout hash of the parameter layout
  * @param server incarnation of the server
@@ -17,11 +17,12 @@ import io.vertigrad.job.Partition;
 public record Answers(long layout, int server, Partition partition, PartitionStore store) {
 
   /**
-   * Makes an answer with the current parameters.
+   * Creates an answer with the current parameters.
    *
    * @param id the update that is answered
-   * @param outcome what became of it
-   * @param staleness versions between the parameters it was computed on and those it was applied to
+   * @param outcome result of the update
+   * @param staleness number of versions between the parameters that it was computed on and those it
+   *     was applied to
    * @return the frame
    */
   public ParameterPartition parameters(ExchangeId id, Outcome outcome, int staleness) {
@@ -30,7 +31,7 @@ public record Answers(long layout, int server, Partition partition, PartitionSto
   }
 
   /**
-   * Makes an answer with the parameters of an earlier version, for a worker that repeats a step.
+   * Creates an answer with the parameters of an earlier version, for a worker that repeats a step.
    *
    * @param id the request that is answered
    * @param version of these parameters

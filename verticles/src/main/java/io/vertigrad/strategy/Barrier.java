@@ -18,25 +18,28 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Waits for every active worker, or the first {@code quorum} of them, takes one step with what they
- * sent and answers all of them: the frame of every strategy that moves in rounds.
+ * Waits for every active worker, or the first {@code quorum} of them, takes one step with their
+ * gradients and answers all of them. Every strategy that moves in rounds is built on it.
  *
- * <p>A round is the partition's version. Who is late, too early, gone or overdue is answered here;
- * only what a round's gradients become is left to a {@link Reduction}.
+ * <p>A round is the partition's version. The barrier answers gradients that are late, too early,
+ * overdue or from a worker that left; a {@link Reduction} only combines the gradients of a round.
  *
- * <p>Without a quorum the ranks that the job is shared out to ({@link
- * ServerStrategyContext#ranks()}) are always waited for, whether a worker plays them or not: what
- * one sent before it left stays in the round, and a replacement sends what is missing. Any other
- * worker that leaves is no longer waited for; when nobody is left the round is dropped, and rounds
- * that nobody takes part in are passed over.
+ * <p>Without a quorum, a round always needs a gradient of each of the job's ranks ({@link
+ * ServerStrategyContext#ranks()}), even if no worker has the rank at the moment. A gradient that a
+ * worker sent before it left stays in the round, and a replacement sends what is missing. Any other
+ * worker that leaves is no longer waited for. When no worker is left the round is dropped, and
+ * rounds without an active worker are skipped.
  *
- * <p>With a quorum, workers that repeat a step after a server has gone back to a checkpoint may
- * have been in this round before and wait for another partition. When nobody else could still come,
- * the round closes with fewer gradients than the quorum.
+ * <p>With a quorum, a worker that repeats a step after a server has gone back to a checkpoint may
+ * have been in this round before and wait for another partition. When no other worker can still
+ * send, the round closes with fewer gradients than the quorum.
  */
 public final class Barrier implements ServerStrategy {
 
-  /** Below the worker's own limit, so that the answer that names the culprit arrives in time. */
+  /**
+   * Default limit on the wait. It is shorter than the worker's own limit, so that the answer that
+   * names the culprit arrives in time.
+   */
   public static final long DEADLINE_MILLIS = 50_000;
 
   private final String name;
@@ -52,10 +55,10 @@ public final class Barrier implements ServerStrategy {
    * Creates a barrier before its first round.
    *
    * @param name of the strategy, for errors
-   * @param quorum gradients that close a round; 0 for all active workers
-   * @param deadlineMillis longest a gradient waits for the others
+   * @param quorum number of gradients that close a round; 0 for all active workers
+   * @param deadlineMillis longest time that a gradient waits for the others
    * @param context the partition, its store and the members
-   * @param round keeps what arrived
+   * @param round stores the gradients of a round
    */
   Barrier(
       String name, int quorum, long deadlineMillis, ServerStrategyContext context, Round round) {
@@ -68,13 +71,13 @@ public final class Barrier implements ServerStrategy {
   }
 
   /**
-   * Returns a barrier that waits for all active workers and keeps their gradients until the round
+   * Creates a barrier that waits for all active workers and keeps their gradients until the round
    * closes.
    *
    * @param name of the strategy, for errors
-   * @param deadlineMillis longest a gradient waits for the others
-   * @param context what the strategy of this partition was given
-   * @param reduction what a round's gradients become
+   * @param deadlineMillis longest time that a gradient waits for the others
+   * @param context that the strategy of this partition received
+   * @param reduction combines a round's gradients
    * @return the barrier before its first round
    */
   public static Barrier keepingAll(
@@ -83,13 +86,13 @@ public final class Barrier implements ServerStrategy {
   }
 
   /**
-   * Returns a barrier that adds gradients up as they arrive, in rank order, and steps with their
-   * sum or mean.
+   * Creates a barrier that adds gradients when they arrive, in rank order, and steps with their sum
+   * or mean.
    *
    * @param name of the strategy, for errors
-   * @param quorum gradients that close a round; 0 for all active workers
-   * @param deadlineMillis longest a gradient waits for the others
-   * @param context what the strategy of this partition was given
+   * @param quorum number of gradients that close a round; 0 for all active workers
+   * @param deadlineMillis longest time that a gradient waits for the others
+   * @param context that the strategy of this partition received
    * @param mean true to step with the mean over the samples, false with the sum over the workers
    * @return the barrier before its first round
    */
@@ -99,7 +102,7 @@ public final class Barrier implements ServerStrategy {
     return new Barrier(name, quorum, deadlineMillis, context, sum);
   }
 
-  /** What a round's gradients become. */
+  /** Combines a round's gradients. */
   @FunctionalInterface
   public interface Reduction {
 
@@ -107,30 +110,30 @@ public final class Barrier implements ServerStrategy {
      * Takes exactly one step.
      *
      * @param gradients of one round, at least one, in rank order
-     * @param store where the step is taken
+     * @param store takes the step
      */
     void reduce(List<GradientPartition> gradients, PartitionStore store);
   }
 
-  /** One round's gradients on their way to a step. */
+  /** The gradients of one round before their step. */
   interface Round {
 
-    /** Takes a gradient, whose memory may be lent until {@link #keep}. */
+    /** Adds a gradient. Its memory may be borrowed until {@link #retain} is called. */
     void hold(GradientPartition update);
 
-    /** Whatever is held from now on, lent memory is not. */
-    void keep();
+    /** Copies the gradients held in borrowed memory. */
+    void retain();
 
-    /** What can be done before the round closes, given the ranks that are expected. */
+    /** Does what is possible before the round closes, given the ranks that are expected. */
     default void advance(SortedSet<Integer> expected) {}
 
-    /** A rank's worker left. */
+    /** Removes the gradient of a rank whose worker left. */
     void leave(int rank);
 
-    /** Takes one step with what is held, and starts over. */
+    /** Takes one step with the gradients and starts a new round. */
     void applyTo(PartitionStore store);
 
-    /** Drops the round. */
+    /** Drops the gradients and starts a new round. */
     void reset();
   }
 
@@ -148,7 +151,7 @@ public final class Barrier implements ServerStrategy {
     repeating.remove(id.worker());
     round.hold(update);
     advance();
-    round.keep();
+    round.retain();
     return worker.promise().future();
   }
 
@@ -228,7 +231,7 @@ public final class Barrier implements ServerStrategy {
     }
   }
 
-  /** Rounds between that nobody takes part in would never close. */
+  /** Skips rounds without an active worker, which would never close. */
   private void skipToFirstActive() {
     membership.workers().stream()
         .mapToLong(Member::activeFrom)
@@ -260,7 +263,7 @@ public final class Barrier implements ServerStrategy {
     return active;
   }
 
-  /** Ranks that a round cannot do without. */
+  /** Returns the number of ranks that every round needs. */
   private int ranks() {
     return quorum == 0 ? context.ranks() : 0;
   }

@@ -3,18 +3,18 @@ package io.vertigrad.strategy;
 import io.vertigrad.job.JobConfig;
 
 /**
- * At which versions a job's model is tested, and whether training waits for that.
+ * The versions at which a job's model is tested, and whether training waits for the tests.
  *
- * <p>The n-th test, from 1, is due at version {@code offset + ceil(n * interval) * unit}. A test
- * that nobody waits for is also due at the last version.
+ * <p>The n-th test, from 1, is due at version {@code offset + ceil(n * interval) * unit}. If
+ * training does not wait, a test is also due at the last version.
  *
- * @param offset what the first interval falls short of, or 0
- * @param interval between two tests
- * @param unit versions in one of that: 1, or one per worker where a version is a single update
+ * @param offset number of versions by which the first interval is shorter, or 0
+ * @param interval between two tests, in units
+ * @param unit number of versions in a unit: 1, or one per worker when a version is a single update
  * @param lastVersion version after which nothing changes
- * @param blocking true when no version follows a due one before that was tested
- * @param perGradient true when each gradient is a version of its own, so that workers are not at
- *     the same one
+ * @param blocking true when training continues after a due version only once it was tested
+ * @param perGradient true when each gradient is a version of its own, so that workers are at
+ *     different versions
  */
 public record EvaluationPlan(
     long offset,
@@ -24,16 +24,17 @@ public record EvaluationPlan(
     boolean blocking,
     boolean perGradient) {
 
-  /** No further test is due. */
+  /** The version when no further test is due. */
   public static final long NONE = Long.MAX_VALUE;
 
-  /** What a product of decimal fractions may be off. */
+  /** Largest rounding error of a product of decimal fractions. */
   private static final double ROUNDING = 1e-9;
 
   /**
-   * Creates a plan with tests every so many versions and at the last, for which nobody waits.
+   * Creates a plan with tests at regular intervals and at the last version; training does not wait
+   * for them.
    *
-   * @param every versions between two tests
+   * @param every number of versions between two tests
    * @param lastVersion version after which nothing changes
    */
   public EvaluationPlan(long every, long lastVersion) {
@@ -42,11 +43,11 @@ public record EvaluationPlan(
 
   /**
    * Returns the plan of a job: every {@code evaluator.every} versions, which are rounds or single
-   * updates, or every {@code evaluator.everyEpochs} passes over the training set. Where training
-   * waits, the former are counted from the first version on, which is tested too.
+   * updates, or every {@code evaluator.everyEpochs} passes over the training set. If training
+   * waits, intervals of versions are counted from the first version on, which is tested too.
    *
-   * @param job the job, its training samples counted where tests follow from them
-   * @param strategy the job's
+   * @param job the job; its number of training samples is known when tests depend on epochs
+   * @param strategy the job's strategy
    * @return the plan
    */
   public static EvaluationPlan of(JobConfig job, StrategyFactory strategy) {
@@ -69,7 +70,7 @@ public record EvaluationPlan(
    * Returns the first version after another at which a test is due.
    *
    * @param version from 0
-   * @return {@link #NONE} when none is
+   * @return {@link #NONE} when none is due
    */
   public long next(long version) {
     if (version >= lastVersion) {
@@ -87,19 +88,19 @@ public record EvaluationPlan(
   }
 
   /**
-   * Tells whether a test is due.
+   * Returns whether a test is due.
    *
    * @param version from 0
-   * @return true when one is due at this version
+   * @return true when a test is due at this version
    */
   public boolean isDue(long version) {
     return version > 0 && next(version - 1) == version;
   }
 
   /**
-   * Returns how many versions workers may reach before the first test.
+   * Returns the version that workers may reach before the first test.
    *
-   * @return {@link #NONE} where nobody waits
+   * @return {@link #NONE} if training does not wait
    */
   public long firstHold() {
     return blocking ? next(0) : NONE;

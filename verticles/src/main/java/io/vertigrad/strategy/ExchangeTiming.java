@@ -1,23 +1,24 @@
 package io.vertigrad.strategy;
 
 /**
- * How long exchanges took and how much of that the worker had to wait for.
+ * The duration of exchanges, and how much of it the worker spent waiting.
  *
- * @param exchangeNanos from the start of each exchange until its last message had arrived
- * @param waitedNanos of these, without a gradient to compute meanwhile
- * @param skipped gradients left out because they held NaN or infinity
+ * @param exchangeNanos total time from the start of each exchange until its last message had
+ *     arrived
+ * @param waitedNanos part of it without a gradient being computed
+ * @param skipped number of gradients that were skipped because they held NaN or infinity
  */
 public record ExchangeTiming(long exchangeNanos, long waitedNanos, long skipped) {
 
-  /** Nothing yet. */
+  /** The timing before the first exchange. */
   public static final ExchangeTiming NONE = new ExchangeTiming(0, 0, 0);
 
   /**
-   * Adds one exchange; times are those of {@link System#nanoTime()}.
+   * Adds one exchange. Times are those of {@link System#nanoTime()}.
    *
-   * @param begun when it began
-   * @param ready when the worker's gradient was there
-   * @param arrived when its last message was here
+   * @param begun start of the exchange
+   * @param ready time at which the worker's gradient was ready
+   * @param arrived arrival of its last message
    * @return the sum
    */
   public ExchangeTiming plus(long begun, long ready, long arrived) {
@@ -28,7 +29,7 @@ public record ExchangeTiming(long exchangeNanos, long waitedNanos, long skipped)
   }
 
   /**
-   * Adds one gradient that was left out.
+   * Adds one skipped gradient.
    *
    * @return the sum
    */
@@ -37,7 +38,7 @@ public record ExchangeTiming(long exchangeNanos, long waitedNanos, long skipped)
   }
 
   /**
-   * Returns the share of the exchange that was hidden behind the gradient.
+   * Returns the share of the exchange that overlapped with the gradient.
    *
    * @return 0 to 1; 0 for no exchange
    */

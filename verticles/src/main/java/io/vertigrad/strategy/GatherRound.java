@@ -13,19 +13,19 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * One partition's open round: a running sum in rank order, and what arrived before its turn.
+ * The open round of one partition: a running sum in rank order, and the gradients that arrived
+ * early.
  *
- * <p>For a mean each gradient weighs {@code samples / samples of the first}, so that equal batches
- * are summed without rounding a product, and the whole is scaled by {@code samples of the first /
- * samples of all}. The array of the sum is kept from round to round.
+ * <p>For a mean each gradient is weighted by {@code samples / samples of the first}, so that equal
+ * batches are summed without rounding a product. At the end the sum is scaled by {@code samples of
+ * the first / samples of all}. The array of the sum is kept from round to round.
  *
- * <p>A gradient of the second rank that comes before the first rank's goes to that array at once:
- * two numbers have the same sum either way around, so that nothing has to be copied for two
- * workers.
+ * <p>A gradient of the second rank that arrives before the first rank's is copied to that array
+ * immediately. Two numbers have the same sum in either order, so two workers need no other copy.
  */
 final class GatherRound implements Barrier.Round {
 
-  private static final int NOBODY = -1;
+  private static final int NO_RANK = -1;
 
   private final boolean mean;
   private final int length;
@@ -33,7 +33,7 @@ final class GatherRound implements Barrier.Round {
   private final Set<Integer> summedRanks = new TreeSet<>();
   private float[] sum;
   private GradientPartition early;
-  private int second = NOBODY;
+  private int second = NO_RANK;
   private int summed;
   private long samples;
   private long firstSamples;
@@ -43,14 +43,14 @@ final class GatherRound implements Barrier.Round {
     this.length = length;
   }
 
-  /** Takes a gradient, to be summed when its turn comes. */
+  /** Adds a gradient; it is summed when all lower ranks have been. */
   @Override
   public void hold(GradientPartition update) {
     held.put(update.id().worker(), update);
   }
 
   @Override
-  public void keep() {
+  public void retain() {
     if (summed == 0 && early == null && held.size() == 1 && held.containsKey(second)) {
       early = held.remove(second);
       early.gradient().copyTo(emptySum(), 0);
@@ -59,7 +59,7 @@ final class GatherRound implements Barrier.Round {
     }
   }
 
-  /** Sums what is held as far as every lower expected rank has been summed. */
+  /** Sums the gradients held, in rank order, up to the first expected rank that is missing. */
   @Override
   public void advance(SortedSet<Integer> expected) {
     second = second(expected);
@@ -78,7 +78,7 @@ final class GatherRound implements Barrier.Round {
     }
   }
 
-  /** Sums all that is held, takes one step with it and starts over. */
+  /** Sums all gradients held, takes one step with the sum and starts a new round. */
   @Override
   public void applyTo(PartitionStore store) {
     if (early != null) {
@@ -89,7 +89,7 @@ final class GatherRound implements Barrier.Round {
     reset();
   }
 
-  /** A rank's worker left: what is held of it is dropped, what is summed stays. */
+  /** Removes a rank whose worker left: its gradient is dropped unless it is summed already. */
   @Override
   public void leave(int rank) {
     held.remove(rank);
@@ -113,7 +113,7 @@ final class GatherRound implements Barrier.Round {
     if (ranks.hasNext()) {
       ranks.next();
     }
-    return ranks.hasNext() ? ranks.next() : NOBODY;
+    return ranks.hasNext() ? ranks.next() : NO_RANK;
   }
 
   private static int rank(GradientPartition update) {
@@ -125,13 +125,13 @@ final class GatherRound implements Barrier.Round {
     return sum;
   }
 
-  /** Somebody else comes second now: it waits for its turn in memory of its own. */
+  /** Moves the early gradient to memory of its own, because another rank is second now. */
   private void holdEarly() {
     held.put(rank(early), early.with(Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(sum))));
     early = null;
   }
 
-  /** Its elements are the sum already. */
+  /** Counts the early gradient, whose elements are the sum already. */
   private void addEarly() {
     firstSamples = early.samples();
     count(early);

@@ -1,38 +1,37 @@
 package io.vertigrad.strategy;
 
 /**
- * How far a gradient has come that its worker is still computing, for a rule that begins to combine
- * what is final while the rest is missing.
+ * The progress of a gradient that the worker is still computing. A rule can combine the final
+ * elements while the rest is missing.
  */
 public interface GradientProgress {
 
   /**
-   * Waits until all of the gradient is there; blocks.
+   * Blocks until the whole gradient is final.
    *
-   * @throws GroupChangedException when it never will be, because the worker ends: let go of the
-   *     round
+   * @throws GroupChangedException when it never will be, because the worker ends: abandon the round
    */
   void await();
 
   /**
-   * Has every element told once it is final: at once, on the calling thread, what is final already,
-   * and the rest as it comes, on the thread that computes the gradient. One run is told at a time,
-   * and all of them before {@link #await} returns.
+   * Sets a follower that receives every element once it is final. Elements that are final already
+   * are reported at once, on the calling thread; the rest later, on the thread that computes the
+   * gradient. One range is reported at a time, and all of them before {@link #await} returns.
    *
-   * @param follower must return soon, because nothing is computed meanwhile; what it throws, its
-   *     worker fails with
+   * @param follower must return quickly, because it delays the computation; if it throws, its
+   *     worker fails
    */
   void follow(Follower follower);
 
-  /** Hears which elements are final. */
+  /** Receives notice of final elements. */
   @FunctionalInterface
   interface Follower {
 
     /**
-     * These elements are final.
+     * Reports that a range of elements is final.
      *
      * @param first element of the exchange vector
-     * @param end element behind the last of them
+     * @param end element after the last of them
      */
     void ready(int first, int end);
   }

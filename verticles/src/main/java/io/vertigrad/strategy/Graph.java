@@ -6,19 +6,19 @@ import java.util.Deque;
 import java.util.List;
 import java.util.TreeSet;
 
-/** An undirected graph of workers, without loops and without double edges. */
+/** An undirected graph of workers, without loops or double edges. */
 final class Graph {
 
   private final List<TreeSet<Integer>> neighbours = new ArrayList<>();
 
-  /** Workers without edges. */
+  /** Creates a graph without edges. */
   Graph(int size) {
     for (int i = 0; i < size; i++) {
       neighbours.add(new TreeSet<>());
     }
   }
 
-  /** Adds an edge; one that is there, or leads nowhere, changes nothing. */
+  /** Adds an edge; an existing edge or a loop changes nothing. */
   void connect(int i, int j) {
     if (i != j) {
       neighbours.get(i).add(j);
@@ -27,8 +27,9 @@ final class Graph {
   }
 
   /**
-   * Metropolis-Hastings weights: {@code W_ij = 1 / (1 + max(d_i, d_j))} along every edge, d the
-   * number of neighbours, and the rest on the diagonal. Symmetric and doubly stochastic.
+   * Returns Metropolis-Hastings weights: {@code W_ij = 1 / (1 + max(d_i, d_j))} along every edge,
+   * where d is the number of neighbours, and the rest on the diagonal. Symmetric and doubly
+   * stochastic.
    *
    * @return the matrix, one row for each worker
    */
@@ -46,7 +47,7 @@ final class Graph {
     return MixingMatrix.of(weights);
   }
 
-  /** Positions whose parameters reach {@code from}, itself included, in order. */
+  /** Returns the positions whose parameters reach {@code from}, itself included, in order. */
   static List<Integer> reachable(MixingMatrix matrix, int from) {
     TreeSet<Integer> seen = new TreeSet<>(List.of(from));
     Deque<Integer> open = new ArrayDeque<>(seen);

@@ -1,7 +1,8 @@
 package io.vertigrad.strategy;
 
 /**
- * The group is not the one a round was begun with: the round is let go and the new group adopted.
+ * Reports that the group has changed since the round began: abandon the round and adopt the new
+ * group.
  */
 public final class GroupChangedException extends RuntimeException {
 
@@ -10,7 +11,7 @@ public final class GroupChangedException extends RuntimeException {
   /**
    * Creates the exception, without a stack trace.
    *
-   * @param message which groups
+   * @param message names the groups
    */
   public GroupChangedException(String message) {
     super(message, null, false, false);

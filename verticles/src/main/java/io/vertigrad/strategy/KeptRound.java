@@ -20,9 +20,9 @@ final class KeptRound implements Barrier.Round {
     kept.put(update.id().worker(), update.retain());
   }
 
-  /** Nothing that is lent gets here. */
+  /** Does nothing: this round never holds borrowed memory. */
   @Override
-  public void keep() {}
+  public void retain() {}
 
   @Override
   public void leave(int rank) {

@@ -3,17 +3,17 @@ package io.vertigrad.strategy;
 import io.vertigrad.compute.optimizer.Magnitudes;
 
 /**
- * What one worker found in one batch.
+ * The gradient that one worker computed from one batch.
  *
  * @param values mean gradient over the batch, then the statistics' differences, in exchange order;
- *     the strategy may overwrite them. In an array that the strategy {@linkplain
- *     PeerStrategy#gradientArray() gave}, what lies behind them is the strategy's
- * @param samples in the batch
+ *     the strategy may overwrite them. In an array from {@link PeerStrategy#gradientArray()},
+ *     elements after them belong to the strategy
+ * @param samples number of samples in the batch
  */
 public record LocalGradient(float[] values, int samples) {
 
   /**
-   * Tells whether it can be applied where a job bounds its elements.
+   * Returns whether the gradient can be applied when a job bounds its elements.
    *
    * @param bound largest magnitude allowed, finite
    * @return true when no value is NaN, infinite, or larger in magnitude
@@ -23,7 +23,7 @@ public record LocalGradient(float[] values, int samples) {
   }
 
   /**
-   * Tells whether it can be applied.
+   * Returns whether the gradient can be applied.
    *
    * @return true when no value is NaN or infinite
    */

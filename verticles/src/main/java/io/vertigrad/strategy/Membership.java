@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Who takes part, as of one epoch.
+ * The members of a job in one epoch.
  *
  * @param epoch grows with every change, from 1
  * @param workers in rank order
@@ -15,7 +15,7 @@ import java.util.Optional;
  */
 public record Membership(int epoch, List<Member> workers, List<Member> servers) {
 
-  /** Nobody, before the job starts. */
+  /** The membership before the job starts: no members. */
   public static final Membership NONE = new Membership(0, List.of(), List.of());
 
   /**
@@ -33,10 +33,12 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
   /**
    * One member.
    *
-   * @param rank from 0; a replacement takes the lowest rank that is free
-   * @param incarnation how many times this rank has been admitted before
-   * @param activeFrom first round of a lockstep strategy that waits for it; 0 for the others
-   * @param firstStep number of the first step that it takes: its rank has taken those before
+   * @param rank from 0; a replacement takes the lowest free rank
+   * @param incarnation number of times that this rank was admitted before
+   * @param activeFrom first round in which a lockstep strategy waits for the member; 0 for other
+   *     strategies
+   * @param firstStep number of the first step that it takes; earlier members of its rank took those
+   *     before
    */
   public record Member(int rank, int incarnation, long activeFrom, long firstStep) {
 
@@ -44,7 +46,7 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
      * Creates a member whose steps are counted from its first round.
      *
      * @param rank from 0
-     * @param incarnation how many times this rank has been admitted before
+     * @param incarnation number of times that this rank was admitted before
      * @param activeFrom first round, and number of the first step
      */
     public Member(int rank, int incarnation, long activeFrom) {
@@ -56,18 +58,18 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
    * Returns the worker of a rank.
    *
    * @param rank from 0
-   * @return empty when it takes no part
+   * @return empty when no worker has this rank
    */
   public Optional<Member> worker(int rank) {
     return workers.stream().filter(member -> member.rank() == rank).findFirst();
   }
 
   /**
-   * Tells whether this very incarnation of a worker takes part.
+   * Returns whether a given incarnation of a worker is a member.
    *
    * @param rank from 0
-   * @param incarnation how many times the rank had been admitted before
-   * @return true when it does
+   * @param incarnation number of times that the rank had been admitted before
+   * @return true when it is
    */
   public boolean hasWorker(int rank, int incarnation) {
     return worker(rank).filter(member -> member.incarnation() == incarnation).isPresent();
@@ -77,14 +79,14 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
    * Returns the server of a rank.
    *
    * @param rank the shard it owns
-   * @return empty when it takes no part
+   * @return empty when no server has this rank
    */
   public Optional<Member> server(int rank) {
     return servers.stream().filter(member -> member.rank() == rank).findFirst();
   }
 
   /**
-   * Writes it as control messages have it.
+   * Converts the membership for control messages.
    *
    * @return the JSON
    */
@@ -96,9 +98,9 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
   }
 
   /**
-   * Reads it back.
+   * Reads a membership from a control message.
    *
-   * @param json as {@link #toJson()} wrote it
+   * @param json a value of {@link #toJson()}
    * @return the membership
    */
   public static Membership fromJson(JsonObject json) {

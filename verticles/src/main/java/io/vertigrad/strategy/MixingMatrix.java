@@ -9,18 +9,18 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
- * How much of each worker's parameters every worker takes over in one round: {@code x_i <- sum_j
- * W_ij x_j}.
+ * The weights with which every worker averages parameters in one round: {@code x_i <- sum_j W_ij
+ * x_j}.
  *
- * <p>Square, no entry below 0, every row and every column sums to 1 (doubly stochastic), so that
- * the mean over the workers is kept. Immutable; rows and columns are ring positions, from 0.
+ * <p>Square, no entry below 0, every row and every column sums to 1 (doubly stochastic), so the
+ * mean over the workers does not change. Immutable; rows and columns are ring positions, from 0.
  */
 public final class MixingMatrix {
 
-  /** How far a sum may be from 1, for weights written with a few decimals. */
+  /** Largest difference of a sum from 1, for weights written with a few decimals. */
   static final double TOLERANCE = 1e-5;
 
-  /** Positions with a weight above 0, in order, and the weights, row by row. */
+  /** The positions with a weight above 0 of each row, in order. */
   private final int[][] positions;
 
   private final double[][] shares;
@@ -41,7 +41,8 @@ public final class MixingMatrix {
   }
 
   /**
-   * Checks and copies the weights; what a row lacks to 1 within the tolerance goes to its diagonal.
+   * Checks and copies the weights. The difference of a row's sum from 1, within the tolerance, is
+   * added to its diagonal.
    *
    * @param weights one row for each worker
    * @return the matrix
@@ -63,8 +64,9 @@ public final class MixingMatrix {
   }
 
   /**
-   * The matrix by which each position takes the same shares of the positions so much further on;
-   * doubly stochastic where the shares sum to 1. Costs no more than its entries.
+   * Returns a circulant matrix: each position has the same weight for the position at the same
+   * offset. It is doubly stochastic when the shares sum to 1. Time and memory are proportional to
+   * its entries.
    */
   static MixingMatrix circulant(int size, Map<Integer, Double> shareOfOffset) {
     int[][] positions = new int[size][];
@@ -90,10 +92,10 @@ public final class MixingMatrix {
   }
 
   /**
-   * Returns what one position takes of another.
+   * Returns the weight of one position's parameters in another's average.
    *
-   * @param i the position that takes
-   * @param j the position that is taken of
+   * @param i the position that averages
+   * @param j the position whose parameters are weighted
    * @return 0 to 1
    */
   public double weight(int i, int j) {
@@ -102,9 +104,9 @@ public final class MixingMatrix {
   }
 
   /**
-   * Returns whose parameters a position takes a share of.
+   * Returns the positions whose parameters a position averages.
    *
-   * @param i the position that takes
+   * @param i the position that averages
    * @return the other positions, in order
    */
   public int[] sources(int i) {
@@ -112,9 +114,9 @@ public final class MixingMatrix {
   }
 
   /**
-   * Returns who takes a share of a position's parameters.
+   * Returns the positions that average a position's parameters.
    *
-   * @param i the position that is taken of
+   * @param i the position whose parameters are used
    * @return the other positions, in order
    */
   public int[] targets(int i) {
@@ -132,9 +134,9 @@ public final class MixingMatrix {
   }
 
   /**
-   * Returns the spectral radius of {@code W - J/N}, J all ones: by this factor, at least, the
-   * workers' distance from their mean shrinks per round. For a symmetric matrix it is the second
-   * largest eigenvalue's magnitude. It costs some tens of products of N x N matrices.
+   * Returns the spectral radius of {@code W - J/N}, where J is all ones. Each round shrinks the
+   * workers' distance from their mean by at least this factor. For a symmetric matrix it is the
+   * second largest eigenvalue's magnitude. It costs some tens of products of N x N matrices.
    *
    * @return 0 to 1
    */
@@ -152,7 +154,7 @@ public final class MixingMatrix {
   /**
    * Returns {@code 1 - secondEigenvalue()}.
    *
-   * @return 1 where one round averages at once, 0 where the workers never come together
+   * @return 1 when one round averages exactly, 0 when the workers never approach each other
    */
   public double spectralGap() {
     return 1 - secondEigenvalue();

@@ -3,7 +3,7 @@ package io.vertigrad.strategy;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
 
-/** One partition's parameters and optimizer state, as a strategy sees them. */
+/** One partition's parameters and optimizer state, as a strategy uses them. */
 public interface PartitionStore {
 
   /**
@@ -14,35 +14,36 @@ public interface PartitionStore {
   int length();
 
   /**
-   * Returns the updates applied so far, those included that were passed over.
+   * Returns the number of updates applied so far, including skipped versions.
    *
    * @return from 0
    */
   long version();
 
   /**
-   * Moves to a later version without an update: rounds that nobody took part in, or updates that
-   * were lost with a crashed server.
+   * Moves to a later version without an update: after rounds without an active worker, or when
+   * updates were lost with a crashed server.
    *
    * @param version the later version
    */
   void skipTo(long version);
 
   /**
-   * Tells whether it goes back to a checkpoint, so that workers may have seen later versions.
+   * Returns whether the partition was restored from a checkpoint, so that workers may have seen
+   * later versions.
    *
-   * @return true when it does
+   * @return true when it was
    */
   boolean isRestored();
 
   /**
    * Takes one optimizer step with {@code scale * gradient} and moves to the next version.
    *
-   * <p>Statistics take the difference itself: {@code p -= scale * gradient}.
+   * <p>Statistics are changed by the difference itself: {@code p -= scale * gradient}.
    *
    * @param gradient reduced gradient, {@link #length()} elements; overwritten
    * @param scale factor on it, 1 for a sum, 1/N for a mean
-   * @param samples training samples behind it, which move the epoch count
+   * @param samples number of training samples behind it, which advance the epoch count
    */
   void apply(float[] gradient, float scale, long samples);
 
@@ -54,7 +55,7 @@ public interface PartitionStore {
   Tensor parameters();
 
   /**
-   * Returns the same parameters for one answer, perhaps in memory that is written again once the
+   * Returns the current parameters for one answer, possibly in memory that is reused once the
    * receiver has given it back.
    *
    * @return a tensor of {@link #length()} elements

@@ -8,17 +8,17 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
- * What a strategy beside a worker is given.
+ * The context of a strategy beside a worker.
  *
- * @param peers the line to the others
+ * @param peers connects the worker to the others
  * @param replica this worker's parameters
- * @param optimizers makes an optimizer of the replica's vector, with zero state
- * @param optimizer how the job wants parameters to follow gradients
- * @param workers how many the job starts with
- * @param batch samples of a full batch of one worker
- * @param type how numbers travel
- * @param compression how gradients are made smaller than that
- * @param pieceElements most elements of one message
+ * @param optimizers creates an optimizer of the replica's vector, with zero state
+ * @param optimizer settings of the job's optimizer
+ * @param workers number of workers that the job starts with
+ * @param batch number of samples of a full batch of one worker
+ * @param type in which numbers are sent
+ * @param compression compresses gradients further
+ * @param pieceElements largest number of elements of one message
  * @param nanoClock monotonic time in nanoseconds
  */
 public record PeerContext(

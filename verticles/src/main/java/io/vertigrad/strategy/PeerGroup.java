@@ -3,9 +3,10 @@ package io.vertigrad.strategy;
 import java.util.List;
 
 /**
- * The workers of one membership epoch, as one of them sees them.
+ * The workers of one membership epoch, seen from one of them.
  *
- * <p>A worker's <em>position</em> is its place in rank order; positions have no gaps, ranks may.
+ * <p>A worker's <em>position</em> is its place in rank order. Positions have no gaps; ranks may
+ * have gaps.
  *
  * @param epoch membership epoch
  * @param ranks of all workers, this one included, in ascending order
@@ -14,7 +15,7 @@ import java.util.List;
 public record PeerGroup(int epoch, List<Integer> ranks, int self) {
 
   /**
-   * Sorts the ranks.
+   * Sorts the ranks and checks that this worker is among them.
    *
    * @param epoch membership epoch
    * @param ranks of all workers, in any order

@@ -1,26 +1,26 @@
 package io.vertigrad.strategy;
 
-/** A configured strategy whose endpoint is beside each worker; such a job has no servers. */
+/** A configured strategy that runs beside each worker. Its job has no servers. */
 public non-sealed interface PeerStrategyFactory extends StrategyFactory {
 
   /**
-   * Makes the rule of one worker.
+   * Creates the rule of one worker.
    *
-   * @param context what the rule is given
-   * @return a rule that has seen no group
+   * @param context the rule's environment
+   * @return a rule without a group
    */
   PeerStrategy create(PeerContext context);
 
   /**
-   * Returns after how many steps all replicas are equal, bit for bit.
+   * Returns the number of steps after which all replicas are equal, bit for bit.
    *
-   * @return steps; 0 where that never is so
+   * @return steps; 0 if they never are
    */
   default long agreesEvery() {
     return 0;
   }
 
-  /** A version is a step of every worker. */
+  /** Returns {@code steps}: a version is a step of every worker. */
   @Override
   default long lastVersion(long steps, int workers) {
     return steps;
@@ -31,7 +31,10 @@ public non-sealed interface PeerStrategyFactory extends StrategyFactory {
     return true;
   }
 
-  /** Most swap parameters, where what is left out is lost for good. */
+  /**
+   * Returns false: most rules exchange parameters, where compression would lose information for
+   * good.
+   */
   @Override
   default boolean compresses() {
     return false;

@@ -9,52 +9,53 @@ import java.util.Optional;
 import java.util.function.BiConsumer;
 
 /**
- * One worker's line to the others of its group; belongs to the strategy's thread. While that waits,
- * whoever gives it what it waits for may send: who brings a message, or computes the gradient.
+ * Connects one worker to the others of its group. Belongs to the strategy's thread. While that
+ * thread waits, the thread that delivers a message or computes the gradient may also send.
  *
- * <p>Each message arrives once, whatever the way does to it, and keeps until it is received. A
- * message is known by its sender, the group's epoch and its {@link Tag}, so none is mistaken for
- * another. Messages of an earlier epoch are gone. All of a worker's messages of one round are
- * received before any of its later ones.
+ * <p>Each message arrives once, even if the transport repeats it, and is stored until it is
+ * received. A message is identified by its sender, the group's epoch and its {@link Tag}. Messages
+ * of earlier epochs are dropped. All messages of a worker's round are received before any of its
+ * later rounds.
  */
 public interface Peers {
 
   /**
-   * Adopts the newest group heard of; from now on messages go to it and come from it.
+   * Adopts the newest known group; from now on messages are sent to it and received from it.
    *
    * @return the group
    */
   PeerGroup adopt();
 
   /**
-   * Sends and returns at once; the tensor may be queued behind earlier ones to the same worker.
+   * Sends a tensor and returns immediately; the tensor may be queued behind earlier ones to the
+   * same worker.
    *
    * @param rank another worker of the group
-   * @param tag what the message is
-   * @param tensor what it holds; not to be changed any more
+   * @param tag identifies the message
+   * @param tensor the content; must not be changed afterwards
    */
   void send(int rank, Tag tag, TensorView tensor);
 
   /**
-   * Sends a copy of these values, which are the caller's again when this returns.
+   * Sends a copy of values. The caller may reuse them when this returns.
    *
    * @param rank another worker of the group
-   * @param tag what the message is
-   * @param type how the values travel
-   * @param values what is sent: all that remains in the buffer
+   * @param tag identifies the message
+   * @param type in which the values are sent
+   * @param values the content: all that remains in the buffer
    */
   default void send(int rank, Tag tag, DataType type, FloatBuffer values) {
     send(rank, tag, Tensor.copyOf(type, values));
   }
 
   /**
-   * Sends {@code own + tensor}, both of which are the caller's again when this returns.
+   * Sends {@code own + tensor}. The caller may reuse both when this returns.
    *
    * @param rank another worker of the group
-   * @param tag what the message is
-   * @param type how the sum travels
+   * @param tag identifies the message
+   * @param type in which the sum is sent
    * @param own as many values as the tensor has
-   * @param tensor what they are added to
+   * @param tensor the other summand
    */
   default void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, TensorView tensor) {
     send(rank, tag, Tensor.sumOf(type, own, tensor));
@@ -64,41 +65,41 @@ public interface Peers {
    * Waits for a message; blocks the worker's thread.
    *
    * @param rank the worker that sends it
-   * @param tag what the message is
-   * @return the tensor, which is the caller's
-   * @throws GroupChangedException when there is a newer group than the one adopted, or nobody wants
-   *     the message any more: let go of the round
-   * @throws io.vertigrad.internal.exchange.UnansweredException at the deadline, naming who has not
-   *     sent what
+   * @param tag identifies the message
+   * @return the tensor, which the caller owns
+   * @throws GroupChangedException when there is a newer group than the one adopted, or the worker
+   *     ends: abandon the round
+   * @throws io.vertigrad.internal.exchange.UnansweredException at the deadline, naming the missing
+   *     message and its sender
    */
   Tensor receive(int rank, Tag tag);
 
   /**
-   * Waits for these messages of one worker and hands each over as it comes: one at a time, in any
-   * order, by any thread. The tensor may be borrowed until {@code taker} returns: what must last is
-   * {@linkplain TensorView#retain retained}.
+   * Waits for several messages of one worker and passes each to {@code taker} when it arrives: one
+   * at a time, in any order, on any thread. The tensor may be borrowed until {@code taker} returns;
+   * {@linkplain TensorView#retain retain} it to keep it.
    *
    * @param rank the worker that sends them
    * @param tags in the order in which they are expected
-   * @param taker takes each message
-   * @throws GroupChangedException as {@link #receive(int, Tag)}, and likewise at the deadline;
-   *     {@code taker} is not called any more after that
+   * @param taker receives each message
+   * @throws GroupChangedException as for {@link #receive(int, Tag)}, which also describes the
+   *     deadline; {@code taker} is not called after that
    */
   default void receive(int rank, Collection<Tag> tags, BiConsumer<Tag, TensorView> taker) {
     tags.forEach(tag -> taker.accept(tag, receive(rank, tag)));
   }
 
   /**
-   * Returns a message if it is there already.
+   * Returns a message if it has arrived.
    *
    * @param rank the worker that sends it
-   * @param tag what the message is
-   * @return the tensor; empty when it is not there
+   * @param tag identifies the message
+   * @return the tensor; empty when it has not arrived
    */
   Optional<Tensor> poll(int rank, Tag tag);
 
   /**
-   * Returns when the latest of the messages received had arrived.
+   * Returns the time at which the latest of the received messages arrived.
    *
    * @return a time of {@link System#nanoTime()}
    */

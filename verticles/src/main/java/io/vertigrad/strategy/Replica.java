@@ -6,8 +6,8 @@ import java.nio.FloatBuffer;
 import java.util.Objects;
 
 /**
- * One worker's parameters in exchange order, and how far they have come; belongs to the strategy's
- * thread while it works, and to the worker's while that waits for nothing.
+ * One worker's parameters in exchange order, and their progress. Belongs to the strategy's thread
+ * while a step is in progress, otherwise to the worker's thread.
  *
  * <p>Trainable elements are the head of the vector, running statistics its tail.
  */
@@ -23,20 +23,20 @@ public final class Replica {
   /**
    * Creates a replica.
    *
-   * @param parameters its vector, which it takes over
-   * @param trainable how many of them an optimizer steps
-   * @param trainingSamples size of the training set, of which an epoch consists
+   * @param parameters its vector; the replica takes ownership
+   * @param trainable number of elements that an optimizer updates
+   * @param trainingSamples size of the training set, for counting epochs
    */
   public Replica(float[] parameters, int trainable, long trainingSamples) {
     this(parameters, trainable, trainingSamples, Float.MAX_VALUE);
   }
 
   /**
-   * Creates a replica that takes no step on a gradient beyond a bound.
+   * Creates a replica that skips gradients beyond a bound.
    *
-   * @param parameters its vector, which it takes over
-   * @param trainable how many of them an optimizer steps
-   * @param trainingSamples size of the training set, of which an epoch consists
+   * @param parameters its vector; the replica takes ownership
+   * @param trainable number of elements that an optimizer updates
+   * @param trainingSamples size of the training set, for counting epochs
    * @param maxMagnitude largest element of a gradient that is applied, finite
    */
   public Replica(float[] parameters, int trainable, long trainingSamples, float maxMagnitude) {
@@ -48,7 +48,7 @@ public final class Replica {
   }
 
   /**
-   * Returns the vector itself; it is another array after each step.
+   * Returns the vector itself. Each step replaces it by another array.
    *
    * @return elements in exchange order
    */
@@ -57,7 +57,7 @@ public final class Replica {
   }
 
   /**
-   * Returns the elements of the whole vector.
+   * Returns the length of the whole vector.
    *
    * @return trainable elements and statistics
    */
@@ -66,16 +66,16 @@ public final class Replica {
   }
 
   /**
-   * Returns the elements that the optimizer steps.
+   * Returns the number of elements that the optimizer updates.
    *
-   * @return the head of the vector
+   * @return the length of the head of the vector
    */
   public int trainable() {
     return trainable;
   }
 
   /**
-   * Returns the steps taken.
+   * Returns the number of steps taken.
    *
    * @return from 0
    */
@@ -84,7 +84,7 @@ public final class Replica {
   }
 
   /**
-   * Returns the samples applied by all workers over the size of the training set.
+   * Returns the number of samples applied by all workers divided by the size of the training set.
    *
    * @return passes, with a fraction
    */
@@ -93,7 +93,7 @@ public final class Replica {
   }
 
   /**
-   * Returns the samples applied by all workers.
+   * Returns the number of samples applied by all workers.
    *
    * @return from 0
    */
@@ -102,14 +102,14 @@ public final class Replica {
   }
 
   /**
-   * Takes one optimizer step on a vector that becomes the parameters. Where the gradient holds NaN,
-   * infinity or an element beyond the bound it is left out: the vector becomes the parameters as it
-   * is, after one more update of no samples.
+   * Takes one optimizer step on a vector that becomes the parameters. If the gradient holds NaN,
+   * infinity or an element beyond the bound, the step is skipped: the vector becomes the parameters
+   * unchanged, and the update counts with no samples.
    *
    * @param optimizer takes the step
-   * @param from the vector, stepped in place
-   * @param gradient of its elements, and nothing or anything behind them; it is used up
-   * @param count samples behind it
+   * @param from the vector, updated in place
+   * @param gradient as many elements as the vector, possibly followed by others; overwritten
+   * @param count number of samples behind it
    * @return true when the step was taken
    */
   public boolean step(Optimizer optimizer, float[] from, float[] gradient, double count) {
@@ -122,10 +122,10 @@ public final class Replica {
   }
 
   /**
-   * Takes a vector as the parameters after one more update.
+   * Replaces the parameters and counts one more update.
    *
-   * @param next the vector, which it takes over
-   * @param count samples behind the update
+   * @param next the new vector; the replica takes ownership
+   * @param count number of samples behind the update
    */
   public void advance(float[] next, double count) {
     parameters = next;
@@ -134,19 +134,19 @@ public final class Replica {
   }
 
   /**
-   * Takes over a whole vector, as another worker sent it.
+   * Replaces the parameters without counting an update.
    *
-   * @param vector the vector
+   * @param vector from another worker or a checkpoint; the replica takes ownership
    */
-  public void become(float[] vector) {
+  public void setParameters(float[] vector) {
     parameters = vector;
   }
 
   /**
-   * Goes on from where another worker is.
+   * Sets the progress to that of another worker or a checkpoint.
    *
-   * @param someUpdates steps taken
-   * @param someSamples samples applied
+   * @param someUpdates number of steps taken
+   * @param someSamples number of samples applied
    */
   public void resume(long someUpdates, double someSamples) {
     updates = someUpdates;
@@ -154,7 +154,7 @@ public final class Replica {
   }
 
   /**
-   * Returns the optimizer's state as an array of its own.
+   * Returns a copy of the optimizer's state.
    *
    * @param optimizer whose state is read
    * @return a copy

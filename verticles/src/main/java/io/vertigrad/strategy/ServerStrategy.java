@@ -9,82 +9,84 @@ import java.util.Optional;
 /**
  * A rule for combining workers' updates of one partition.
  *
- * <p>Called from one thread at a time, behind a filter for stale and repeated updates: it sees each
- * update once and at most one unanswered update per worker. Stale incarnations, duplicates, wrong
- * layouts, non-finite gradients, versions from the future and whatever comes after the last version
- * are turned away before they get here.
+ * <p>Called from one thread at a time, behind a filter for stale and repeated updates: it receives
+ * each update once and at most one unanswered update per worker. The filter rejects stale
+ * incarnations, duplicates, wrong layouts, non-finite gradients, versions from the future, and
+ * everything after the last version.
  *
- * <p>Completing an answer may call straight back into {@link #exchange}: finish with the state
- * first.
+ * <p>Completing an answer may call {@link #exchange} again before it returns: update the rule's
+ * state first.
  */
 public interface ServerStrategy {
 
   /**
-   * Takes one worker's gradient and answers with its next parameters, at once or when the rule
-   * says.
+   * Takes one worker's gradient and answers with the worker's next parameters, immediately or when
+   * the rule allows it.
    *
-   * @param update finite, of the current layout, and not seen before
+   * @param update finite, of the current layout, and not received before
    * @return completes with a {@link io.vertigrad.codecs.ParameterPartition} or a {@link
    *     io.vertigrad.codecs.Refusal}; fails only on a defect
    */
   Future<Frame> exchange(GradientPartition update);
 
   /**
-   * True when it is done with an update's gradient as soon as {@link #exchange} returns, or
-   * {@linkplain GradientPartition#retain retains} it: then it gets gradients whose memory is only
-   * borrowed until then, which saves a copy.
+   * Returns true when the rule needs an update's gradient no longer than {@link #exchange} runs, or
+   * {@linkplain GradientPartition#retain retains} it. It then receives gradients in borrowed
+   * memory, which saves a copy.
    *
-   * @return false unless a strategy says so
+   * @return false by default
    */
   default boolean borrows() {
     return false;
   }
 
   /**
-   * True when an update is in the parameters as soon as {@link #exchange} returns, even if its
-   * answer waits. Otherwise a refusal means that it is not, and the same update may come again.
+   * Returns true when an update is in the parameters as soon as {@link #exchange} returns, even if
+   * its answer waits. Otherwise a refusal means that it is not, and the same update may be sent
+   * again.
    *
-   * @return true unless a strategy says otherwise
+   * @return true by default
    */
   default boolean appliesAtOnce() {
     return false;
   }
 
   /**
-   * Tells that the partition moved to a later version without an update: after a server's crash
-   * workers have seen more than the checkpoint holds. Rounds up to there are over.
+   * Called when the partition moves to a later version without an update: after a server's crash
+   * workers have seen later versions than the checkpoint holds. Rounds before that version are
+   * over.
    */
   default void versionSkipped() {}
 
   /**
-   * Tells that a worker has sent an update again that was dealt with before, and is answered with
-   * the parameters: this partition gets nothing else of that worker until other partitions have
+   * Called when a worker has repeated an update that was processed before and is answered with the
+   * parameters. This partition receives nothing else from that worker until other partitions have
    * answered the same step. A rule that waits for several workers, but not for all, must not wait
-   * for this one and others like it alone: they may be waiting for each other.
+   * only for workers like this: they may be waiting for each other.
    *
    * @param id of the update
    */
   default void repeated(ExchangeId id) {}
 
   /**
-   * Tells who takes part from now on; a barrier must never wait for someone who left.
+   * Called when members join or leave; a barrier must never wait for a worker that left.
    *
    * @param now the members, of a higher epoch than before
    */
   void membershipChanged(Membership now);
 
   /**
-   * Called about ten times a second with a monotonic clock: whatever waits longer than its limit
-   * ends here, and names its culprit.
+   * Called about ten times a second with a monotonic clock. Waits that exceed their limit must end
+   * here with an error that names the culprit.
    *
    * @param nowNanos the clock of {@link ServerStrategyContext}
    */
   void tick(long nowNanos);
 
   /**
-   * Whom the workers wait for that have no answer yet; empty when none of them waits.
+   * Returns the workers that the waiting workers wait for; empty when no worker waits.
    *
-   * @return the first that is held up
+   * @return the first wait
    */
   default Optional<StragglerReport> heldUp() {
     return Optional.empty();
@@ -93,7 +95,7 @@ public interface ServerStrategy {
   /**
    * Ends every wait with {@link io.vertigrad.codecs.Refusal.Reason#UNAVAILABLE}.
    *
-   * @param why for the worker, in one line
+   * @param why reason for the worker, in one line
    */
   void close(String why);
 }

@@ -4,15 +4,15 @@ import io.vertigrad.job.Partition;
 import java.util.function.LongSupplier;
 
 /**
- * What a strategy of one partition is given.
+ * The context of a strategy of one partition.
  *
- * @param partition the partition it combines updates of
+ * @param partition the partition whose updates it combines
  * @param store its parameters
- * @param answers makes the frames it answers with
- * @param membership who takes part at first
- * @param ranks workers that the job is shared out to for good, of ranks 0 to {@code ranks - 1}: one
- *     of them that nobody plays is waited for; 0 to wait for nobody but members
- * @param lastVersion version at which the job ends; from there on nobody may wait for anybody
+ * @param answers creates the frames it answers with
+ * @param membership the initial members
+ * @param ranks number of ranks that the job's work is divided among, from 0 to {@code ranks - 1}: a
+ *     rank without a worker is waited for; 0 to wait for members only
+ * @param lastVersion version at which the job ends; from there on no worker may wait for another
  * @param nanoClock monotonic time in nanoseconds
  */
 public record ServerStrategyContext(

@@ -3,14 +3,14 @@ package io.vertigrad.strategy;
 import java.util.function.Function;
 
 /**
- * A configured strategy that runs beside the servers, with a rule of its own for each partition.
- * {@link StrategyFactory#inRounds} and {@link StrategyFactory#perGradient} make one.
+ * A configured strategy that runs beside the servers, with a separate rule for each partition.
+ * Create it with {@link StrategyFactory#inRounds} or {@link StrategyFactory#perGradient}.
  *
  * @param lockstep true when workers move in rounds, false when each gradient is an update of its
  *     own
- * @param needsEveryRank true when a round closes only with a gradient of every rank that the job is
- *     shared out to
- * @param rule makes the rule of one partition; called once for each partition of a shard, on the
+ * @param needsEveryRank true when a round closes only with a gradient of every rank that the job's
+ *     work is divided among
+ * @param rule creates the rule of one partition; called once for each partition of a shard, on the
  *     shard's thread
  */
 public record ServerStrategyFactory(
@@ -18,10 +18,10 @@ public record ServerStrategyFactory(
     implements StrategyFactory {
 
   /**
-   * Makes the rule of one partition.
+   * Creates the rule of one partition.
    *
-   * @param context what the rule is given
-   * @return a rule that has seen no update
+   * @param context the rule's environment
+   * @return a rule without updates
    */
   public ServerStrategy create(ServerStrategyContext context) {
     return rule.apply(context);

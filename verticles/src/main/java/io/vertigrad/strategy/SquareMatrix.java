@@ -1,6 +1,6 @@
 package io.vertigrad.strategy;
 
-/** Products and the spectral radius of small square matrices, row after row. */
+/** Products and the spectral radius of small square matrices in row-major order. */
 final class SquareMatrix {
 
   private static final int SQUARINGS = 40;
@@ -8,7 +8,7 @@ final class SquareMatrix {
 
   private SquareMatrix() {}
 
-  /** {@code a * b}. */
+  /** Returns {@code a * b}. */
   static double[][] product(double[][] a, double[][] b) {
     int size = a.length;
     double[][] product = new double[size][size];
@@ -23,8 +23,9 @@ final class SquareMatrix {
   }
 
   /**
-   * The largest magnitude of any eigenvalue, by Gelfand's formula: {@code |A^k|^(1/k)} for {@code k
-   * = 2^40}, squaring and scaling; right to about 1e-10, 0 for a nilpotent matrix.
+   * Returns the largest magnitude of any eigenvalue, by Gelfand's formula: {@code |A^k|^(1/k)} for
+   * {@code k = 2^40}, with repeated squaring and scaling. Accurate to about 1e-10; 0 for a
+   * nilpotent matrix.
    */
   static double spectralRadius(double[][] a) {
     double logarithm = 0;

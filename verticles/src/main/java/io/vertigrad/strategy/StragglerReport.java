@@ -8,10 +8,10 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Whom the waiting workers of a partition wait for.
+ * The workers that the waiting workers of a partition wait for.
  *
  * @param partition its index
- * @param step the round, or the step of the slowest, that has to come
+ * @param step the awaited round, or the step of the slowest worker
  * @param workers ranks whose gradient for it is missing, ascending
  */
 public record StragglerReport(int partition, long step, List<Integer> workers) {
@@ -20,7 +20,7 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
    * Copies the ranks.
    *
    * @param partition its index
-   * @param step the round, or the step of the slowest, that has to come
+   * @param step the awaited round, or the step of the slowest worker
    * @param workers ranks, ascending
    */
   public StragglerReport {
@@ -28,10 +28,10 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
   }
 
   /**
-   * Creates a report of ranks in whatever order they come.
+   * Creates a report of ranks in any order.
    *
    * @param partition its index
-   * @param step the round, or the step of the slowest, that has to come
+   * @param step the awaited round, or the step of the slowest worker
    * @param ranks whose gradient for it is missing
    * @return the report
    */
@@ -40,9 +40,9 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
   }
 
   /**
-   * Describes it for people.
+   * Describes the report for display.
    *
-   * @param shard which shard the partition belongs to
+   * @param shard rank of the shard that holds the partition
    * @return one line
    */
   public String describe(int shard) {
@@ -55,7 +55,7 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
   }
 
   /**
-   * Writes it as a part of a server's status.
+   * Converts the report for a server's status.
    *
    * @return the JSON
    */
@@ -67,9 +67,9 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
   }
 
   /**
-   * Reads it back.
+   * Reads a report from a server's status.
    *
-   * @param json as {@link #toJson()} wrote it
+   * @param json a value of {@link #toJson()}
    * @return the report
    */
   public static StragglerReport fromJson(JsonObject json) {

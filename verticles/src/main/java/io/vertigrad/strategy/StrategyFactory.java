@@ -8,15 +8,15 @@ public sealed interface StrategyFactory permits ServerStrategyFactory, PeerStrat
   /**
    * Returns the version at which a job ends.
    *
-   * @param steps steps of each worker, at least 1
-   * @param workers how many workers the job starts with
-   * @return {@code steps} where all workers share a round, {@code steps * workers} where each
+   * @param steps number of steps of each worker, at least 1
+   * @param workers number of workers that the job starts with
+   * @return {@code steps} when all workers share a round, {@code steps * workers} when each
    *     gradient is an update of its own
    */
   long lastVersion(long steps, int workers);
 
   /**
-   * Tells whether workers move in rounds. A newcomer then starts at an agreed round, so that no
+   * Returns whether workers move in rounds. A newcomer then starts at an agreed round, so that no
    * partition waits for it earlier than another.
    *
    * @return true when they do
@@ -24,37 +24,37 @@ public sealed interface StrategyFactory permits ServerStrategyFactory, PeerStrat
   boolean lockstep();
 
   /**
-   * Tells whether a worker's step cannot end before the others have begun the same one. A pause
-   * then lets everyone finish it.
+   * Returns whether a worker's step can end only after the others have begun the same one. A pause
+   * then lets all workers finish the step.
    *
-   * @return true when it cannot; by default where workers move in rounds
+   * @return true when it cannot end earlier; by default when workers move in rounds
    */
   default boolean stepsTogether() {
     return lockstep();
   }
 
   /**
-   * Tells whether a step needs every rank that the job is shared out to ({@code workers.count}), so
-   * that the others wait for the replacement of a worker that was lost.
+   * Returns whether a step needs every rank that the job's work is divided among ({@code
+   * workers.count}), so that the others wait for the replacement of a lost worker.
    *
-   * @return true when it does; by default where workers move in rounds
+   * @return true when it does; by default when workers move in rounds
    */
   default boolean needsEveryRank() {
     return lockstep();
   }
 
   /**
-   * Returns how many servers a job has.
+   * Returns the number of servers of a job.
    *
-   * @param wanted how many the job file asks for
-   * @return that number, or 0 where the workers exchange among themselves
+   * @param wanted number that the job file asks for
+   * @return that number, or 0 when the workers exchange among themselves
    */
   default int servers(int wanted) {
     return wanted;
   }
 
   /**
-   * Tells whether gradients travel, which may be compressed, or parameters, which may not.
+   * Returns whether gradients are exchanged, which may be compressed, or parameters, which may not.
    *
    * @return true for gradients
    */
@@ -63,10 +63,10 @@ public sealed interface StrategyFactory permits ServerStrategyFactory, PeerStrat
   }
 
   /**
-   * Makes the factory of a rule beside a server for which all workers share a round; such a job has
-   * as many versions as {@code steps}.
+   * Creates the factory of a rule beside a server in which all workers share a round. Such a job
+   * has as many versions as {@code steps}.
    *
-   * @param rule makes the rule of one partition
+   * @param rule creates the rule of one partition
    * @return the factory
    */
   static ServerStrategyFactory inRounds(Function<ServerStrategyContext, ServerStrategy> rule) {
@@ -74,10 +74,10 @@ public sealed interface StrategyFactory permits ServerStrategyFactory, PeerStrat
   }
 
   /**
-   * Makes the factory of a rule beside a server that takes each gradient for itself; such a job has
-   * {@code steps} versions for each worker.
+   * Creates the factory of a rule beside a server that applies each gradient separately. Such a job
+   * has {@code steps} versions for each worker.
    *
-   * @param rule makes the rule of one partition
+   * @param rule creates the rule of one partition
    * @return the factory
    */
   static ServerStrategyFactory perGradient(Function<ServerStrategyContext, ServerStrategy> rule) {

@@ -2,7 +2,7 @@ package io.vertigrad.strategy;
 
 import io.vertigrad.compute.settings.Settings;
 
-/** Makes strategies of one name; found through ServiceLoader. */
+/** Configures the strategies of one name; found through ServiceLoader. */
 public interface StrategyProvider {
 
   /**
@@ -13,12 +13,12 @@ public interface StrategyProvider {
   String name();
 
   /**
-   * Reads the {@code strategy} section, once per job and member, and refuses keys that it does not
-   * know.
+   * Reads the {@code strategy} section, once per job and member, and refuses unknown keys.
    *
    * @param settings the section
    * @return the configured strategy
-   * @throws io.vertigrad.compute.settings.SettingsException naming what is wrong
+   * @throws io.vertigrad.compute.settings.SettingsException naming the key, what was found and what
+   *     was expected
    */
   StrategyFactory configure(Settings settings);
 }

@@ -10,7 +10,7 @@ import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The strategies on the class path, by name or by the name of their provider's class. */
+/** Finds the strategies on the class path, by name or by the name of their provider's class. */
 public final class StrategyProviders {
 
   private StrategyProviders() {}
@@ -21,7 +21,7 @@ public final class StrategyProviders {
    * @param name the strategy's name, or the class name of its provider
    * @param loader finds the providers
    * @return the provider
-   * @throws IllegalArgumentException listing the names that are known
+   * @throws IllegalArgumentException listing the known names
    */
   public static StrategyProvider named(String name, ClassLoader loader) {
     return find(name, loader)
@@ -34,7 +34,7 @@ public final class StrategyProviders {
    * @param strategy the section
    * @param loader finds the providers
    * @return the configured strategy
-   * @throws io.vertigrad.compute.settings.SettingsException naming the file and what is wrong
+   * @throws io.vertigrad.compute.settings.SettingsException naming the file and the error
    */
   public static StrategyFactory configure(NamedConfig strategy, ClassLoader loader) {
     StrategyProvider provider = provider(strategy, loader);
@@ -53,13 +53,12 @@ public final class StrategyProviders {
   }
 
   /**
-   * Reads a job's strategy and refuses what it does not go with.
+   * Reads a job's strategy and refuses settings that it does not support.
    *
    * @param job the job
    * @param loader finds the providers
    * @return the configured strategy
-   * @throws io.vertigrad.compute.settings.SettingsException naming the file, the key and what is
-   *     wrong
+   * @throws io.vertigrad.compute.settings.SettingsException naming the file, the key and the error
    */
   public static StrategyFactory configure(JobConfig job, ClassLoader loader) {
     StrategyFactory strategy = configure(job.strategy(), loader);
@@ -69,7 +68,7 @@ public final class StrategyProviders {
           .section("exchange")
           .refuse(
               "compression",
-              ("is \"%s\", expected \"none\" with strategy %s: its workers swap parameters, and"
+              ("is \"%s\", expected \"none\" with strategy %s: its workers exchange parameters, and"
                       + " only gradients are compressed; set exchange.type to float16 or bfloat16")
                   .formatted(compression, job.strategy().name()));
     }

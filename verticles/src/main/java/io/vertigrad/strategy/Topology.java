@@ -6,27 +6,27 @@ import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
- * Who exchanges with whom, and with which weight, in which round; one or several mixing matrices
- * that take turns.
+ * The neighbours of each worker and their weights, by round: one or several mixing matrices in
+ * turn.
  *
  * <p>Over one period the spectral radius of {@code W - J/N} is below 1, so that all workers
- * approach their mean: named ones are built so, others are checked.
+ * approach their mean. Named topologies have this property by construction; others are checked.
  *
- * @param rounds the matrices of one period, in turn
+ * @param rounds the matrices of one period, in order
  */
 public record Topology(List<MixingMatrix> rounds) {
 
   private static final double CONNECTED = 1 - 1e-9;
   private static final int CHECKED_SIZE = 256;
 
-  /** Topologies by name; a job file may also give a matrix or a list of edges. */
+  /** The names of the built-in topologies; a job file may also give a matrix or a list of edges. */
   public static final List<String> NAMES =
       List.of("ring", "ring-deduplicated", "complete", "star", "torus", "exponential");
 
   /**
    * Copies the matrices.
    *
-   * @param rounds the matrices of one period, in turn
+   * @param rounds the matrices of one period, in order
    * @throws IllegalArgumentException when there is none
    */
   public Topology {
@@ -56,7 +56,7 @@ public record Topology(List<MixingMatrix> rounds) {
    * @param name one of {@link #NAMES}
    * @param workers number of positions
    * @return the topology
-   * @throws IllegalArgumentException when there is none of this name
+   * @throws IllegalArgumentException when no topology has this name
    */
   public static Topology named(String name, int workers) {
     return switch (name) {
@@ -75,9 +75,9 @@ public record Topology(List<MixingMatrix> rounds) {
   /**
    * Returns the topology with the same matrix in every round.
    *
-   * @param matrix who takes over how much of whom
+   * @param matrix weights of every round
    * @return the topology
-   * @throws IllegalArgumentException when not all workers are connected through it
+   * @throws IllegalArgumentException when it does not connect all workers
    */
   public static Topology of(MixingMatrix matrix) {
     return fixed(matrix).checked();
@@ -141,7 +141,10 @@ public record Topology(List<MixingMatrix> rounds) {
         : "workers %s exchange with none of %s".formatted(lost, reached);
   }
 
-  /** A third each of left, self and right; two workers are each other's left and right. */
+  /**
+   * Returns the ring: a third each of left, self and right. With two workers, left and right are
+   * the same.
+   */
   private static MixingMatrix ring(int workers) {
     return MixingMatrix.circulant(workers, Map.of(-1, 1 / 3.0, 0, 1 / 3.0, 1, 1 / 3.0));
   }
@@ -156,7 +159,9 @@ public record Topology(List<MixingMatrix> rounds) {
     return graph.metropolis();
   }
 
-  /** The most nearly square grid that takes all workers, wrapped around both ways. */
+  /**
+   * Returns the most nearly square grid that holds all workers, wrapped around in both directions.
+   */
   private static MixingMatrix torus(int workers) {
     int rows = (int) Math.sqrt(workers);
     while (workers % rows != 0) {
@@ -176,8 +181,8 @@ public record Topology(List<MixingMatrix> rounds) {
   }
 
   /**
-   * One peer per round, 2^t positions further on: Assran et al. 2019. With a power of two the
-   * workers agree exactly after log2(N) rounds.
+   * Returns one peer per round, 2^t positions further on: Assran et al. 2019. With a power of two
+   * the workers agree exactly after log2(N) rounds.
    */
   private static Topology exponential(int workers) {
     int period = Math.max(1, 32 - Integer.numberOfLeadingZeros(workers - 1));

@@ -10,17 +10,17 @@ import io.vertx.core.Promise;
  * A worker that waits for its answer.
  *
  * @param id the update it sent
- * @param staleness of that update when it was applied; 0 where it is not applied yet
- * @param sinceNanos when it began to wait
+ * @param staleness of that update when it was applied; 0 if it is not applied yet
+ * @param sinceNanos start of the wait
  * @param promise its answer
  */
 public record Waiting(ExchangeId id, int staleness, long sinceNanos, Promise<Frame> promise) {
 
   /**
-   * Begins a wait.
+   * Starts a wait.
    *
    * @param id the update that the worker sent
-   * @param staleness of that update when it was applied; 0 where it is not applied yet
+   * @param staleness of that update when it was applied; 0 if it is not applied yet
    * @param nowNanos monotonic time in nanoseconds
    * @return a wait without an answer
    */
@@ -29,7 +29,7 @@ public record Waiting(ExchangeId id, int staleness, long sinceNanos, Promise<Fra
   }
 
   /**
-   * Tells whether it waits for longer than a limit.
+   * Returns whether the wait exceeds a limit.
    *
    * @param limitMillis the limit
    * @param nowNanos monotonic time in nanoseconds
@@ -40,17 +40,17 @@ public record Waiting(ExchangeId id, int staleness, long sinceNanos, Promise<Fra
   }
 
   /**
-   * Tells whether its worker has left or was admitted anew.
+   * Returns whether the worker has left or was admitted again.
    *
-   * @param now who takes part
-   * @return true when nobody waits for the answer any more
+   * @param now the current members
+   * @return true when the answer is no longer needed
    */
   public boolean hasLeft(Membership now) {
     return !now.hasWorker(id.worker(), id.incarnation());
   }
 
   /**
-   * Answers, once.
+   * Answers the worker; only the first call has an effect.
    *
    * @param frame the answer
    */
@@ -59,19 +59,19 @@ public record Waiting(ExchangeId id, int staleness, long sinceNanos, Promise<Fra
   }
 
   /**
-   * Answers with a refusal, once.
+   * Refuses the update; only the first call has an effect.
    *
-   * @param reason for programs
-   * @param message for people: where, what was found, what was expected, what to do
+   * @param reason for the program
+   * @param message for the user: where, what was found, what was expected, what to do
    */
   public void refuse(Reason reason, String message) {
     promise.complete(new Refusal(id, reason, message));
   }
 
   /**
-   * Tells a worker that was taken for dead to join again.
+   * Refuses the update of a worker that was evicted, so that it joins again.
    *
-   * @param now who takes part
+   * @param now the current members
    */
   public void refuseAsLeft(Membership now) {
     refuse(

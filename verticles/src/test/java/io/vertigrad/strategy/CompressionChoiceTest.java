@@ -38,7 +38,7 @@ class CompressionChoiceTest {
 
     assertEquals(
         ("job.json: exchange.compression is \"%s\", expected \"none\" with strategy %s: its workers"
-                + " swap parameters, and only gradients are compressed; set exchange.type to"
+                + " exchange parameters, and only gradients are compressed; set exchange.type to"
                 + " float16 or bfloat16")
             .formatted(compression, strategy),
         refused.getMessage());

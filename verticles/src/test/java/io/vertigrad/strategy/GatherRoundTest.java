@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The memory of every gradient is written again once it was handed over, as a stream does. */
+/** Tests rounds of gradients whose memory is overwritten after they were passed, as by a stream. */
 class GatherRoundTest {
 
   private static final int LENGTH = 5_000;
@@ -111,13 +111,13 @@ class GatherRoundTest {
     assertArrayEquals(values(0), store.gradient);
   }
 
-  /** As the barrier does it, with memory that is written again when it returns. */
+  /** Adds a gradient like the barrier, with memory that is overwritten afterwards. */
   private void arrive(GatherRound round, int rank, SortedSet<Integer> expected) {
     TensorView lent = memory.copyOf(DataType.FLOAT32, FloatBuffer.wrap(values(rank)));
     ExchangeId id = new ExchangeId(1, rank, 0, 1, 0, 0);
     round.hold(new GradientPartition(id, 42, 0, SAMPLES[rank], 0, lent));
     round.advance(expected);
-    round.keep();
+    round.retain();
     memory.giveBack(lent);
     memory.giveBack(memory.copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[LENGTH])));
   }
@@ -160,7 +160,7 @@ class GatherRoundTest {
     return ranks;
   }
 
-  /** Remembers the step, with its scale. */
+  /** Records the step and its scale. */
   private static final class Store implements PartitionStore {
 
     private float[] gradient;

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Updates that a shard holds back because a version is to be tested before they are applied. */
+/** Tests updates that a shard delays because a version must be tested before they are applied. */
 final class HeldUpdatesTest {
 
   private static final float AFTER_ONE = -TestJob.LEARNING_RATE;

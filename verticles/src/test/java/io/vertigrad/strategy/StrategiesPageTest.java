@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The settings tables of docs/strategies.md. */
+/** Compares the settings tables of docs/strategies.md with the code. */
 class StrategiesPageTest {
 
   private static final Path PAGE = Path.of("..", "docs", "strategies.md");

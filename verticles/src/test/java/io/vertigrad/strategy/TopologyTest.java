@@ -147,7 +147,7 @@ class TopologyTest {
     }
   }
 
-  /** Without a table of a million weights for each of a thousand workers. */
+  /** Computes the circulant matrix for a thousand workers without a table of a million weights. */
   @ParameterizedTest
   @CsvSource({"ring, 3", "exponential, 2"})
   void shouldHoldOnlyItsEntriesWhenWorkersAreMany(String name, int entries) {

@@ -2,7 +2,7 @@ package io.vertigrad.strategy;
 
 import io.vertigrad.compute.settings.Settings;
 
-/** A strategy that no jar registers and only its class's name finds; combines nothing. */
+/** A strategy that is not registered and is found only by its class name; it does nothing. */
 public final class UnregisteredProvider implements StrategyProvider {
 
   @Override

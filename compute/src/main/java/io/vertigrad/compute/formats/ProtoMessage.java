@@ -6,8 +6,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 
 /**
- * One protocol-buffers message that is being written, field by field, for formats of which only a
- * few messages are needed. Not thread-safe.
+ * Writes one protocol-buffers message field by field, for formats that need only a few messages.
+ * Not thread-safe.
  */
 public final class ProtoMessage {
 
@@ -22,8 +22,8 @@ public final class ProtoMessage {
   /**
    * Adds a whole number, of one of the types int32, int64 and enum.
    *
-   * @param field its number
-   * @param value what it holds
+   * @param field number of the field
+   * @param value of the field
    * @return this message
    */
   public ProtoMessage integer(int field, long value) {
@@ -33,8 +33,8 @@ public final class ProtoMessage {
   /**
    * Adds whole numbers, packed into one field.
    *
-   * @param field its number
-   * @param values what it holds
+   * @param field number of the field
+   * @param values of the field
    * @return this message
    */
   public ProtoMessage integers(int field, long... values) {
@@ -48,8 +48,8 @@ public final class ProtoMessage {
   /**
    * Adds a number in single precision.
    *
-   * @param field its number
-   * @param value what it holds
+   * @param field number of the field
+   * @param value of the field
    * @return this message
    */
   public ProtoMessage single(int field, float value) {
@@ -59,8 +59,8 @@ public final class ProtoMessage {
   /**
    * Adds a number in double precision.
    *
-   * @param field its number
-   * @param value what it holds
+   * @param field number of the field
+   * @param value of the field
    * @return this message
    */
   public ProtoMessage real(int field, double value) {
@@ -70,8 +70,8 @@ public final class ProtoMessage {
   /**
    * Adds a text.
    *
-   * @param field its number
-   * @param value what it holds
+   * @param field number of the field
+   * @param value of the field
    * @return this message
    */
   public ProtoMessage text(int field, String value) {
@@ -81,8 +81,8 @@ public final class ProtoMessage {
   /**
    * Adds bytes.
    *
-   * @param field its number
-   * @param value what it holds
+   * @param field number of the field
+   * @param value of the field
    * @return this message
    */
   public ProtoMessage bytes(int field, byte[] value) {
@@ -92,8 +92,8 @@ public final class ProtoMessage {
   /**
    * Adds another message, which must be complete.
    *
-   * @param field its number
-   * @param value what it holds
+   * @param field number of the field
+   * @param value of the field
    * @return this message
    */
   public ProtoMessage message(int field, ProtoMessage value) {
@@ -111,7 +111,7 @@ public final class ProtoMessage {
   }
 
   /**
-   * The message as it is written.
+   * Encodes the message.
    *
    * @return its bytes
    */

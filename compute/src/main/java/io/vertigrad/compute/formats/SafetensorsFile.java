@@ -28,18 +28,19 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Named arrays in a safetensors file: eight bytes with the length of a JSON header, little-endian,
- * the header, then the arrays' values, little-endian, one array behind the other.
+ * Reads and writes named arrays in a safetensors file. The file holds eight bytes with the length
+ * of a JSON header, little-endian, then the header, then the arrays' values, little-endian, one
+ * array after the other.
  *
- * <p>Everything the header says is checked when the file is opened, before any array is read: an
- * array lies within the file, has as many bytes as its shape and type need, and the arrays cover
- * the data without a hole or an overlap. Nothing is allocated that the file has no bytes for. Every
- * error is a {@link DataException} that names the file, the byte or the array, what was found and
- * what was expected. Not thread-safe.
+ * <p>The header is checked when the file is opened, before any array is read: each array lies
+ * within the file, has as many bytes as its shape and type need, and the arrays cover the data
+ * without a gap or an overlap. Memory is allocated only for bytes that the file has. Every error is
+ * a {@link DataException} that names the file, the byte or the array, what was found and what was
+ * expected. Not thread-safe.
  */
 public final class SafetensorsFile implements AutoCloseable {
 
-  /** Bytes that a header may have. */
+  /** Largest size of a header in bytes. */
   static final int MOST_HEADER_BYTES = JsonText.MOST_BYTES;
 
   private static final String METADATA = "__metadata__";
@@ -51,7 +52,7 @@ public final class SafetensorsFile implements AutoCloseable {
   private static final int LEAST_HEADER_BYTES = 2;
   private static final int CHUNK_ELEMENTS = 1 << 16;
 
-  /** What an array's values are, and how many bytes each of them has. */
+  /** The type of an array's values, with its size in bytes. */
   private enum Type {
     BOOL(1),
     U8(1),
@@ -75,12 +76,14 @@ public final class SafetensorsFile implements AutoCloseable {
       this.bytes = bytes;
     }
 
-    /** True for the types that {@link SafetensorsFile#read} can give as float32. */
+    /** Returns true for the types that {@link SafetensorsFile#read} can give as float32. */
     boolean isReadable() {
       return this == F32 || this == F16 || this == BF16 || this == F64 || this == I64;
     }
 
-    /** Value {@code index} of these bytes as float32, rounded where the type has more digits. */
+    /**
+     * Returns value {@code index} of these bytes as float32, rounded if the type has more digits.
+     */
     float value(ByteBuffer values, int index) {
       int at = index * bytes;
       return switch (this) {
@@ -93,7 +96,7 @@ public final class SafetensorsFile implements AutoCloseable {
       };
     }
 
-    /** IEEE 754 binary16: one sign bit, five of the exponent, ten of the fraction. */
+    /** Decodes IEEE 754 binary16: one sign bit, five bits of exponent, ten bits of fraction. */
     private static float half(short bits) {
       int exponent = bits >> 10 & 0x1F;
       int fraction = bits & 0x3FF;
@@ -109,7 +112,7 @@ public final class SafetensorsFile implements AutoCloseable {
     }
   }
 
-  /** One array; offsets are bytes behind the header. */
+  /** One array; the offsets count bytes from the end of the header. */
   private record Entry(String name, Type type, List<Integer> shape, long begin, long end) {
 
     long elements() {
@@ -117,7 +120,7 @@ public final class SafetensorsFile implements AutoCloseable {
     }
   }
 
-  /** Where arrays come from when a file is written, such as {@code model::readParameters}. */
+  /** Provides the values when a file is written, such as {@code model::readParameters}. */
   @FunctionalInterface
   public interface Source {
 
@@ -130,7 +133,7 @@ public final class SafetensorsFile implements AutoCloseable {
     void read(int first, FloatBuffer destination);
   }
 
-  /** Where arrays go when a file is read, such as {@code model::writeParameters}. */
+  /** Receives the values when a file is read, such as {@code model::writeParameters}. */
   @FunctionalInterface
   public interface Sink {
 
@@ -187,12 +190,13 @@ public final class SafetensorsFile implements AutoCloseable {
   }
 
   /**
-   * Writes a model's arrays as float32, each under the name of its block, as a whole or not at all.
+   * Writes a model's arrays as float32, each under the name of its block. Writes the whole file or
+   * none.
    *
-   * @param file is written anew
-   * @param metadata texts by name, which the header carries
+   * @param file is replaced if it exists
+   * @param metadata texts by name, which the header stores
    * @param layout names and shapes
-   * @param source gives the values
+   * @param source provides the values
    * @throws IOException when the file cannot be written
    */
   public static void write(
@@ -224,7 +228,7 @@ public final class SafetensorsFile implements AutoCloseable {
   }
 
   /**
-   * The texts that the header carries beside the arrays.
+   * Returns the texts that the header stores besides the arrays.
    *
    * @return texts by name, in the file's order
    */
@@ -233,7 +237,7 @@ public final class SafetensorsFile implements AutoCloseable {
   }
 
   /**
-   * The names of the arrays.
+   * Returns the names of the arrays.
    *
    * @return the names in the header's order
    */
@@ -242,8 +246,8 @@ public final class SafetensorsFile implements AutoCloseable {
   }
 
   /**
-   * Checks that the arrays are those of a model: the same names and shapes, no more and no less, of
-   * types that can be read.
+   * Checks that the file holds exactly a model's arrays: the same names and shapes, in types that
+   * can be read.
    *
    * @param layout of the model
    * @throws DataException naming the first array that does not fit
@@ -281,7 +285,7 @@ public final class SafetensorsFile implements AutoCloseable {
    * Reads the arrays of these blocks, as float32 in exchange order.
    *
    * @param layout of a whole model or of a part of it; {@link #require} has accepted the whole
-   * @param sink takes the values, in runs of limited length
+   * @param sink receives the values, in pieces of limited length
    * @throws DataException when the file has changed or cannot be read
    */
   public void read(ParameterLayout layout, Sink sink) {
@@ -427,7 +431,10 @@ public final class SafetensorsFile implements AutoCloseable {
             .formatted(tensor, field, JsonText.shown(String.valueOf(found)), most));
   }
 
-  /** A size beyond any file stays one, also behind a dimension of 0. */
+  /**
+   * Multiplies a size by a dimension. A size beyond 2^63 is an error even if a later dimension is
+   * 0.
+   */
   private long product(String tensor, long bytes, long dimension) {
     try {
       return Math.multiplyExact(bytes, dimension);
@@ -450,7 +457,7 @@ public final class SafetensorsFile implements AutoCloseable {
                     entry.begin(),
                     covered,
                     before,
-                    entry.begin() < covered ? "they overlap" : "there is a hole between them"));
+                    entry.begin() < covered ? "they overlap" : "there is a gap between them"));
       }
       covered = entry.end();
       before = JsonText.shown(entry.name());
@@ -498,7 +505,7 @@ public final class SafetensorsFile implements AutoCloseable {
         "%s: cannot be read: %s; expected a safetensors file".formatted(file, cause), cause);
   }
 
-  /** Padded with spaces, so that the values behind it are aligned. */
+  /** Builds the header. It is padded with spaces, so that the values after it are aligned. */
   private static byte[] header(Map<String, String> metadata, ParameterLayout layout) {
     JsonObject header = new JsonObject(new LinkedHashMap<>());
     if (!metadata.isEmpty()) {

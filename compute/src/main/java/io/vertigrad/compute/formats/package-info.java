@@ -1,2 +1,2 @@
-/** Files that other programs read too: safetensors, and messages of protocol buffers. */
+/** Files that other programs read too: safetensors, and protocol-buffers messages. */
 package io.vertigrad.compute.formats;

@@ -3,8 +3,8 @@ package io.vertigrad.compute.optimizer;
 import java.nio.FloatBuffer;
 
 /**
- * Rules that divide each element's step by the root of its squared gradients, as PyTorch computes
- * them: epsilon is added to the root.
+ * Update rules that divide each element's step by the root of its squared gradients. Like PyTorch,
+ * they add epsilon to the root.
  */
 abstract class AdaptiveRule implements UpdateRule {
 
@@ -69,9 +69,9 @@ abstract class AdaptiveRule implements UpdateRule {
   }
 
   /**
-   * Squares that are added up as they are (Duchi, Hazan and Singer, "Adaptive Subgradient Methods",
-   * 2011), or of which old ones fade (Tieleman and Hinton, lecture 6.5 of "Neural Networks for
-   * Machine Learning", 2012).
+   * Rules that divide by the root of accumulated squares. AdaGrad sums all squares (Duchi, Hazan
+   * and Singer, "Adaptive Subgradient Methods", 2011); RMSProp decays old squares (Tieleman and
+   * Hinton, lecture 6.5 of "Neural Networks for Machine Learning", 2012).
    */
   static final class SquaredGradients extends AdaptiveRule {
 

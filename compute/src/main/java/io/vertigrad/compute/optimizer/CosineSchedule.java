@@ -1,11 +1,11 @@
 package io.vertigrad.compute.optimizer;
 
 /**
- * The rate follows half a cosine (Loshchilov and Hutter, 2017): {@code least + (1 - least) (1 +
- * cos(pi t)) / 2} with {@code t = min(1, epochs / length)}.
+ * A schedule that follows half a cosine (Loshchilov and Hutter, 2017): {@code least + (1 - least)
+ * (1 + cos(pi t)) / 2} with {@code t = min(1, epochs / length)}.
  *
  * @param length epochs until the rate is lowest
- * @param least the factor it ends at
+ * @param least factor at the end
  */
 public record CosineSchedule(double length, double least) implements LearningRateSchedule {
 

@@ -1,9 +1,9 @@
 package io.vertigrad.compute.optimizer;
 
 /**
- * The rate decays steadily: {@code gamma^epochs}.
+ * A schedule that decays exponentially: {@code gamma^epochs}.
  *
- * @param gamma what one epoch multiplies the rate by
+ * @param gamma factor per epoch
  */
 public record ExponentialSchedule(double gamma) implements LearningRateSchedule {
 

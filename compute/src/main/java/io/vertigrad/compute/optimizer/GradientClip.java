@@ -3,19 +3,20 @@ package io.vertigrad.compute.optimizer;
 import java.nio.FloatBuffer;
 
 /**
- * Limits the length of a gradient (Pascanu, Mikolov and Bengio, 2013): {@code g *= min(1, longest /
- * |g|)}, |g| the L2 norm over all trainable elements of the model.
+ * Limits the norm of a gradient (Pascanu, Mikolov and Bengio, 2013): {@code g *= min(1, longest /
+ * |g|)}, where |g| is the L2 norm over all trainable elements of the model.
  */
 public final class GradientClip {
 
   private GradientClip() {}
 
   /**
-   * What to multiply a gradient by.
+   * Returns the factor that limits a gradient's norm.
    *
-   * @param norm its length
-   * @param longest the length it may have; 0 for no limit
-   * @return 1 when it is short enough or its length is not finite, which is for others to refuse
+   * @param norm of the gradient
+   * @param longest largest allowed norm; 0 for no limit
+   * @return 1 when the norm is small enough or not finite; callers check for NaN and infinity
+   *     themselves
    */
   public static float factor(double norm, double longest) {
     boolean tooLong = longest > 0 && norm > longest && Double.isFinite(norm);
@@ -23,7 +24,7 @@ public final class GradientClip {
   }
 
   /**
-   * The length of what remains in the buffer, whose position stays.
+   * Computes the norm of the remaining elements of the buffer without moving its position.
    *
    * @param gradient from the buffer's position to its limit
    * @return the Euclidean norm
@@ -38,11 +39,11 @@ public final class GradientClip {
   }
 
   /**
-   * Makes the head of a gradient as short as it may be.
+   * Scales the first elements of a gradient so that their norm does not exceed the limit.
    *
-   * @param length elements that belong together; later ones stay as they are
-   * @param longest the length it may have; 0 for no limit
-   * @return true when it was too long
+   * @param length number of elements that are scaled; later elements do not change
+   * @param longest largest allowed norm; 0 for no limit
+   * @return true when the gradient was scaled
    */
   public static boolean clip(float[] gradient, int length, double longest) {
     float factor = factor(norm(FloatBuffer.wrap(gradient, 0, length)), longest);

@@ -1,48 +1,49 @@
 package io.vertigrad.compute.optimizer;
 
-/** A factor on the base learning rate, as a function of how far the run is. */
+/** A factor on the base learning rate, as a function of the progress of the run. */
 @FunctionalInterface
 public interface LearningRateSchedule {
 
   /**
-   * The factor for one update.
+   * Returns the factor for one update.
    *
-   * @param updates updates applied before this one
-   * @param epochs samples applied so far over the size of the training set
-   * @return what the base learning rate is multiplied with
+   * @param updates number of updates applied before this one
+   * @param epochs samples applied so far divided by the size of the training set
+   * @return factor on the base learning rate
    */
   double factor(long updates, double epochs);
 
   /**
-   * True when it has to be told how long the run is before it knows a factor.
+   * Returns true when the schedule needs the length of the run, see {@link #over}.
    *
-   * @return false unless a schedule says so
+   * @return false by default
    */
   default boolean needsRunLength() {
     return false;
   }
 
   /**
-   * True when it changes at given epochs, which may be more than a run has.
+   * Returns true when the schedule changes at given epochs, which may lie beyond the end of the
+   * run.
    *
-   * @return false unless a schedule says so
+   * @return false by default, unless it needs the run's length
    */
   default boolean isFinite() {
     return needsRunLength();
   }
 
   /**
-   * The schedule of a run of so many epochs, where it depends on that.
+   * Returns the schedule for a run of a given length.
    *
-   * @param runEpochs samples applied by the end of the run over the size of the training set
-   * @return a schedule; this one where nothing depends on it
+   * @param runEpochs samples applied by the end of the run divided by the size of the training set
+   * @return a schedule; this one when it does not depend on the length
    */
   default LearningRateSchedule over(double runEpochs) {
     return this;
   }
 
   /**
-   * Always 1.
+   * Returns a schedule whose factor is always 1.
    *
    * @return the schedule
    */

@@ -2,10 +2,10 @@ package io.vertigrad.compute.optimizer;
 
 import java.util.Objects;
 
-/** Looks for the largest of many numbers, several at a time. */
+/** Finds the largest magnitude of many numbers with vector instructions. */
 public final class Magnitudes {
 
-  /** As many as fit into the first-level cache twice. */
+  /** Number of elements of a block; two blocks fit into the first-level cache. */
   private static final int BLOCK = 2_048;
 
   private Magnitudes() {}
@@ -14,20 +14,20 @@ public final class Magnitudes {
    * Returns the largest magnitude of some elements.
    *
    * @param values are not changed
-   * @param first index of the first element to look at
-   * @param count how many follow it, that one included
-   * @return NaN when one of them is NaN, 0 without elements
+   * @param first index of the first element
+   * @param count number of elements
+   * @return NaN when an element is NaN, 0 without elements
    */
   public static float largest(float[] values, int first, int count) {
     Objects.checkFromIndexSize(first, count, values.length);
-    // The compiler makes vectors of loops over two arrays that are indexed alike, and of none that
-    // ends in a single maximum: hence a maximum for each place of the block.
+    // The compiler vectorises a loop over two arrays with the same index, but not a reduction into
+    // one maximum. So there is one maximum per position of the block.
     float[] block = new float[Math.min(BLOCK, count)];
     float[] most = new float[block.length];
     for (int done = 0; done < count; done += BLOCK) {
       int some = Math.min(BLOCK, count - done);
       System.arraycopy(values, first + done, block, 0, some);
-      raise(most, block, some);
+      updateMaxima(most, block, some);
     }
     float largest = 0;
     for (float one : most) {
@@ -36,7 +36,7 @@ public final class Magnitudes {
     return largest;
   }
 
-  private static void raise(float[] most, float[] block, int count) {
+  private static void updateMaxima(float[] most, float[] block, int count) {
     for (int i = 0; i < count; i++) {
       most[i] = Math.max(most[i], Math.abs(block[i]));
     }

@@ -7,7 +7,7 @@ import java.nio.FloatBuffer;
  * (1 - dampening) g}, and the step is {@code learningRate * v}, or with Nesterov's look-ahead
  * {@code learningRate * (g + mu v)}.
  *
- * <p>The first update sets {@code v = g}, without dampening. Its state is v.
+ * <p>The first update sets {@code v = g}, without dampening. The rule's state is v.
  */
 final class MomentumRule implements UpdateRule {
 
@@ -26,19 +26,19 @@ final class MomentumRule implements UpdateRule {
 
   @Override
   public void toStep(float[] gradient, double learningRate, long iteration) {
-    // A checkpoint of version 0 holds a velocity that no gradient has set yet.
+    // A checkpoint of version 0 holds the zero velocity from before the first gradient.
     boolean first = !started || iteration == 0;
     float kept = first ? 0 : momentum;
     float added = first ? 1 : undamped;
     if (nesterov) {
-      lookAhead(gradient, (float) learningRate, kept, added);
+      nesterovStep(gradient, (float) learningRate, kept, added);
     } else {
-      roll(gradient, (float) learningRate, kept, added);
+      momentumStep(gradient, (float) learningRate, kept, added);
     }
     started = true;
   }
 
-  private void roll(float[] gradient, float rate, float kept, float added) {
+  private void momentumStep(float[] gradient, float rate, float kept, float added) {
     float[] v = velocity;
     for (int i = 0; i < v.length; i++) {
       v[i] = kept * v[i] + added * gradient[i];
@@ -46,7 +46,7 @@ final class MomentumRule implements UpdateRule {
     }
   }
 
-  private void lookAhead(float[] gradient, float rate, float kept, float added) {
+  private void nesterovStep(float[] gradient, float rate, float kept, float added) {
     float[] v = velocity;
     float mu = momentum;
     for (int i = 0; i < v.length; i++) {

@@ -22,12 +22,12 @@ public final class Optimizer {
   private final int trainable;
 
   /**
-   * An optimizer with a rule of its own.
+   * Creates an optimizer with a given rule.
    *
    * @param config learning rate, schedule, decay and clipping
-   * @param rule made for {@code trainable} elements
-   * @param trainable how many elements at the head of the partition are trainable; the rest are
-   *     statistics
+   * @param rule created for {@code trainable} elements
+   * @param trainable number of elements at the head of the partition that are trainable; the rest
+   *     are statistics
    */
   public Optimizer(OptimizerConfig config, UpdateRule rule, int trainable) {
     this.config = config;
@@ -36,11 +36,12 @@ public final class Optimizer {
   }
 
   /**
-   * An optimizer whose rule the engine computes, with zero state.
+   * Creates an optimizer whose rule the engine computes, with zero state.
    *
    * @param engine computes the rule
    * @param config the optimizer
-   * @param trainable elements at the head of the partition; the rest are statistics
+   * @param trainable number of elements at the head of the partition that are trainable; the rest
+   *     are statistics
    * @return an optimizer for one partition
    */
   public static Optimizer of(Engine engine, OptimizerConfig config, int trainable) {
@@ -48,12 +49,12 @@ public final class Optimizer {
   }
 
   /**
-   * One update, in place.
+   * Applies one update in place.
    *
    * @param parameters the partition
    * @param gradient its reduced gradient, at least as long; overwritten
-   * @param updates updates applied to this partition before, from 0
-   * @param epochs samples applied so far over the size of the training set
+   * @param updates number of updates applied to this partition before, from 0
+   * @param epochs samples applied so far divided by the size of the training set
    */
   public void step(float[] parameters, float[] gradient, long updates, double epochs) {
     if (parameters.length > gradient.length || parameters.length < trainable) {
@@ -79,7 +80,7 @@ public final class Optimizer {
   }
 
   /**
-   * Elements of the rule's state; 0 for plain SGD.
+   * Returns the number of elements of the rule's state; 0 for plain SGD.
    *
    * @return a number of elements
    */
@@ -90,12 +91,12 @@ public final class Optimizer {
   /**
    * Copies the rule's state out, for a checkpoint.
    *
-   * @param destination has room for {@link #stateLength()} values, behind which its position is
-   *     afterwards
+   * @param destination has room for {@link #stateLength()} values; its position is advanced behind
+   *     them
    */
   public void readState(FloatBuffer destination) {
     int first = destination.position();
-    // A rule sees no more than its own values, and may put them there without moving on.
+    // The rule gets a slice of exactly its own values and need not advance the position.
     rule.readState(destination.slice(first, stateLength()));
     destination.position(first + stateLength());
   }

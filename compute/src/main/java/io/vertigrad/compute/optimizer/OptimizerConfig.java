@@ -4,25 +4,27 @@ import io.vertigrad.compute.settings.Settings;
 import java.util.List;
 
 /**
- * How parameters follow gradients.
+ * The optimizer of a job: its update rule and settings.
  *
- * <p>Every rule is PyTorch's of the same name. {@code sgd} with momentum is {@code v = mu v + (1 -
- * dampening) g; p -= lr v}, where the first update sets {@code v = g}, and with {@code nesterov}
- * {@code p -= lr (g + mu v)}; the name {@code nesterov} is short for the latter. Nadam is not on
- * offer, because ND4J's is wrong.
+ * <p>Every rule equals PyTorch's rule of the same name. {@code sgd} with momentum is {@code v = mu
+ * v + (1 - dampening) g; p -= lr v}, where the first update sets {@code v = g}, and with {@code
+ * nesterov} {@code p -= lr (g + mu v)}. The name {@code nesterov} is short for the latter. Nadam is
+ * not available, because ND4J computes it wrongly.
  *
  * @param name {@code sgd}, {@code nesterov}, {@code adam}, {@code adagrad} or {@code rmsprop}
  * @param learningRate base rate, before the schedule
  * @param momentum for {@code sgd}, where 0 is none, and {@code nesterov}
- * @param dampening for {@code sgd} with momentum: the share of a gradient kept from the velocity
- * @param nesterov for {@code sgd} with momentum but without dampening: looks ahead
+ * @param dampening for {@code sgd} with momentum: the fraction of a gradient that is not added to
+ *     the velocity
+ * @param nesterov for {@code sgd} with momentum and without dampening: uses Nesterov's look-ahead
  * @param beta1 for {@code adam}
  * @param beta2 for {@code adam}; the decay of {@code rmsprop}
  * @param epsilon for {@code adam}, {@code adagrad} and {@code rmsprop}
  * @param l2 coupled decay: {@code l2 * p} is added to the gradient before the rule
  * @param weightDecay decoupled decay: {@code p -= learningRate * weightDecay * p} after the rule
- * @param clipNorm longest gradient a worker sends (L2 norm over all trainable elements); 0 for none
- * @param schedule how the rate changes over the run
+ * @param clipNorm largest norm of a gradient that a worker sends (L2 norm over all trainable
+ *     elements); 0 for no limit
+ * @param schedule change of the rate over the run
  */
 public record OptimizerConfig(
     String name,
@@ -38,7 +40,7 @@ public record OptimizerConfig(
     double clipNorm,
     LearningRateSchedule schedule) {
 
-  /** The update rules on offer. */
+  /** The names of the available update rules. */
   public static final List<String> NAMES = List.of("sgd", "nesterov", "adam", "adagrad", "rmsprop");
 
   private static final String NESTEROV_NEEDS = "expected sgd, a momentum above 0 and no dampening";
@@ -61,7 +63,7 @@ public record OptimizerConfig(
   }
 
   /**
-   * Plain SGD at a constant rate.
+   * Creates plain SGD at a constant rate.
    *
    * @param learningRate above 0
    * @return a configuration without momentum, decay and clipping
@@ -83,7 +85,7 @@ public record OptimizerConfig(
   }
 
   /**
-   * The same with another base learning rate.
+   * Returns a copy with another base learning rate.
    *
    * @param rate above 0
    * @return a copy
@@ -105,7 +107,7 @@ public record OptimizerConfig(
   }
 
   /**
-   * The same with another coupled decay.
+   * Returns a copy with another coupled decay.
    *
    * @param decay at least 0
    * @return a copy
@@ -127,7 +129,7 @@ public record OptimizerConfig(
   }
 
   /**
-   * The same for a run of so many epochs, where the schedule depends on that.
+   * Returns the configuration for a run of a given length, when the schedule depends on the length.
    *
    * @param runEpochs passes over the training set by the end of the run
    * @return a copy, or this

@@ -1,16 +1,16 @@
 package io.vertigrad.compute.optimizer;
 
-/** Update rules computed in Java, for engines that bring none of their own. */
+/** Update rules computed in Java, for engines that have none of their own. */
 public final class PlainRules {
 
   private PlainRules() {}
 
   /**
-   * A fresh rule with zero state.
+   * Creates a rule with zero state.
    *
    * @param config the optimizer
    * @param length trainable elements of the partition
-   * @return a rule that is used by one thread
+   * @return a rule for use by one thread
    */
   public static UpdateRule create(OptimizerConfig config, int length) {
     return switch (config.name()) {

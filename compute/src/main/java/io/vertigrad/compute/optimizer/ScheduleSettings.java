@@ -28,7 +28,7 @@ final class ScheduleSettings {
     };
   }
 
-  /** Without a length it lasts as long as the run. */
+  /** Reads a cosine schedule; without a length it lasts as long as the run. */
   private static LearningRateSchedule cosine(Settings settings) {
     double least = settings.number("least", 0, 0, 1);
     return settings.has("epochs")

@@ -3,10 +3,11 @@ package io.vertigrad.compute.optimizer;
 import java.util.List;
 
 /**
- * The rate drops at given epochs: {@code gamma^k}, k the number of milestones reached.
+ * A schedule that lowers the rate at given epochs: {@code gamma^k}, where k is the number of
+ * milestones reached.
  *
- * @param milestones epochs, rising
- * @param gamma what every milestone multiplies the rate by
+ * @param milestones epochs in ascending order
+ * @param gamma factor per milestone
  */
 public record StepSchedule(List<Double> milestones, double gamma) implements LearningRateSchedule {
 
@@ -15,7 +16,7 @@ public record StepSchedule(List<Double> milestones, double gamma) implements Lea
     for (int i = 1; i < milestones.size(); i++) {
       if (milestones.get(i) <= milestones.get(i - 1)) {
         throw new IllegalArgumentException(
-            "milestones are %s, expected rising epochs".formatted(milestones));
+            "milestones are %s, expected ascending epochs".formatted(milestones));
       }
     }
   }

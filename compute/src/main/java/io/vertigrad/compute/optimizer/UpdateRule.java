@@ -8,24 +8,24 @@ public interface UpdateRule {
   /**
    * Replaces the gradient by the step, in place, and advances the state.
    *
-   * @param gradient one partition's reduced gradient; its first elements, as many as at creation,
-   *     are stepped, any after them are left alone
+   * @param gradient one partition's reduced gradient; the rule replaces as many elements as it was
+   *     created for and leaves the rest unchanged
    * @param learningRate for this update
-   * @param iteration updates applied before this one, from 0 (Adam's bias correction)
+   * @param iteration number of updates applied before this one, from 0 (Adam's bias correction)
    */
   void toStep(float[] gradient, double learningRate, long iteration);
 
   /**
    * Subtracts the step of {@link #toStep} from the parameters: {@code p = p * kept - step}, with
-   * one rounding for each product and one for the difference. A rule that overrides this goes over
-   * the elements once and makes the same numbers.
+   * one rounding for each product and one for the difference. An override processes each element
+   * once and must give the same numbers.
    *
-   * @param parameters of which the first elements, as many as at creation, are stepped
-   * @param gradient as for {@link #toStep}; overwritten or not
+   * @param parameters of which the first {@code length} elements are updated
+   * @param gradient as for {@link #toStep}; may be overwritten
    * @param learningRate for this update
-   * @param iteration updates applied before this one, from 0
+   * @param iteration number of updates applied before this one, from 0
    * @param kept factor on the parameters, 1 without decoupled decay
-   * @param length number of elements at creation
+   * @param length number of elements that the rule was created for
    */
   default void step(
       float[] parameters,
@@ -41,7 +41,7 @@ public interface UpdateRule {
   }
 
   /**
-   * Elements of state; 0 for plain SGD.
+   * Returns the number of elements of state; 0 for plain SGD.
    *
    * @return a number of elements
    */

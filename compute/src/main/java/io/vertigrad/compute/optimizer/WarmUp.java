@@ -1,12 +1,12 @@
 package io.vertigrad.compute.optimizer;
 
 /**
- * The rate rises to what another schedule says (Goyal et al., 2017): {@code next * (start + (1 -
- * start) min(1, updates / length))}.
+ * A schedule that raises the rate to that of another schedule (Goyal et al., 2017): {@code next *
+ * (start + (1 - start) min(1, updates / length))}.
  *
- * @param length updates until the rate is whole
- * @param start the factor it starts at
- * @param next the schedule that it multiplies
+ * @param length number of updates until the full rate
+ * @param start factor at the start
+ * @param next the schedule that is multiplied
  */
 public record WarmUp(long length, double start, LearningRateSchedule next)
     implements LearningRateSchedule {

@@ -1,10 +1,10 @@
 package io.vertigrad.compute.optimizer;
 
 /**
- * Half a cosine over a whole run, whose length is not known yet; {@link #over} makes a {@link
- * CosineSchedule} of it.
+ * Half a cosine over a whole run whose length is not known yet; {@link #over} turns it into a
+ * {@link CosineSchedule}.
  *
- * @param least the factor it ends at
+ * @param least factor at the end
  */
 public record WholeRunCosine(double least) implements LearningRateSchedule {
 

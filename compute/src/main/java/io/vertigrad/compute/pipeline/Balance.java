@@ -1,9 +1,9 @@
 package io.vertigrad.compute.pipeline;
 
-/** What an automatic split shares out evenly. */
+/** The cost that an automatic split divides evenly among the stages. */
 public enum Balance {
-  /** Bytes of trainable parameters; the same everywhere. */
+  /** Bytes of trainable parameters; the same on every machine. */
   PARAMETERS,
-  /** Seconds of a forward and a backward pass, measured where the split is made. */
+  /** Seconds of a forward and a backward pass, measured on the machine that makes the split. */
   TIME
 }

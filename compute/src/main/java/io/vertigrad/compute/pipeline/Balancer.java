@@ -13,12 +13,12 @@ public final class Balancer {
   private final SplitConfig split;
 
   /**
-   * A network to be cut.
+   * Prepares the choice for one network.
    *
-   * @param network whose stages are looked at
-   * @param cutAt has them end with the layers of these indices
-   * @param points where that is possible
-   * @param split how many there are to be, and what is shared out
+   * @param network the model whose stages are measured
+   * @param cutAt sets the indices of the layers with which all stages but the last end
+   * @param points layers after which a cut is possible
+   * @param split number of stages, and the cost to balance
    */
   public Balancer(
       SplitModel network, Consumer<List<Integer>> cutAt, CutPoints points, SplitConfig split) {
@@ -29,10 +29,10 @@ public final class Balancer {
   }
 
   /**
-   * Chooses.
+   * Chooses the cuts.
    *
    * @return indices of the layers with which all stages but the last end
-   * @throws IllegalArgumentException when it cannot be cut into so many
+   * @throws IllegalArgumentException when the network cannot be cut into that many stages
    */
   public List<Integer> ends() {
     List<Integer> places = points.sensible();

@@ -9,8 +9,8 @@ import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
- * After which layers a network may be cut, and why not after others. For engines: the network is
- * given as a row of layers, each after those it reads.
+ * The layers after which a network may be cut, with the reason why other layers are refused. For
+ * engines. The network is given as a list of layers; each comes after the layers that it reads.
  */
 public final class CutPoints {
 
@@ -23,13 +23,14 @@ public final class CutPoints {
   private final Map<String, List<Integer>> shapes;
 
   /**
-   * A network that may be cut.
+   * Describes a network that may be cut.
    *
-   * @param model its name, for errors
+   * @param model name of the model, for errors
    * @param order names of its layers
-   * @param obstacles tells of the index of a layer why no stage may end there; null if one may
+   * @param obstacles returns for the index of a layer the reason why no stage may end there; null
+   *     if a stage may
    * @param layout its arrays, called {@code layer.array}
-   * @param shapes one sample's dimensions of what each layer puts out
+   * @param shapes one sample's dimensions of each layer's output
    */
   public CutPoints(
       String model,
@@ -45,7 +46,7 @@ public final class CutPoints {
   }
 
   /**
-   * The layers that these names or indices mean, in the order of the network.
+   * Resolves names or indices of layers, in the order of the network.
    *
    * @param cuts names or indices of the layers with which all stages but the last end
    * @return their indices
@@ -57,7 +58,7 @@ public final class CutPoints {
     for (String cut : cuts) {
       int end = index(cut);
       if (end < first) {
-        throw refused(cut, "it comes before the cut before it; name cuts in the network's order");
+        throw refused(cut, "it precedes the previous cut; name cuts in the network's order");
       }
       String obstacle = obstacles.apply(end);
       if (obstacle != null) {
@@ -74,8 +75,8 @@ public final class CutPoints {
   }
 
   /**
-   * One place to cut between each two layers with parameters that can be parted: where the least
-   * crosses, the last of several.
+   * Returns one cut between each two layers with parameters that can be separated: the cut with the
+   * smallest activation, the last of several.
    */
   List<Integer> sensible() {
     List<Integer> places = new ArrayList<>();
@@ -98,7 +99,7 @@ public final class CutPoints {
     return places;
   }
 
-  /** Trainable elements of a run of layers, both ends included. */
+  /** Returns the number of trainable elements of a range of layers, both ends included. */
   long trainable(int first, int last) {
     List<String> layers = order.subList(first, last + 1);
     return layout.blocks().stream()
@@ -108,7 +109,7 @@ public final class CutPoints {
         .sum();
   }
 
-  /** That there are not so many places. */
+  /** Creates the error that there are too few places to cut. */
   IllegalArgumentException tooFew(int stages) {
     return new IllegalArgumentException(
         "model %s: cannot be cut into %d stages, expected at most %d: one activation may cross a cut"
@@ -118,7 +119,7 @@ public final class CutPoints {
   }
 
   /**
-   * The layer of an array.
+   * Returns the layer of an array.
    *
    * @param block called {@code layer.array}
    * @return the name before the last dot

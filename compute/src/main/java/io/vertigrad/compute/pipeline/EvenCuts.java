@@ -5,18 +5,18 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Divides a row of costs into runs so that the most expensive run costs as little as possible;
- * exact, by dynamic programming over prefixes.
+ * Divides a list of costs into runs of neighbours so that the most expensive run costs as little as
+ * possible. The result is exact: dynamic programming over prefixes.
  */
 public final class EvenCuts {
 
   private EvenCuts() {}
 
   /**
-   * Where each run but the last ends: the index of its last cost.
+   * Returns for each run but the last the index of its last cost.
    *
    * @param costs at least as many as runs, none negative
-   * @param runs how many runs there are to be
+   * @param runs number of runs
    * @return one index less than there are runs, ascending
    */
   public static List<Integer> of(double[] costs, int runs) {
@@ -38,7 +38,10 @@ public final class EvenCuts {
     return ends(starts, runs, costs.length);
   }
 
-  /** Least worst cost of every prefix with one run more, and where that run starts. */
+  /**
+   * Computes for every prefix the smallest possible maximum with one more run, and where that run
+   * starts.
+   */
   private static double[] extend(double[] before, double[] prefix, int[] starts) {
     double[] worst = new double[before.length];
     Arrays.fill(worst, Double.POSITIVE_INFINITY);

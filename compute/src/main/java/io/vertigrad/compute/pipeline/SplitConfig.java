@@ -3,13 +3,13 @@ package io.vertigrad.compute.pipeline;
 import java.util.List;
 
 /**
- * Where to cut a model.
+ * The way in which a model is cut into stages.
  *
- * @param stages how many
+ * @param stages number of stages
  * @param cuts names or indices of the layers with which all stages but the last end; empty to cut
  *     automatically
- * @param balance what an automatic split shares out evenly
- * @param samples of a micro-batch, for measuring
+ * @param balance cost that an automatic split divides evenly
+ * @param samples number of samples of a micro-batch, for measuring
  */
 public record SplitConfig(int stages, List<String> cuts, Balance balance, int samples) {
 
@@ -36,9 +36,9 @@ public record SplitConfig(int stages, List<String> cuts, Balance balance, int sa
   }
 
   /**
-   * So many stages of nearly equal parameter bytes.
+   * Cuts into stages of nearly equal parameter bytes.
    *
-   * @param stages how many stages
+   * @param stages number of stages
    * @return the configuration
    */
   public static SplitConfig into(int stages) {
@@ -46,7 +46,7 @@ public record SplitConfig(int stages, List<String> cuts, Balance balance, int sa
   }
 
   /**
-   * True when the engine chooses the cuts.
+   * Returns true when the engine chooses the cuts.
    *
    * @return true unless layers were named
    */

@@ -3,25 +3,26 @@ package io.vertigrad.compute.pipeline;
 import io.vertigrad.compute.ParameterLayout;
 import java.util.List;
 
-/** A model and where it is cut; its stages are built one by one, by whoever computes them. */
+/** A model and its cuts. Each stage is built by the member that computes it. */
 public interface SplitModel {
 
   /**
-   * The whole model's arrays.
+   * Returns the whole model's arrays.
    *
    * @return the layout of the exchange vector
    */
   ParameterLayout layout();
 
   /**
-   * All stages, in order.
+   * Returns all stages in order.
    *
    * @return the stages, the first one first
    */
   List<StageSpec> stages();
 
   /**
-   * Layers with which all stages but the last end: what cuts this model the same way again.
+   * Returns the layers with which all stages but the last end; with these names the model is cut
+   * the same way again.
    *
    * @return names of layers
    */
@@ -30,8 +31,8 @@ public interface SplitModel {
   }
 
   /**
-   * Builds one stage on the calling thread, which from then on owns it; its parameters are the bits
-   * that the whole model starts with.
+   * Builds one stage. The calling thread owns it from then on. Its initial parameters equal the
+   * whole model's bit for bit.
    *
    * @param index from 0
    * @return a stage that is used and closed on this thread

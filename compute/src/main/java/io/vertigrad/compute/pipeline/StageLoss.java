@@ -3,10 +3,10 @@ package io.vertigrad.compute.pipeline;
 import java.nio.FloatBuffer;
 
 /**
- * What the last stage makes of a micro-batch.
+ * The last stage's result for a micro-batch.
  *
  * @param sum of the samples' losses
- * @param correct how many answers were right; -1 where the stage cannot tell
- * @param inputGradient of that sum; empty in the first stage
+ * @param correct number of correct predictions; -1 if the stage does not count them
+ * @param inputGradient gradient of that sum with respect to the input; empty in the first stage
  */
 public record StageLoss(double sum, int correct, FloatBuffer inputGradient) {}

@@ -6,27 +6,27 @@ import io.vertigrad.compute.Score;
 import java.nio.FloatBuffer;
 
 /**
- * One stage of a model on one thread: activations forward, gradients back.
+ * One stage of a model on one thread: activations forward, gradients backward.
  *
- * <p>A stage keeps nothing between calls but its parameters and the last gradient: the backward
- * pass computes the forward pass again from its input, so that a micro-batch in flight costs its
- * input only, and any number may be in flight in any order (Huang et al., "GPipe", 2019, section
- * 2.3). Batch normalisation uses the mean and variance of the micro-batch. Buffers handed out are
- * valid until the next call. All calls must come from the thread that built the stage.
+ * <p>A stage stores only its parameters and the last gradient between calls. The backward pass
+ * computes the forward pass again from its input, so a micro-batch in flight costs the memory of
+ * its input only, and any number may be in flight in any order (Huang et al., "GPipe", 2019,
+ * section 2.3). Batch normalisation uses the mean and variance of the micro-batch. Returned buffers
+ * are valid until the next call. All calls must come from the thread that built the stage.
  */
 public interface StageModel extends AutoCloseable {
 
   /**
-   * Says which stage this is and what goes in and out of it.
+   * Describes this stage: its index, its layers, and the shapes of its input and output.
    *
-   * @return the same for as long as the stage lives
+   * @return the same for the lifetime of the stage
    */
   StageSpec spec();
 
   /**
-   * True in the last stage.
+   * Returns true in the last stage.
    *
-   * @return true when it takes labels
+   * @return true when the stage takes labels
    */
   boolean hasLoss();
 
@@ -47,26 +47,26 @@ public interface StageModel extends AutoCloseable {
   void writeParameters(int first, FloatBuffer source);
 
   /**
-   * A forward pass in training mode; not for the last stage.
+   * Runs a forward pass in training mode; not for the last stage.
    *
    * @param input {@code samples * spec().inputLength()} values
-   * @param samples of the micro-batch
+   * @param samples number of samples of the micro-batch
    * @return {@code samples * spec().outputLength()} values
    */
   FloatBuffer forward(float[] input, int samples);
 
   /**
-   * A backward pass; not for the last stage.
+   * Runs a backward pass; not for the last stage.
    *
-   * @param input as it was given to {@link #forward}
-   * @param outputGradient of the sum of the samples' losses
-   * @param samples of the micro-batch
-   * @return gradient of the input likewise; empty in the first stage
+   * @param input the same values that {@link #forward} received
+   * @param outputGradient gradient of the sum of the samples' losses with respect to the output
+   * @param samples number of samples of the micro-batch
+   * @return gradient of that sum with respect to the input; empty in the first stage
    */
   FloatBuffer backward(float[] input, float[] outputGradient, int samples);
 
   /**
-   * Forward, loss and backward in the last stage.
+   * Runs forward pass, loss and backward pass in the last stage, for samples with one class each.
    *
    * @param input {@code labels.length * spec().inputLength()} values
    * @param labels a class for each sample
@@ -76,9 +76,9 @@ public interface StageModel extends AutoCloseable {
   StageLoss loss(float[] input, int[] labels);
 
   /**
-   * The same for any targets.
+   * Runs forward pass, loss and backward pass in the last stage, for any targets.
    *
-   * @param part {@code part.count() * spec().inputLength()} features, and what is to be told
+   * @param part {@code part.count() * spec().inputLength()} features, and the targets
    * @return the samples' losses, and the gradient of their sum with respect to the input; empty in
    *     the first stage
    */
@@ -87,8 +87,7 @@ public interface StageModel extends AutoCloseable {
   }
 
   /**
-   * How many answers of a sample are either right or wrong, where {@link StageLoss#correct} counts
-   * them.
+   * Returns the number of predictions per sample that {@link StageLoss#correct} counts.
    *
    * @return 1 for a class
    */
@@ -97,58 +96,60 @@ public interface StageModel extends AutoCloseable {
   }
 
   /**
-   * A forward pass in inference mode, without dropout and with running statistics; not for the last
-   * stage.
+   * Runs a forward pass in inference mode, without dropout and with running statistics; not for the
+   * last stage.
    *
    * @param input {@code samples * spec().inputLength()} values
-   * @param samples of the micro-batch
+   * @param samples number of samples of the micro-batch
    * @return {@code samples * spec().outputLength()} values
    */
   FloatBuffer infer(float[] input, int samples);
 
   /**
-   * A forward pass in inference mode in the last stage: how well it answers.
+   * Runs a forward pass in inference mode in the last stage and scores the predictions.
    *
    * @param input {@code labels.length * spec().inputLength()} values
    * @param labels a class for each sample
-   * @return the samples, the sum of their losses, and how many were right
+   * @return the number of samples, the sum of their losses, and the number of correct predictions
    */
   default Score score(float[] input, int[] labels) {
     return score(input, labels, 0);
   }
 
   /**
-   * The same, with a count of the samples whose class is among the {@code topK} most probable.
+   * Runs a forward pass in inference mode in the last stage and also counts the samples whose class
+   * is among the {@code topK} most probable.
    *
    * @param input {@code labels.length * spec().inputLength()} values
    * @param labels a class for each sample
    * @param topK 0 to count none
-   * @return the samples, the sum of their losses, and how many were right
+   * @return the number of samples, the sum of their losses, and the numbers of correct predictions
    */
   Score score(float[] input, int[] labels, int topK);
 
   /**
-   * The same for any targets.
+   * Scores samples like {@link #score(float[], int[], int)}, for any targets.
    *
-   * @param part {@code part.count() * spec().inputLength()} features, and what is to be told
+   * @param part {@code part.count() * spec().inputLength()} features, and the targets
    * @param topK 0 to count none
-   * @return the samples, the sum of their losses, and how many answers were right
+   * @return the number of samples, the sum of their losses, and the numbers of correct predictions
    */
   default Score score(Batch part, int topK) {
     return score(part.features(), part.labels(), topK);
   }
 
   /**
-   * Adds the last backward pass's share of a batch's gradient: trainable elements of the sum over
-   * samples, divided by the batch once; statistics' differences weighted by the share of samples.
+   * Adds the last backward pass's share of a batch's gradient. Trainable elements are the sum over
+   * samples, to be divided once by the batch size. Statistics are differences weighted by the
+   * fraction of samples.
    *
    * @param sum in the stage's exchange order
-   * @param batch samples of the whole batch
+   * @param batch number of samples of the whole batch
    */
   void addGradient(float[] sum, int batch);
 
   /**
-   * The arrays of this stage.
+   * Returns the arrays of this stage.
    *
    * @return the layout of the stage's own vector
    */

@@ -9,10 +9,10 @@ import java.util.List;
  * @param index from 0
  * @param first name of its first layer
  * @param last name of its last layer
- * @param layout its arrays; in the whole model's exchange vector its trainable elements are one
- *     run, and so are its statistics
- * @param input one sample's dimensions on the way in
- * @param output one sample's dimensions on the way out
+ * @param layout its arrays; in the whole model's exchange vector its trainable elements are
+ *     contiguous, and so are its statistics
+ * @param input one sample's dimensions at the input
+ * @param output one sample's dimensions at the output
  */
 public record StageSpec(
     int index,
@@ -28,7 +28,7 @@ public record StageSpec(
   }
 
   /**
-   * Elements of one sample on the way in.
+   * Returns the number of elements of one sample at the input.
    *
    * @return a number of elements
    */
@@ -37,7 +37,7 @@ public record StageSpec(
   }
 
   /**
-   * Elements of one sample on the way out.
+   * Returns the number of elements of one sample at the output.
    *
    * @return a number of elements
    */
@@ -45,7 +45,10 @@ public record StageSpec(
     return product(output);
   }
 
-  /** For people: {@code stage 1: s1b0-relu to s2b2-relu, 210,000 parameters, [16, 32, 32] out}. */
+  /**
+   * Returns a text for display: {@code stage 1: s1b0-relu to s2b2-relu, 210,000 parameters, [16,
+   * 32, 32] out}.
+   */
   @Override
   public String toString() {
     return "stage %d: %s to %s, %,d parameters, %s out"

@@ -4,7 +4,9 @@ import io.vertigrad.compute.Batch;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** Measures what one micro-batch costs a stage, forward and backward, on random values. */
+/**
+ * Measures the time that one micro-batch takes in a stage, forward and backward, on random values.
+ */
 final class StageTimer {
 
   private static final int WARM = 3;
@@ -18,7 +20,7 @@ final class StageTimer {
     this.samples = samples;
   }
 
-  /** Median seconds; closes the stage. */
+  /** Returns the median time in seconds; closes the stage. */
   double seconds() {
     try (stage) {
       StageSpec spec = stage.spec();
@@ -27,7 +29,7 @@ final class StageTimer {
       double[] seconds = new double[MEASURED];
       for (int i = -WARM; i < MEASURED; i++) {
         long start = System.nanoTime();
-        pass(input, gradient);
+        forwardAndBackward(input, gradient);
         if (i >= 0) {
           seconds[i] = (System.nanoTime() - start) / 1e9;
         }
@@ -37,9 +39,9 @@ final class StageTimer {
     }
   }
 
-  private void pass(float[] input, float[] gradient) {
+  private void forwardAndBackward(float[] input, float[] gradient) {
     if (stage.hasLoss()) {
-      // Labels and values, of which the stage takes what its loss needs.
+      // The batch has both labels and values; the stage takes what its loss needs.
       float[] targets = new float[samples * stage.spec().outputLength()];
       stage.loss(new Batch(samples, input, new int[samples], targets, stage.spec().input(), 0));
     } else {

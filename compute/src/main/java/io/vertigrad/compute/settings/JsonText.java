@@ -20,16 +20,16 @@ import java.util.Map;
 import java.util.OptionalInt;
 
 /**
- * Reads settings that were written as JSON, and refuses what a lenient reader would pass over: a
- * key that is given twice, text behind the end, characters that no text may hold, and values nested
- * too deeply to be settings. Use it for every file and every text that a person wrote.
+ * Reads settings written as JSON and refuses what a lenient reader would accept: a key that is
+ * given twice, text after the end, characters that are not allowed in settings, and values that are
+ * nested too deeply. Use it for every file and every text that a person wrote.
  */
 public final class JsonText {
 
-  /** How deeply objects and lists may be nested. */
+  /** Largest depth of nested objects and lists. */
   public static final int MOST_LEVELS = 64;
 
-  /** Bytes that a file of settings may have. */
+  /** Largest size of a file of settings in bytes. */
   public static final int MOST_BYTES = 16 << 20;
 
   private static final int SHOWN_CHARACTERS = 200;
@@ -56,8 +56,8 @@ public final class JsonText {
   /**
    * Reads a text that holds one object.
    *
-   * @param origin how errors name the text
-   * @param text the whole of it
+   * @param origin name of the text in errors
+   * @param text the whole text
    * @return the object
    * @throws SettingsException naming line and column, what was found and what was expected
    */
@@ -72,8 +72,8 @@ public final class JsonText {
   /**
    * Reads a text that holds one value of any kind.
    *
-   * @param origin how errors name the text
-   * @param text the whole of it
+   * @param origin name of the text in errors
+   * @param text the whole text
    * @return a {@link JsonObject}, {@link JsonArray}, text, number, truth value or null
    * @throws SettingsException naming line and column, what was found and what was expected
    */
@@ -105,9 +105,9 @@ public final class JsonText {
   }
 
   /**
-   * Decodes the bytes of a file, which must be UTF-8; a byte order mark is left out.
+   * Decodes the bytes of a file, which must be UTF-8; removes a byte order mark.
    *
-   * @param origin how errors name the file
+   * @param origin name of the file in errors
    * @param bytes all of its bytes
    * @return the text
    * @throws SettingsException naming the line of the first byte that is not UTF-8
@@ -133,10 +133,10 @@ public final class JsonText {
   }
 
   /**
-   * Looks for a character that no setting may hold: half of a surrogate pair, or U+0000.
+   * Finds a character that is not allowed in settings: half of a surrogate pair, or U+0000.
    *
    * @param text a key or a value
-   * @return where it is, or empty when there is none
+   * @return its index, or empty when there is none
    */
   public static OptionalInt unusableCharacter(String text) {
     for (int i = 0; i < text.length(); i++) {
@@ -153,10 +153,10 @@ public final class JsonText {
   }
 
   /**
-   * Says that a text holds a character which no setting may hold.
+   * Describes a character that is not allowed in settings.
    *
    * @param text a key or a value
-   * @param at where the character is
+   * @param at index of the character
    * @return the rest of a sentence that begins with the place
    */
   public static String unusable(String text, int at) {
@@ -166,7 +166,7 @@ public final class JsonText {
   }
 
   /**
-   * Shows the beginning of a text in a message: in one line, without control characters.
+   * Shortens a text for a message: one line, without control characters.
    *
    * @param text as it was found
    * @return at most about eighty characters

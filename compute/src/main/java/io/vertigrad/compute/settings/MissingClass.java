@@ -9,21 +9,21 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * A class that some code needed and that is not on the class path, told as one sentence that says
- * which class it is and where its library belongs.
+ * Describes a class that is not on the class path in one sentence: which class it is and which
+ * library contains it.
  */
 public final class MissingClass {
 
-  /** What a class that nobody finds is told with, after its name. */
+  /** The text that follows the name of a missing class. */
   public static final String REMEDY =
       "is not on the class path; name its jar in VERTIGRAD_CLASSPATH";
 
-  /** The only form in which the JVM reports a class that it did not find. */
+  /** The form of a class name in the JVM's report of a missing class. */
   private static final Pattern CLASS_NAME = Pattern.compile("[\\w$/.]+");
 
   private static final Pattern PROVIDER = Pattern.compile(".*: Provider (\\S+) not found");
 
-  /** The libraries of DL4J's family that Vertigrad itself does without, by their packages. */
+  /** Libraries of the DL4J family that Vertigrad does not use itself, by their packages. */
   private static final Map<String, String> LIBRARIES =
       Map.of(
           "org.deeplearning4j.nn.modelimport.", "org.deeplearning4j:deeplearning4j-modelimport",
@@ -36,12 +36,12 @@ public final class MissingClass {
   private MissingClass() {}
 
   /**
-   * Runs code that belongs to somebody else, and says which class it lacks if it lacks one.
+   * Runs foreign code; if that code lacks a class, reports which.
    *
-   * @param user what the code is, as people know it: the name of a class or a section
+   * @param user name of the code for the user: the name of a class or a section
    * @param code is run on this thread
-   * @param <T> what the code gives
-   * @return what the code gave
+   * @param <T> type of the result
+   * @return the result of the code
    * @throws IllegalArgumentException when a class is missing; other failures pass unchanged
    */
   public static <T> T named(String user, Supplier<T> code) {
@@ -54,9 +54,9 @@ public final class MissingClass {
   }
 
   /**
-   * The sentence for a failure that a missing class caused; empty for any other failure.
+   * Returns the sentence for a failure that a missing class caused; empty for any other failure.
    *
-   * @param failure of code that belongs to somebody else
+   * @param failure of foreign code
    * @return the sentence
    */
   public static Optional<String> in(Throwable failure) {
@@ -67,10 +67,11 @@ public final class MissingClass {
   }
 
   /**
-   * The sentence for the first of these classes that the loader does not find; else empty.
+   * Returns the sentence for the first of these classes that the loader does not find; empty if it
+   * finds all.
    *
    * @param names of classes
-   * @param loader where they are looked for
+   * @param loader searches for them
    * @return the sentence
    */
   public static Optional<String> among(Stream<String> names, ClassLoader loader) {

@@ -2,21 +2,21 @@ package io.vertigrad.compute.settings;
 
 import java.util.Optional;
 
-/** Instances of classes that a job file names, for whoever registers nothing. */
+/** Creates instances of classes that a job file names, so that they need no registration. */
 public final class NamedClass {
 
   private NamedClass() {}
 
   /**
-   * An object of the class of this name.
+   * Creates an object of the named class.
    *
    * @param name a class's full name
-   * @param type what it must implement
-   * @param loader where it is looked for
-   * @param <T> what it must implement
+   * @param type the class must implement it
+   * @param loader searches for the class
+   * @param <T> the class must implement it
    * @return empty when there is no such class
-   * @throws IllegalArgumentException when it is of another type, cannot be made, or needs a class
-   *     that is not on the class path
+   * @throws IllegalArgumentException when the class has another type, cannot be instantiated, or
+   *     needs a class that is not on the class path
    */
   public static <T> Optional<T> instance(String name, Class<T> type, ClassLoader loader) {
     try {
@@ -39,9 +39,9 @@ public final class NamedClass {
   }
 
   /**
-   * What to say about a name that nothing is known by: a name with dots can only be a class's.
+   * Returns a hint about a name that was not found: a name with dots can only be a class name.
    *
-   * @param name what was not found
+   * @param name that was not found
    * @return the end of a sentence, empty when the name cannot be that of a class
    */
   public static String hint(String name) {

@@ -7,20 +7,21 @@ import java.util.Optional;
 import java.util.TreeMap;
 import org.apache.commons.text.similarity.LevenshteinDistance;
 
-/** The key that a mistyped one most likely meant, or one by its name in other programs. */
+/** Finds the known key for a mistyped key, or for the name of a key in other programs. */
 final class NearestKey {
 
-  /** What the library answers above the threshold. */
+  /** The library's result for a distance above the threshold. */
   private static final int TOO_FAR = -1;
 
-  /** Paths of keys by what other programs call them, in lower case and without separators. */
+  /** Paths of keys by their names in other programs, in lower case and without separators. */
   private static final Map<String, String> USUAL_NAMES = usualNames();
 
   private NearestKey() {}
 
   /**
-   * The known key at the smallest Levenshtein distance, the first of equals, if that is at most two
-   * or a third of the letters; before that, the key that goes by this name in other programs.
+   * Returns the known key that other programs call by this name, otherwise the key at the smallest
+   * Levenshtein distance, the first of several, if that is at most two or at most a third of the
+   * letters.
    *
    * @param typed the unknown key
    * @param section where it was found, its keys separated by dots; empty for the root
@@ -40,7 +41,7 @@ final class NearestKey {
     return same.or(() -> here).or(() -> nearest(typed, known)).or(() -> usual);
   }
 
-  /** The path of the key that other programs call so. */
+  /** Returns the path of the key that other programs call by this name. */
   static Optional<String> usual(String name) {
     return Optional.ofNullable(USUAL_NAMES.get(plain(name)));
   }

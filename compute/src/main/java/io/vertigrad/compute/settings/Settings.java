@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 /**
  * One section of a job file, read key by key; {@link #refuseUnknown()} closes it.
  *
- * <p>A key that is absent, or null, takes its default; defaults are not checked. Every error is a
+ * <p>A key that is absent or null takes its default; defaults are not checked. Every error is a
  * {@link SettingsException} that names the file, the path of the key, what was found and what was
  * expected. Not thread-safe.
  */
@@ -40,10 +40,10 @@ public final class Settings {
   }
 
   /**
-   * The root section of a file; {@code origin} is how errors name it.
+   * Returns the root section of a file.
    *
-   * @param origin how errors name the file
-   * @param values what the file holds; it is not changed
+   * @param origin name of the file in errors
+   * @param values content of the file; it is not changed
    * @return the root section
    */
   public static Settings of(String origin, JsonObject values) {
@@ -51,12 +51,12 @@ public final class Settings {
   }
 
   /**
-   * A section that was taken out of a file, for whoever is given it alone; its errors still name
-   * the file and the section's place in it.
+   * Returns a section that was taken out of a file, for code that receives only this section. Its
+   * errors still name the file and the section's place in it.
    *
-   * @param origin how errors name the file
-   * @param path where the section is in the file, its keys separated by dots
-   * @param values what the section holds; it is not changed
+   * @param origin name of the file in errors
+   * @param path keys from the root of the file to the section, separated by dots
+   * @param values content of the section; it is not changed
    * @return the section
    */
   public static Settings at(String origin, String path, JsonObject values) {
@@ -64,7 +64,7 @@ public final class Settings {
   }
 
   /**
-   * A nested section, which must be closed for itself; empty when absent.
+   * Returns a nested section, which must be closed separately; empty when absent.
    *
    * @param key of this section
    * @return the section below it
@@ -81,7 +81,7 @@ public final class Settings {
   }
 
   /**
-   * True when the key is there and not null; it then counts as known.
+   * Returns true when the key is present and not null. The key then counts as known.
    *
    * @param key of this section
    * @return true when it has a value
@@ -91,7 +91,8 @@ public final class Settings {
   }
 
   /**
-   * True when the key holds an object, to be read with {@link #section}; it counts as known.
+   * Returns true when the key holds an object, which {@link #section} reads. The key then counts as
+   * known.
    *
    * @param key of this section
    * @return true for an object
@@ -101,7 +102,7 @@ public final class Settings {
   }
 
   /**
-   * A text, or {@code otherwise} when absent.
+   * Returns a text, or the default when absent.
    *
    * @param key of this section
    * @param otherwise the default
@@ -119,7 +120,7 @@ public final class Settings {
   }
 
   /**
-   * A text that must be there and hold more than white space.
+   * Returns a text that must be present and not blank.
    *
    * @param key of this section
    * @return the text
@@ -136,7 +137,7 @@ public final class Settings {
   }
 
   /**
-   * A text that may be absent but not blank.
+   * Returns a text that may be absent but not blank.
    *
    * @param key of this section
    * @return the text
@@ -146,7 +147,7 @@ public final class Settings {
   }
 
   /**
-   * The path of a file or folder, which may be absent but not blank.
+   * Returns the path of a file or folder, which may be absent but not blank.
    *
    * @param key of this section
    * @return the path
@@ -156,7 +157,7 @@ public final class Settings {
   }
 
   /**
-   * An address such as {@code https://host/folder/}, which may be absent but not blank.
+   * Returns an address such as {@code https://host/folder/}, which may be absent but not blank.
    *
    * @param key of this section
    * @return the address
@@ -167,11 +168,11 @@ public final class Settings {
   }
 
   /**
-   * One of {@code choices}; {@code otherwise} when absent, or required if that is null.
+   * Returns one of {@code choices}.
    *
    * @param key of this section
-   * @param otherwise the default, or null if one must be given
-   * @param choices the texts that are allowed
+   * @param otherwise the default when absent; null if the key is required
+   * @param choices the allowed texts
    * @return one of the choices
    */
   public String choice(String key, String otherwise, String... choices) {
@@ -187,7 +188,7 @@ public final class Settings {
   }
 
   /**
-   * A whole number within the bounds, both included; {@code 3.0} is whole.
+   * Returns a whole number within the bounds, both included; {@code 3.0} counts as whole.
    *
    * @param key of this section
    * @param otherwise the default
@@ -200,7 +201,7 @@ public final class Settings {
   }
 
   /**
-   * A whole number within the bounds, both included; {@code 3.0} is whole.
+   * Returns a whole number within the bounds, both included; {@code 3.0} counts as whole.
    *
    * @param key of this section
    * @param otherwise the default
@@ -223,7 +224,7 @@ public final class Settings {
   }
 
   /**
-   * A finite number within the bounds, both included.
+   * Returns a finite number within the bounds, both included.
    *
    * @param key of this section
    * @param otherwise the default
@@ -246,7 +247,7 @@ public final class Settings {
   }
 
   /**
-   * True or false, written as such.
+   * Returns a truth value, which must be the JSON literal true or false.
    *
    * @param key of this section
    * @param otherwise the default
@@ -264,7 +265,7 @@ public final class Settings {
   }
 
   /**
-   * A list of finite numbers, immutable.
+   * Returns a list of finite numbers, immutable.
    *
    * @param key of this section
    * @param otherwise the default
@@ -275,7 +276,8 @@ public final class Settings {
   }
 
   /**
-   * A finite number that must be there, or a list of at least one; immutable.
+   * Returns the numbers of a required key that holds one finite number or a list of at least one;
+   * immutable.
    *
    * @param key of this section
    * @return at least one number
@@ -296,7 +298,7 @@ public final class Settings {
   }
 
   /**
-   * A list of texts, immutable.
+   * Returns a list of texts, immutable.
    *
    * @param key of this section
    * @param otherwise the default
@@ -313,14 +315,15 @@ public final class Settings {
   /**
    * Finds the key of a job file that other programs give this name, such as {@code lr}.
    *
-   * @param name as somebody typed it
-   * @return the path of the key, {@code optimizer.learningRate}; empty when the name is not usual
+   * @param name as it was typed
+   * @return the path of the key, {@code optimizer.learningRate}; empty when other programs do not
+   *     use the name
    */
   public static Optional<String> usualKey(String name) {
     return NearestKey.usual(name);
   }
 
-  /** Refuses every key that was not asked for, with the nearest known one as a suggestion. */
+  /** Refuses every key that was not read, and suggests the nearest known one. */
   public void refuseUnknown() {
     for (String key : values.fieldNames()) {
       if (!known.contains(key)) {
@@ -330,7 +333,8 @@ public final class Settings {
   }
 
   /**
-   * An error about one key, for checks that span several: {@code file: path message}.
+   * Creates an error about one key, for checks that involve several keys: {@code file: path
+   * message}.
    *
    * @param key of this section
    * @param message what was found and what was expected
@@ -341,7 +345,7 @@ public final class Settings {
   }
 
   /**
-   * The section as it was written, for the record.
+   * Returns the section as it was written, for the run's records.
    *
    * @return a copy
    */
@@ -350,9 +354,9 @@ public final class Settings {
   }
 
   /**
-   * The section as it counts: what was written, and the default of every key read but absent, by
-   * key, so that the same settings are always the same text. A known key whose value is null is
-   * absent.
+   * Returns the section with its defaults: the values that were written, and the default of every
+   * key that was read but is absent. The keys are sorted, so equal settings always give equal text.
+   * A known key with the value null counts as absent.
    *
    * @return a copy
    */
@@ -414,7 +418,7 @@ public final class Settings {
     return refuse(key, "is %s, expected %s".formatted(escaped(shown), expected));
   }
 
-  /** Refuses what can be in a JSON text but in no file name, address or message. */
+  /** Refuses characters that JSON allows but file names, addresses and messages do not. */
   private String usable(String key, String text) {
     OptionalInt at = JsonText.unusableCharacter(text);
     if (at.isPresent()) {
@@ -435,7 +439,10 @@ public final class Settings {
     return path.isEmpty() ? escaped(key) : path + "." + escaped(key);
   }
 
-  /** The beginning of a text, for a message: without line breaks and other control characters. */
+  /**
+   * Returns the beginning of a text for a message, without line breaks and other control
+   * characters.
+   */
   static String escaped(String text) {
     StringBuilder shown = new StringBuilder();
     int length = Math.min(text.length(), SHOWN_CHARACTERS);

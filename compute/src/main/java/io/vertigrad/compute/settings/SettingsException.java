@@ -1,12 +1,15 @@
 package io.vertigrad.compute.settings;
 
-/** A setting that is missing, unknown or out of range; the message says where and what to do. */
+/**
+ * Reports a setting that is missing, unknown or out of range. The message says where it is and what
+ * to do.
+ */
 public final class SettingsException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
   /**
-   * Refuses a setting.
+   * Creates an error about a setting.
    *
    * @param message where, what was found, what was expected
    */
@@ -15,10 +18,10 @@ public final class SettingsException extends RuntimeException {
   }
 
   /**
-   * Refuses a setting for a reason that lies deeper.
+   * Creates an error about a setting that has another cause.
    *
    * @param message where, what was found, what was expected
-   * @param cause the reason
+   * @param cause the cause
    */
   public SettingsException(String message, Throwable cause) {
     super(message, cause);

@@ -1,4 +1,5 @@
 /**
- * Strict reading of job-file settings: every key known, every value checked, every error placed.
+ * Reads the settings of job files strictly: every key is known, every value is checked, every error
+ * names its place.
  */
 package io.vertigrad.compute.settings;

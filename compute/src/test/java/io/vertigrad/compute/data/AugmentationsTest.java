@@ -65,7 +65,7 @@ class AugmentationsTest {
     }
   }
 
-  /** A generator whose first crop shows padding in the upper left corner, not mirrored. */
+  /** Returns a generator whose first crop shows padding in the upper left corner, not mirrored. */
   private static SplitMix64 shiftedDownAndRight() {
     for (int seed = 0; ; seed++) {
       SplitMix64 tried = new SplitMix64(seed);

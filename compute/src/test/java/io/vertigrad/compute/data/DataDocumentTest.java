@@ -76,7 +76,7 @@ class DataDocumentTest {
     return pattern.matcher(text).results().map(match -> match.group(1)).collect(sorted());
   }
 
-  /** What the provider says it expects when it is asked for something unheard of. */
+  /** Returns the options that the provider lists as expected when it gets an unknown one. */
   private static Set<String> options(DatasetProvider provider) {
     DataConfig config = config(provider.name(), Map.of(UNHEARD_OF, 1));
     String message =

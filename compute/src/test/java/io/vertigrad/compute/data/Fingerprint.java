@@ -5,7 +5,10 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
-/** SHA-256 over samples bit by bit: their values as big-endian floats, each before its label. */
+/**
+ * Computes SHA-256 over samples bit by bit: their values as big-endian floats, each before its
+ * label.
+ */
 public final class Fingerprint {
 
   private final MessageDigest digest;
@@ -18,7 +21,7 @@ public final class Fingerprint {
     }
   }
 
-  /** Of all samples in order. */
+  /** Returns the hash of all samples in order. */
   public static String of(Dataset dataset) {
     Fingerprint fingerprint = new Fingerprint();
     for (int i = 0; i < dataset.size(); i++) {
@@ -27,7 +30,7 @@ public final class Fingerprint {
     return fingerprint.hex();
   }
 
-  /** One sample's values. */
+  /** Returns one sample's values. */
   public static float[] sample(Dataset dataset, int index) {
     float[] values = new float[dataset.shape().stream().reduce(1, Math::multiplyExact)];
     dataset.read(index, values, 0);

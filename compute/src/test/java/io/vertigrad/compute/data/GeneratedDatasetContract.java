@@ -14,13 +14,13 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** What every data set that is drawn from a seed must do. */
+/** Tests the behaviour that every data set generated from a seed must have. */
 public abstract class GeneratedDatasetContract {
 
   private final DatasetProvider provider;
   private final String fingerprint;
 
-  /** {@code fingerprint} is that of the first 100 training samples of seed 1. */
+  /** Takes the fingerprint of the first 100 training samples of seed 1. */
   protected GeneratedDatasetContract(DatasetProvider provider, String fingerprint) {
     this.provider = provider;
     this.fingerprint = fingerprint;
@@ -54,7 +54,7 @@ public abstract class GeneratedDatasetContract {
     assertFalse(Arrays.equals(sample(train, 0), sample(other, 0)));
   }
 
-  /** The split's default size and this shape, ten classes, each about as often as the others. */
+  /** Checks the split's default size, its shape, and that ten classes occur about equally often. */
   protected static void assertBalanced(Dataset test, List<Integer> shape) {
     int[] counts = new int[10];
     for (int i = 0; i < test.size(); i++) {
@@ -70,18 +70,18 @@ public abstract class GeneratedDatasetContract {
     }
   }
 
-  /** How many percent of 500 test samples lie nearest to the mean of their class. */
+  /** Returns the percentage of 500 test samples that are nearest to the mean of their class. */
   protected final double percentRightByNearestMean() {
     return new NearestMean(open(Split.TRAIN, Map.of("train", 2_000)))
         .percentRight(open(Split.TEST, Map.of("test", 500)));
   }
 
-  /** Why these options are refused. */
+  /** Returns the reason why these options are refused. */
   protected final String refusal(Map<String, Object> options) {
     return assertThrows(SettingsException.class, () -> open(Split.TRAIN, options)).getMessage();
   }
 
-  /** The data set with these options. */
+  /** Opens the data set with these options. */
   protected final Dataset open(Split split, Map<String, Object> options) {
     return provider.open(
         new DataConfig(provider.name(), Optional.empty(), Optional.empty(), options), split);

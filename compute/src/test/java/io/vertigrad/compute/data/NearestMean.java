@@ -1,6 +1,6 @@
 package io.vertigrad.compute.data;
 
-/** The weakest classifier there is: the class whose mean sample is nearest. */
+/** A very weak classifier: it predicts the class whose mean sample is nearest. */
 public final class NearestMean {
 
   private final double[][] means;
@@ -23,7 +23,7 @@ public final class NearestMean {
     }
   }
 
-  /** How many of these samples it gets right, in percent. */
+  /** Returns the percentage of these samples that it classifies correctly. */
   public double percentRight(Dataset test) {
     int right = 0;
     for (int i = 0; i < test.size(); i++) {

@@ -103,7 +103,7 @@ class NormalisationTest {
         refusal(new JsonObject().put("mean", 0).put("deviation", 1).put("std", 1)));
   }
 
-  /** The padding of each channel, seen in the upper left corner of a shifted image. */
+  /** Returns the padding of each channel, read from the upper left corner of a shifted image. */
   private static float[] corners(Object normalization) {
     DataConfig config =
         config("shapes", Map.of("normalization", normalization, "augmentation", "pad-crop-flip"));
@@ -113,7 +113,7 @@ class NormalisationTest {
     return new float[] {image[0], image[PLANE], image[2 * PLANE]};
   }
 
-  /** A generator whose first crop shows padding in the upper left corner, not mirrored. */
+  /** Returns a generator whose first crop shows padding in the upper left corner, not mirrored. */
   private static SplitMix64 shiftedDownAndRight() {
     for (int seed = 0; ; seed++) {
       SplitMix64 tried = new SplitMix64(seed);

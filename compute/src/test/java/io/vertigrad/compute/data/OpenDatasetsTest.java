@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** Members of one JVM share a data set, splits and different options do not. */
+/** Tests that members of one JVM share a data set, but not different splits or options. */
 final class OpenDatasetsTest {
 
   private final ClassLoader loader = getClass().getClassLoader();
@@ -37,7 +37,7 @@ final class OpenDatasetsTest {
     assertEquals(dataset, found);
   }
 
-  /** Deeper than a map of few entries has places, so that some of them share one. */
+  /** Nests more data sets than a small map has buckets, so that some of them share one. */
   @Test
   void shouldOpenAnotherWhenOneIsMadeOfIt() {
     OpenDatasets open = new OpenDatasets();

@@ -100,7 +100,7 @@ class PadCropFlipTest {
     return new PadCropFlip(PADDING, dataset.black(0), dataset.black(1), dataset.black(2));
   }
 
-  /** RandomCrop((height, width), padding=4) and RandomHorizontalFlip, pixel by pixel. */
+  /** Computes RandomCrop((height, width), padding=4) and RandomHorizontalFlip pixel by pixel. */
   private static byte[] torchvision(byte[] raw, int height, int width, SplitMix64 random) {
     int top = random.below(PLACES);
     int left = random.below(PLACES);

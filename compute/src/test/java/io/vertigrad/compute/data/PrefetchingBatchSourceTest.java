@@ -45,7 +45,9 @@ class PrefetchingBatchSourceTest {
     }
   }
 
-  /** Batches 0 to 2 epochs and more, of samplers whose epochs do and do not divide evenly. */
+  /**
+   * Reads batches 0 to more than 2 epochs, with samplers whose epochs do and do not divide evenly.
+   */
   @ParameterizedTest
   @CsvSource({"4, false", "4, true", "5, false", "5, true", "7, true", "1, false"})
   void shouldGiveTheSameBatchesWhenOpenedInTheMiddle(int size, boolean dropLast) {
@@ -108,7 +110,7 @@ class PrefetchingBatchSourceTest {
 
     try (BatchSource source =
         PrefetchingBatchSource.start("worker 0", TEN, IN_ORDER, three, counting)) {
-      // Three wait in the queue, one in the thread's hands.
+      // Three wait in the queue, and the thread holds one.
       assertTrue(fourth.await(5, TimeUnit.SECONDS));
       assertFalse(fifth.await(100, TimeUnit.MILLISECONDS));
       source.next();

@@ -4,7 +4,7 @@ import io.vertigrad.compute.data.digits.DigitsProvider;
 import java.util.Map;
 import java.util.Optional;
 
-/** Three digits, which no jar registers and only the class's name finds. */
+/** A data set of three digits that is not registered and is found only by its class name. */
 public final class UnregisteredProvider implements DatasetProvider {
 
   @Override

@@ -134,7 +134,7 @@ class SafetensorsFileTest {
       delimiter = '|',
       value = {
         "{\"w\":T[2]0,8T,\"v\":T[2]4,12T} | tensor v begins at byte 4 of the data, expected 8",
-        "{\"w\":T[2]0,8T,\"v\":T[1]12,16T} | there is a hole between them",
+        "{\"w\":T[2]0,8T,\"v\":T[1]12,16T} | there is a gap between them",
         "{\"w\":T[2]4,12T} | tensor w begins at byte 4 of the data, expected 0, where the header",
         "{\"w\":T[2]0,8T} | has 16 bytes of data, expected 8, where w ends",
         "{\"w\":T[4]0,20T} | data_offsets holds 20, expected whole numbers from 0 to 16",
@@ -208,7 +208,7 @@ class SafetensorsFileTest {
         new Block("w", List.of(4), Kind.TRAINABLE));
   }
 
-  /** Cut, overwritten, and with numbers changed: it is read as a model, or refused by name. */
+  /** Cuts, overwrites and changes a file: it is read as a model, or refused by name. */
   @Test
   @Tag("slow")
   void shouldReadOrRefuseWhenFilesAreDamaged() throws IOException {

@@ -9,7 +9,10 @@ import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
 import org.junit.jupiter.api.Test;
 
-/** Three updates of one parameter and one statistic by hand; all numbers are binary fractions. */
+/**
+ * Computes three updates of one parameter and one statistic by hand; all numbers are binary
+ * fractions.
+ */
 class MomentumRuleTest {
 
   private static final float[] GRADIENTS = {1, 2, -1};

@@ -99,7 +99,7 @@ class OptimizerTest {
     public void writeState(FloatBuffer source) {}
   }
 
-  /** A rule with two values of state, which fills what it is given. */
+  /** A rule with two values of state, which fills the buffer that it receives. */
   private record TwoStates(boolean relative) implements UpdateRule {
 
     @Override

@@ -105,10 +105,10 @@ class MissingClassTest {
         .getMessage();
   }
 
-  /** What others need. */
+  /** The library that other classes need. */
   public static class Library {}
 
-  /** Needs the library when it is made. */
+  /** Needs the library when it is created. */
   public static final class InConstructor implements Supplier<Object> {
 
     private final Object library = new Library();
@@ -137,7 +137,7 @@ class MissingClassTest {
     }
   }
 
-  /** Loads this test's classes itself, and has no library. */
+  /** Loads this test's classes itself, without the library. */
   private static final class WithoutLibrary extends ClassLoader {
 
     WithoutLibrary() {
@@ -166,7 +166,7 @@ class MissingClassTest {
     }
   }
 
-  /** Knows a service whose provider it does not have. */
+  /** Lists a service provider whose class it does not have. */
   private static final class WithoutProvider extends ClassLoader {
 
     @Override

@@ -4,12 +4,12 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
-/** The old address of ND4J's CPU bindings, as far as DL4J's layer helpers ask for it. */
+/** Provides ND4J's CPU bindings under their old name, as far as DL4J's layer helpers use it. */
 public final class Nd4jCpu {
 
   private Nd4jCpu() {}
 
-  /** The old address of the native environment; answers from its new one. */
+  /** Provides the native environment under its old name; calls are forwarded to the new one. */
   public static final class Environment {
 
     private static final String MOVED_TO =
@@ -23,7 +23,9 @@ public final class Nd4jCpu {
       return INSTANCE;
     }
 
-    /** Whether the native library was built with oneDNN, which used to be called MKL-DNN. */
+    /**
+     * Returns whether the native library was built with oneDNN, which used to be called MKL-DNN.
+     */
     public boolean isUseMKLDNN() {
       try {
         Class<?> moved = Class.forName(MOVED_TO);

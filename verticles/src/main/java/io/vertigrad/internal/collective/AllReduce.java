@@ -4,28 +4,32 @@ import io.vertigrad.strategy.GradientProgress;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 
-/** Sums a vector over all workers of a group, who then hold the same bits. */
+/** Sums a vector over all workers of a group. Afterwards all workers hold the same bits. */
 public interface AllReduce {
 
   /**
-   * Up to so many bytes a vector goes from each to each, in one step of latency where the ring
-   * takes {@code 2 (N - 1)}; it sends {@code N / 2} times the ring's bytes, in half the messages.
+   * Size limit in bytes of the direct algorithm, in which every worker sends to every other in one
+   * step of latency; the ring takes {@code 2 (N - 1)} steps. The direct algorithm sends {@code N /
+   * 2} times the ring's bytes in half the messages.
    */
   long DIRECT_BYTES = 64 << 10;
 
   /**
-   * Elements of the largest piece that goes around the ring, 112 KiB: those under way and the
-   * memory they are read into and sent from then fit the second-level cache, and each is worth a
-   * frame.
+   * Number of elements of the largest piece that goes around the ring, 112 KiB. The pieces in
+   * flight and their receive and send buffers then fit the second-level cache, and each piece is
+   * large enough for a frame of its own.
    */
   int RING_ELEMENTS = 28_608;
 
-  /** Replaces the vector by the sum of all workers' vectors; spoilt when the group changes. */
+  /**
+   * Replaces the vector by the sum of all workers' vectors. The vector is undefined if the group
+   * changes meanwhile.
+   */
   void sum(long round, float[] vector);
 
   /**
-   * Likewise a vector of which elements become final one after the other, with the same bits; waits
-   * for all of them by default.
+   * Sums a vector whose elements become final one after another; the bits are the same. The default
+   * waits for all elements.
    */
   default void sum(long round, float[] vector, GradientProgress progress) {
     progress.follow((first, end) -> {});
@@ -33,13 +37,13 @@ public interface AllReduce {
     sum(round, vector);
   }
 
-  /** Phases that {@link #sum} uses, from 0. */
+  /** Returns the number of phases that {@link #sum} uses; they are counted from 0. */
   int phases();
 
   /**
-   * The cheaper way for a vector of this many elements.
+   * Returns the cheaper algorithm for a vector of this many elements.
    *
-   * @param directBytes a vector that takes no more goes from each to each
+   * @param directBytes vectors up to this size use the direct algorithm
    */
   static AllReduce of(PeerContext context, PeerGroup group, int length, long directBytes) {
     return (long) length * context.type().bytes() <= directBytes

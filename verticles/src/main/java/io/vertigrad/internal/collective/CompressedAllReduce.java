@@ -6,13 +6,13 @@ import io.vertigrad.strategy.PeerGroup;
 import java.nio.FloatBuffer;
 
 /**
- * Sums compressed gradients: each worker sends its own, compressed once, to each other, and what
- * was left out is its own to send later.
+ * Sums compressed gradients. Each worker compresses its gradient once, sends it to every other
+ * worker, and adds what compression left out to its next gradient.
  *
- * <p>Around a ring, sums would be compressed anew at every step, and nobody would owe what that
- * leaves out. From each to each, as in QSGD (Alistarh et al. 2017), everyone adds the same tensors
- * in rank order, so that the bits are the same everywhere. The tail of the vector, statistics and
- * the sample count, is never compressed.
+ * <p>Around a ring, sums would be compressed again at every step, and no worker could correct that
+ * error later. With direct exchange, as in QSGD (Alistarh et al. 2017), every worker adds the same
+ * tensors in rank order, so all have the same bits. The tail of the vector, statistics and the
+ * sample count, is never compressed.
  */
 public final class CompressedAllReduce implements AllReduce {
 
@@ -25,8 +25,10 @@ public final class CompressedAllReduce implements AllReduce {
   private final int compressed;
 
   /**
+   * Creates the sum for one group.
+   *
    * @param feedback of this worker, the same in every group
-   * @param compressed elements at the head of the vector that are compressed
+   * @param compressed number of elements at the head of the vector that are compressed
    */
   public CompressedAllReduce(
       PeerContext context, PeerGroup group, ErrorFeedback feedback, int compressed) {

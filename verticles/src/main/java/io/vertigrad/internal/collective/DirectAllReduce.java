@@ -11,10 +11,11 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Sums a vector by sending it from each worker to each other, for vectors that are small.
+ * Sums small vectors: each worker sends its vector to every other worker.
  *
- * <p>Everyone adds the same tensors, its own as the others see it, in rank order: the bits are the
- * same everywhere. Each worker sends {@code M (N - 1)} elements in one phase.
+ * <p>Every worker adds the same tensors in rank order, and its own in the rounded form that the
+ * others receive, so all have the same bits. Each worker sends {@code M (N - 1)} elements in one
+ * phase.
  */
 final class DirectAllReduce implements AllReduce {
 
@@ -43,7 +44,7 @@ final class DirectAllReduce implements AllReduce {
     }
   }
 
-  /** Sums a run of the vector whose pieces travel as {@code outgoing} makes them. */
+  /** Sums a range of the vector; {@code outgoing} makes the tensors that are sent. */
   void sum(
       long round,
       int phase,
@@ -64,7 +65,7 @@ final class DirectAllReduce implements AllReduce {
     }
   }
 
-  /** In rank order, whoever's tensor came first. */
+  /** Adds the tensors in rank order, whatever the order of arrival. */
   private void add(TensorView own, Tag tag, float[] vector, VectorSlices pieces) {
     int start = pieces.start(tag.piece());
     for (int position = 0; position < group.size(); position++) {

@@ -6,12 +6,13 @@ import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Replica;
 
 /**
- * How a group whose replicas differ begins: a first group with the first rank's parameters, later
- * newcomers with the average of the others, who keep their own.
+ * Brings the replicas of a new group to a common state. In the first group all take the first
+ * rank's parameters. In later groups newcomers take the average of the other workers, which keep
+ * their own parameters.
  */
 public final class InitialSync {
 
-  /** Rounds this takes; exchanges of a new group are numbered from here. */
+  /** Number of rounds that this uses; exchanges of a new group are numbered from here. */
   public static final long ROUNDS = 2;
 
   private final PeerContext context;
@@ -22,14 +23,14 @@ public final class InitialSync {
     this.group = group;
   }
 
-  /** Blocks until this worker may take a step, the same step as everyone else. */
-  public void settle(boolean fresh) {
+  /** Blocks until all workers of the group agree on the next step. */
+  public void synchronize(boolean fresh) {
     StateAllGather.Entry furthest = agree(fresh);
     context.replica().resume(furthest.updates(), furthest.samples());
   }
 
-  /** Likewise for workers that do not move in rounds: each keeps its own count. */
-  public void settleAlone(boolean fresh) {
+  /** Synchronises workers that do not move in rounds; each keeps its own count of steps. */
+  public void synchronizeKeepingCounts(boolean fresh) {
     StateAllGather.Entry furthest = agree(fresh);
     if (fresh) {
       context.replica().resume(furthest.updates(), furthest.samples());
@@ -40,16 +41,16 @@ public final class InitialSync {
     Replica replica = context.replica();
     StateAllGather.Entry mine =
         new StateAllGather.Entry(replica.updates(), replica.samples(), fresh);
-    StateAllGather call = StateAllGather.hold(context.peers(), group, 0, mine);
-    if (call.allFresh()) {
+    StateAllGather states = StateAllGather.gather(context.peers(), group, 0, mine);
+    if (states.allFresh()) {
       float[] parameters = replica.parameters().clone();
       new RingBroadcast(context.peers(), group, context.pieceElements())
-          .from(call.furthest(), 1, 0, parameters);
-      replica.become(parameters);
-    } else if (call.newcomers() > 0) {
-      average(fresh, group.size() - call.newcomers());
+          .from(states.furthest(), 1, 0, parameters);
+      replica.setParameters(parameters);
+    } else if (states.newcomers() > 0) {
+      average(fresh, group.size() - states.newcomers());
     }
-    return call.entries().get(call.furthest());
+    return states.entries().get(states.furthest());
   }
 
   private void average(boolean fresh, int others) {

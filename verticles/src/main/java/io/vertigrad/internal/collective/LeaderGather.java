@@ -12,54 +12,54 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * A decision that all members of a group take together: each tells the member at position 0 what it
- * has, that one decides and tells all others.
+ * A decision by all members of a group: each sends its values to the member at position 0, which
+ * decides and sends the decision to all others.
  */
 public final class LeaderGather {
 
   private LeaderGather() {}
 
   /**
-   * Takes part in one decision; blocks until all have spoken. What members say travels bit for bit:
-   * a peer's frame carries bytes in whole numbers of 4, whatever they mean.
+   * Takes part in one decision. Blocks until all members have sent their values. Values are sent
+   * bit for bit; a peer's frame carries any bytes in multiples of 4.
    *
-   * @param peers how this member reaches the others
+   * @param peers connects this member to the others
    * @param group the members
-   * @param ask tags what each member says; used in no other exchange of this membership epoch
-   * @param tell tags what was decided; likewise
-   * @param mine what this member says, a multiple of 4 bytes
-   * @param decision makes the decision of what all have said, in order of their positions; called
-   *     at position 0 alone
-   * @return what was decided, little-endian, position 0
+   * @param valueTag tag of the members' values; used in no other exchange of this membership epoch
+   * @param decisionTag tag of the decision; used in no other exchange of this membership epoch
+   * @param mine the value of this member, a multiple of 4 bytes
+   * @param decision computes the decision from all values in order of position; called only at
+   *     position 0
+   * @return the decision, little-endian, position 0
    */
   public static ByteBuffer decide(
       Peers peers,
       PeerGroup group,
-      Tag ask,
-      Tag tell,
+      Tag valueTag,
+      Tag decisionTag,
       ByteBuffer mine,
       Function<List<ByteBuffer>, ByteBuffer> decision) {
     int leader = group.rank(0);
     if (group.self() != leader) {
-      peers.send(leader, ask, tensor(mine));
-      return peers.receive(leader, tell).bytes();
+      peers.send(leader, valueTag, tensor(mine));
+      return peers.receive(leader, decisionTag).bytes();
     }
-    List<ByteBuffer> said = new ArrayList<>(List.of(little(mine)));
+    List<ByteBuffer> values = new ArrayList<>(List.of(littleEndian(mine)));
     for (int i = 1; i < group.size(); i++) {
-      said.add(peers.receive(group.rank(i), ask).bytes());
+      values.add(peers.receive(group.rank(i), valueTag).bytes());
     }
-    ByteBuffer decided = decision.apply(said);
+    ByteBuffer decided = decision.apply(values);
     for (int i = 1; i < group.size(); i++) {
-      peers.send(group.rank(i), tell, tensor(decided));
+      peers.send(group.rank(i), decisionTag, tensor(decided));
     }
-    return little(decided);
+    return littleEndian(decided);
   }
 
   private static Tensor tensor(ByteBuffer bytes) {
     return Tensor.wrap(DataType.FLOAT32, bytes.duplicate());
   }
 
-  private static ByteBuffer little(ByteBuffer bytes) {
+  private static ByteBuffer littleEndian(ByteBuffer bytes) {
     return bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN);
   }
 }

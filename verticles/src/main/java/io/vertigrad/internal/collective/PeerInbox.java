@@ -13,12 +13,12 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Keeps what other workers sent until it is asked for; hands each message out once, however often
- * it came.
+ * Stores messages from other workers until they are taken. Returns each message once, even if it
+ * arrives several times.
  *
- * <p>All of a worker's messages of one round are taken before any of its later ones, so remembering
- * the newest round taken is enough to know a duplicate. Messages of older epochs are dropped, those
- * of newer ones kept. Bounded by what the others can send before they need an answer. Any thread.
+ * <p>All messages of a worker's round are taken before any of its later rounds, so the newest round
+ * taken identifies duplicates. Messages of older epochs are dropped, messages of newer epochs are
+ * stored. The size is bounded by what the others can send before they need an answer. Any thread.
  */
 public final class PeerInbox {
 
@@ -34,35 +34,36 @@ public final class PeerInbox {
 
   private record Taken(long round, Set<Tag> tags) {}
 
-  /** What became of a message. */
-  public enum Fate {
-    /** Of an older epoch, or here before. */
-    UNWANTED,
-    /** Waits to be taken. */
-    KEPT,
-    /** {@linkplain #expect Expected}, and now the caller's to hand over. */
+  /** The result of accepting a message. */
+  public enum Acceptance {
+    /** Dropped: its epoch is old, or it is a duplicate. */
+    DROPPED,
+    /** Stored until it is taken. */
+    STORED,
+    /** {@linkplain #expect Expected}: the caller must deliver it. */
     EXPECTED
   }
 
-  /** Takes a message in; of a lent tensor it keeps a copy. */
-  public synchronized Fate accept(
+  /** Accepts a message. Copies a borrowed tensor if the message is stored. */
+  public synchronized Acceptance accept(
       int from, int sentEpoch, Tag tag, TensorView tensor, long nowNanos) {
     Key key = new Key(from, sentEpoch, tag);
     if (sentEpoch < epoch
         || sentEpoch == epoch && wasTaken(from, tag)
         || waiting.containsKey(key)) {
-      return Fate.UNWANTED;
+      return Acceptance.DROPPED;
     }
     if (expected.remove(key)) {
       noteTaken(from, tag, nowNanos);
-      return Fate.EXPECTED;
+      return Acceptance.EXPECTED;
     }
     waiting.put(key, new Arrived(tensor.retain(), nowNanos));
-    return Fate.KEPT;
+    return Acceptance.STORED;
   }
 
   /**
-   * Has these messages of the adopted epoch given to whoever brings them; returns which are here.
+   * Marks messages of the adopted epoch as expected, so that {@link #accept} leaves them to its
+   * caller. Returns those that are stored already.
    */
   public synchronized List<Tag> expect(int from, Collection<Tag> tags) {
     List<Tag> here = new ArrayList<>();
@@ -77,19 +78,19 @@ public final class PeerInbox {
     return here;
   }
 
-  /** Keeps everything again. */
+  /** Stops expecting messages: all are stored again. */
   public synchronized void expectNothing() {
     expected.clear();
   }
 
-  /** Moves on to an epoch. */
+  /** Adopts an epoch. */
   public synchronized void adopt(int newEpoch) {
     epoch = newEpoch;
     taken.clear();
     waiting.keySet().removeIf(key -> key.epoch() < newEpoch);
   }
 
-  /** Hands a message of the adopted epoch out. */
+  /** Removes a message of the adopted epoch and returns it. */
   public synchronized Optional<Tensor> take(int from, Tag tag) {
     Arrived arrived = waiting.remove(new Key(from, epoch, tag));
     if (arrived == null) {
@@ -99,12 +100,12 @@ public final class PeerInbox {
     return Optional.of(arrived.tensor());
   }
 
-  /** When the latest of the messages handed out had come. */
+  /** Returns the time at which the latest of the messages taken had arrived. */
   public synchronized long arrivedNanos() {
     return arrivedNanos;
   }
 
-  /** Messages that nobody has asked for yet. */
+  /** Returns the number of stored messages. */
   public synchronized int size() {
     return waiting.size();
   }

@@ -13,8 +13,8 @@ import java.nio.FloatBuffer;
 import java.util.HexFormat;
 
 /**
- * Compares a worker's parameters with its left neighbour's by hash; when all compare equal around
- * the ring, all replicas are equal.
+ * Compares a worker's parameters with its left neighbour's by hash. If all comparisons around the
+ * ring agree, all replicas are equal.
  */
 public final class ReplicaCheck {
 
@@ -27,7 +27,7 @@ public final class ReplicaCheck {
   }
 
   /**
-   * Exchanges hashes.
+   * Exchanges and compares hashes.
    *
    * @throws ExchangeException naming both workers and the step when they differ
    */
@@ -41,9 +41,9 @@ public final class ReplicaCheck {
     TensorView theirs = peers.receive(group.left(), tag);
     if (!theirs.equals(mine)) {
       throw new ExchangeException(
-          ("after step %d the parameters of worker %d (hash %s) are not those of worker %d (hash"
-                  + " %s), expected equal bits; do all nodes run the same version on the same kind"
-                  + " of processor?")
+          ("after step %d the parameters of worker %d (hash %s) differ from those of worker %d"
+                  + " (hash %s), expected equal bits; do all nodes run the same version on the same"
+                  + " kind of processor?")
               .formatted(
                   replica.updates(), group.self(), shown(mine), group.left(), shown(theirs)));
     }

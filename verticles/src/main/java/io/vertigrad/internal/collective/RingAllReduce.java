@@ -17,26 +17,30 @@ import java.util.Map;
  * Sums a vector over all workers, which then hold the same bits: reduce-scatter and all-gather
  * around the ring, Patarasuk and Yuan 2009.
  *
- * <p>The vector is cut into as many chunks as there are workers. A chunk's sum is formed along the
- * ring, always in the same order, and rounded once to the exchange type by the last worker, whose
- * tensor is what everyone takes. Each worker sends {@code 2 M (N - 1) / N} elements in {@code 2 (N
- * - 1)} phases.
+ * <p>The vector is cut into as many chunks as there are workers. A chunk is summed along the ring,
+ * always in the same order. The last worker rounds the sum once to the exchange type, and all
+ * others take that tensor. Each worker sends {@code 2 M (N - 1) / N} elements in {@code 2 (N - 1)}
+ * phases.
  *
- * <p>Phases overlap: each piece is added and passed on as it comes, and of its own chunk a worker
- * sends a few pieces ahead of those that reach it, so that what is under way stays in the
- * processor's cache however long the vector is.
+ * <p>Phases overlap: each piece is added and passed on when it arrives. A worker sends only a few
+ * pieces of its own chunk ahead of those that reach it, so the data in flight stays in the
+ * processor's cache for vectors of any length.
  *
- * <p>Of a vector that becomes final bit by bit each piece goes around as soon as it is, on the same
- * way, so that nothing but the order of the messages is another.
+ * <p>If the vector becomes final in parts, each piece is sent as soon as it is final. The path and
+ * the sums are the same; only the order of the messages differs.
  */
 final class RingAllReduce implements AllReduce {
 
   private static final int AHEAD = 4;
 
-  /** What becomes final last goes around when nothing hides it any more. */
+  /**
+   * Number of pieces of a vector that becomes final in parts. The last piece is sent when no
+   * computation hides it any more, so it should be small.
+   */
   private static final int PROGRESSIVE_PIECES = 32;
 
-  private static final int WORTH_A_MESSAGE = 7_152;
+  /** Number of elements of the smallest piece, so that each is worth a message. */
+  private static final int LEAST_ELEMENTS = 7_152;
 
   private final Peers peers;
   private final PeerGroup group;
@@ -68,7 +72,7 @@ final class RingAllReduce implements AllReduce {
 
   @Override
   public void sum(long round, float[] vector, GradientProgress progress) {
-    int fine = Math.max(WORTH_A_MESSAGE, vector.length / PROGRESSIVE_PIECES);
+    int fine = Math.max(LEAST_ELEMENTS, vector.length / PROGRESSIVE_PIECES);
     new RingAllReduce(peers, group, type, Math.min(most, fine)).sumAsReady(round, vector, progress);
   }
 
@@ -86,8 +90,8 @@ final class RingAllReduce implements AllReduce {
   }
 
   /**
-   * One sum of a vector that is not final yet: what comes for a piece before this worker's own
-   * share of it is there waits. Any thread.
+   * One sum of a vector that is not final yet. A message for a piece waits until this worker's
+   * share of the piece is final. Any thread.
    */
   private final class Progressive {
 
@@ -107,7 +111,7 @@ final class RingAllReduce implements AllReduce {
       }
     }
 
-    /** These elements are final. */
+    /** Reports that these elements are final. */
     synchronized void ready(int first, int end) {
       for (int index = 0; index < missing.length && !over; index++) {
         VectorSlices chunk = chunk(index, vector);
@@ -137,7 +141,7 @@ final class RingAllReduce implements AllReduce {
       }
     }
 
-    /** Takes a message, before or after this worker's own share is there. */
+    /** Handles a message, before or after this worker's share is final. */
     synchronized void take(Tag tag, TensorView tensor) {
       int index = Math.floorMod(group.position() - tag.phase() - 1, group.size());
       if (tag.phase() < group.size() - 1 && missing[index][tag.piece()] > 0) {
@@ -147,7 +151,7 @@ final class RingAllReduce implements AllReduce {
       }
     }
 
-    /** Sends nothing more. */
+    /** Ends the sum: sends nothing more. */
     synchronized void end() {
       over = true;
     }
@@ -156,7 +160,7 @@ final class RingAllReduce implements AllReduce {
   private List<Tag> incoming(long round, float[] vector) {
     List<Tag> tags = new ArrayList<>();
     for (int phase = 0; phase < phases(); phase++) {
-      int count = coming(phase, vector).count();
+      int count = incomingChunk(phase, vector).count();
       for (int piece = 0; piece < count; piece++) {
         tags.add(new Tag(round, phase, piece));
       }
@@ -171,9 +175,9 @@ final class RingAllReduce implements AllReduce {
     }
   }
 
-  /** Adds a piece that is still to be summed, takes over one that is; passes it on. */
+  /** Adds a piece that is still being summed, or copies one whose sum is complete; passes it on. */
   private void add(Tag tag, TensorView tensor, float[] vector) {
-    VectorSlices chunk = coming(tag.phase(), vector);
+    VectorSlices chunk = incomingChunk(tag.phase(), vector);
     TensorView piece = chunk.checked(tensor, tag.piece(), group.left());
     if (tag.phase() < group.size() - 2) {
       peers.sendSum(group.right(), next(tag), type, chunk.in(vector, tag.piece()), piece);
@@ -202,7 +206,9 @@ final class RingAllReduce implements AllReduce {
     }
   }
 
-  /** Values that were rounded before round to themselves, so that their bits stay the same. */
+  /**
+   * Passes on values that are rounded already, so rounding them again does not change their bits.
+   */
   private void passOn(Tag tag, VectorSlices chunk, float[] vector) {
     peers.send(group.right(), next(tag), type, chunk.in(vector, tag.piece()));
   }
@@ -211,8 +217,8 @@ final class RingAllReduce implements AllReduce {
     return new Tag(tag.round(), tag.phase() + 1, tag.piece());
   }
 
-  /** The chunk that reaches this worker in a phase. */
-  private VectorSlices coming(int phase, float[] vector) {
+  /** Returns the chunk that reaches this worker in a phase. */
+  private VectorSlices incomingChunk(int phase, float[] vector) {
     return chunk(group.position() - phase - 1, vector);
   }
 

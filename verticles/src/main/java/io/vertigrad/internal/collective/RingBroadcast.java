@@ -6,9 +6,7 @@ import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;
 
-/**
- * Copies one worker's vector to all others, bit for bit, passed on piece by piece around the ring.
- */
+/** Copies one worker's vector to all others, bit for bit, piece by piece around the ring. */
 public final class RingBroadcast {
 
   private final Peers peers;
@@ -24,7 +22,7 @@ public final class RingBroadcast {
   /**
    * Copies the vector of the worker at position {@code source} over everyone else's.
    *
-   * @param phase tells several vectors of one round apart
+   * @param phase distinguishes several vectors of one round
    */
   public void from(int source, long round, int phase, float[] vector) {
     VectorSlices pieces = new VectorSlices(0, vector.length, most);

@@ -9,39 +9,42 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How far each member of a new group has come, by position, known to all of them.
+ * The progress of each member of a new group. All members know all entries.
  *
  * @param entries one per position
  */
 public record StateAllGather(List<Entry> entries) {
 
   private static final int ENTRY_BYTES = 3 * Long.BYTES;
-  private static final int ASK = 0;
-  private static final int TELL = 1;
+  private static final int VALUE = 0;
+  private static final int DECISION = 1;
 
   /**
-   * One worker's word.
+   * The progress of one worker.
    *
-   * @param updates steps taken
-   * @param samples applied by all workers, as it counts them
+   * @param updates number of steps taken
+   * @param samples number of samples applied by all workers, as this worker counts them
    * @param fresh true when its parameters are the initial ones
    */
   public record Entry(long updates, double samples, boolean fresh) {}
 
-  /** Learns how far all others have come; blocks until all have spoken. */
-  public static StateAllGather hold(Peers peers, PeerGroup group, long round, Entry mine) {
+  /** Collects the progress of all members. Blocks until all have sent theirs. */
+  public static StateAllGather gather(Peers peers, PeerGroup group, long round, Entry mine) {
     ByteBuffer all =
         LeaderGather.decide(
             peers,
             group,
-            new Tag(round, ASK, 0),
-            new Tag(round, TELL, 0),
+            new Tag(round, VALUE, 0),
+            new Tag(round, DECISION, 0),
             write(List.of(mine)),
             said -> write(said.stream().flatMap(words -> read(words).stream()).toList()));
     return new StateAllGather(read(all));
   }
 
-  /** Position of the first of those who have come furthest, a fresh one only among fresh ones. */
+  /**
+   * Returns the position of the first worker with the most steps. A fresh worker is chosen only if
+   * all are fresh.
+   */
   public int furthest() {
     int best = 0;
     for (int i = 1; i < entries.size(); i++) {
@@ -55,7 +58,7 @@ public record StateAllGather(List<Entry> entries) {
     return best;
   }
 
-  /** How many are fresh. */
+  /** Returns the number of fresh workers. */
   int newcomers() {
     return (int) entries.stream().filter(Entry::fresh).count();
   }

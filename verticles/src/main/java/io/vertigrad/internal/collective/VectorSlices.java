@@ -6,15 +6,17 @@ import io.vertigrad.codecs.TensorView;
 import java.nio.FloatBuffer;
 
 /**
- * A run of a vector cut into pieces of at most one frame each.
+ * A range of a vector that is cut into pieces of at most one frame each.
  *
- * @param first index of the run's first element
- * @param length its elements
- * @param most elements of one piece
+ * @param first index of the range's first element
+ * @param length number of elements
+ * @param most largest number of elements of one piece
  */
 public record VectorSlices(int first, int length, int most) {
 
-  /** The part of {@code length} elements that position {@code chunk} of {@code chunks} owns. */
+  /**
+   * Returns the part of {@code length} elements that position {@code chunk} of {@code chunks} owns.
+   */
   static VectorSlices chunk(int length, int chunk, int chunks, int most) {
     int first = (int) ((long) length * chunk / chunks);
     int end = (int) ((long) length * (chunk + 1) / chunks);
@@ -33,17 +35,17 @@ public record VectorSlices(int first, int length, int most) {
     return Math.min(most, length - piece * most);
   }
 
-  /** A copy of one piece. */
+  /** Returns a copy of one piece. */
   public Tensor of(float[] vector, int piece, DataType type) {
     return Tensor.copyOf(type, in(vector, piece));
   }
 
-  /** One piece itself. */
+  /** Returns a view of one piece. */
   FloatBuffer in(float[] vector, int piece) {
     return FloatBuffer.wrap(vector, start(piece), size(piece));
   }
 
-  /** Refuses a tensor that is not this piece's size. */
+  /** Checks that a tensor has this piece's size. */
   public <T extends TensorView> T checked(T tensor, int piece, int rank) {
     if (tensor.length() != size(piece)) {
       throw new IllegalStateException(

@@ -1,8 +1,8 @@
 /**
- * Strategies that sit beside the workers: no server holds the model, workers talk to each other.
+ * Collective operations for strategies beside workers: no server holds the model, workers exchange
+ * among themselves.
  *
  * <p>A {@link io.vertigrad.strategy.PeerStrategy} is a plain object on its worker's thread. It
- * reaches the others through {@link io.vertigrad.strategy.Peers}, which knows the way; it knows no
- * bus.
+ * reaches the others through {@link io.vertigrad.strategy.Peers}, which hides the transport.
  */
 package io.vertigrad.internal.collective;

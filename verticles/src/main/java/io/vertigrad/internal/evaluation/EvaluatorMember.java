@@ -57,7 +57,7 @@ public final class EvaluatorMember implements MemberHandler {
       return false;
     }
     LOG.info("{} admitted", admission.get());
-    timeline.belongsTo("evaluator");
+    timeline.setMember("evaluator");
     admitted.tryComplete(admission.get());
     boolean first = admission.get().incarnation() == 0;
     Runnable initial = first ? loop.testInitial() : () -> {};

@@ -49,7 +49,7 @@ public final class EvaluatorThread {
   }
 
   private void tell(Evaluated tested) {
-    member.timeline().ship();
+    member.timeline().publish();
     events.accept(tested);
   }
 

@@ -5,7 +5,7 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.collective.PeerInbox;
-import io.vertigrad.internal.collective.PeerInbox.Fate;
+import io.vertigrad.internal.collective.PeerInbox.Acceptance;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.exchange.WakeSignal;
@@ -233,12 +233,13 @@ public final class WorkerPeers implements Peers {
       return Future.succeededFuture(trouble.foreign(frame));
     }
     int from = frame.id().worker();
-    Fate fate =
+    Acceptance acceptance =
         inbox.accept(from, frame.id().epoch(), frame.tag(), frame.tensor(), System.nanoTime());
-    if (fate != Fate.UNWANTED) {
+    if (acceptance != Acceptance.DROPPED) {
       traffic.received(from, frame.tensor());
     }
-    if (fate == Fate.KEPT || fate == Fate.EXPECTED && delivery.take(frame.tag(), frame.tensor())) {
+    if (acceptance == Acceptance.STORED
+        || acceptance == Acceptance.EXPECTED && delivery.take(frame.tag(), frame.tensor())) {
       wake();
     }
     return Future.succeededFuture();

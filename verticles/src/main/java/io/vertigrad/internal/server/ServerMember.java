@@ -175,7 +175,7 @@ public final class ServerMember implements MemberHandler {
     BackupService before = backup.get();
     backup = Optional.empty();
     coordinator.report(MemberStatus.STARTING);
-    timeline.belongsTo("server " + to.rank());
+    timeline.setMember("server " + to.rank());
     Future<Admission> renamed = coordinator.promote(to);
     return before
         .promote(to)
@@ -246,7 +246,7 @@ public final class ServerMember implements MemberHandler {
   }
 
   private Future<Void> takeOver(InitialModel model, Admission admission) {
-    timeline.belongsTo("server " + admission.rank());
+    timeline.setMember("server " + admission.rank());
     if (admission.rank() >= job.servers().count()) {
       return backUp(model, admission);
     }

@@ -23,13 +23,15 @@ import java.nio.FloatBuffer;
 import java.util.Optional;
 
 /**
- * All-reduce: data parallelism as in DDP and Horovod: every replica takes the same step with the
- * mean gradient {@code sum_i n_i g_i / sum_i n_i}, n the samples behind each.
+ * All-reduce: data parallelism as in DDP and Horovod. Every replica takes the same step with the
+ * mean gradient {@code sum_i n_i g_i / sum_i n_i}, where n is the number of samples behind each
+ * gradient.
  *
- * <p>Each {@link AllReduce} leaves the same bits everywhere, so that all replicas stay equal; their
- * hashes are compared at intervals. Small vectors, and compressed ones, go from each to each.
- * Statistics' differences are averaged the same way. A mean that holds NaN or infinity is left out
- * by everyone. A new group goes on from whoever has come furthest, optimizer state included.
+ * <p>Every {@link AllReduce} gives all workers the same bits, so all replicas stay equal; their
+ * hashes are compared at intervals. Small vectors, and compressed ones, use the direct algorithm.
+ * Differences of statistics are averaged the same way. All workers skip a mean that holds NaN or
+ * infinity. A new group continues from the worker with the most steps, including its optimizer
+ * state.
  */
 final class AllReduceStrategy implements PeerStrategy {
 
@@ -40,7 +42,7 @@ final class AllReduceStrategy implements PeerStrategy {
   private final Replica replica;
   private final Optimizer optimizer;
 
-  /** The gradient, its sum and its mean one after the other; then the number of batches. */
+  /** Holds the gradient, then its sum, then its mean; the last element is the number of batches. */
   private final float[] sum;
 
   private final ErrorFeedback feedback;
@@ -70,16 +72,16 @@ final class AllReduceStrategy implements PeerStrategy {
             : new CompressedAllReduce(context, now, feedback, replica.trainable());
     StateAllGather.Entry mine =
         new StateAllGather.Entry(replica.updates(), replica.samples(), fresh);
-    StateAllGather call = StateAllGather.hold(context.peers(), now, 0, mine);
-    int source = call.furthest();
+    StateAllGather states = StateAllGather.gather(context.peers(), now, 0, mine);
+    int source = states.furthest();
     float[] state = Replica.state(optimizer);
     RingBroadcast broadcast = new RingBroadcast(context.peers(), now, context.pieceElements());
     float[] parameters = replica.parameters().clone();
     broadcast.from(source, 1, 0, parameters);
     broadcast.from(source, 1, 1, state);
-    replica.become(parameters);
+    replica.setParameters(parameters);
     optimizer.writeState(FloatBuffer.wrap(state));
-    replica.resume(call.entries().get(source).updates(), call.entries().get(source).samples());
+    replica.resume(states.entries().get(source).updates(), states.entries().get(source).samples());
     round = OPENING_ROUNDS;
   }
 
@@ -88,7 +90,7 @@ final class AllReduceStrategy implements PeerStrategy {
     return Optional.of(sum);
   }
 
-  /** Nothing: the gradient is all that travels. */
+  /** Does nothing: only the gradient is exchanged. */
   @Override
   public void begin() {}
 
@@ -101,11 +103,14 @@ final class AllReduceStrategy implements PeerStrategy {
     reduced(gradient, readyNanos, readyNanos);
   }
 
-  /** Of the mean all of it is looked at before a step is taken, as ever. */
+  /**
+   * Sums the gradient while it is computed, then checks the whole mean for NaN and infinity before
+   * taking a step.
+   */
   @Override
   public void complete(LocalGradient gradient, GradientProgress progress) {
     weighSamples(gradient);
-    Weighed weighed = new Weighed(gradient, progress);
+    WeighedProgress weighed = new WeighedProgress(gradient, progress);
     reduction.sum(round, sum, weighed);
     reduced(gradient, weighed.firstNanos, weighed.lastNanos);
   }
@@ -119,15 +124,15 @@ final class AllReduceStrategy implements PeerStrategy {
     round++;
   }
 
-  /** What is final of a gradient becomes part of the sum before anybody else hears of it. */
-  private final class Weighed implements GradientProgress {
+  /** Weighs elements that become final before it reports them to the all-reduce. */
+  private final class WeighedProgress implements GradientProgress {
 
     private final LocalGradient gradient;
     private final GradientProgress progress;
     private volatile long firstNanos = Long.MAX_VALUE;
     private volatile long lastNanos;
 
-    Weighed(LocalGradient gradient, GradientProgress progress) {
+    WeighedProgress(LocalGradient gradient, GradientProgress progress) {
       this.gradient = gradient;
       this.progress = progress;
     }
@@ -150,7 +155,7 @@ final class AllReduceStrategy implements PeerStrategy {
     }
   }
 
-  /** What compression has left out of this worker's gradients. */
+  /** Returns the residual of this worker's compressed gradients. */
   @Override
   public float[] memory() {
     return feedback == null ? new float[0] : feedback.residual();
@@ -173,7 +178,7 @@ final class AllReduceStrategy implements PeerStrategy {
     return 1;
   }
 
-  /** A full batch weighs 1, so that narrow exchange types keep their range. */
+  /** Weighs the gradient; a full batch weighs 1, so that narrow exchange types keep their range. */
   private void weigh(LocalGradient gradient, int first, int end) {
     float weight = weight(gradient);
     float[] values = gradient.values();
@@ -207,7 +212,7 @@ final class AllReduceStrategy implements PeerStrategy {
     }
   }
 
-  /** A mean that nobody applied leaves no trace in what is owed. */
+  /** Marks the gradients as delivered. A mean that was skipped does not change the residual. */
   private void delivered() {
     if (feedback != null) {
       feedback.delivered(0, replica.trainable());
@@ -231,8 +236,8 @@ final class AllReduceStrategy implements PeerStrategy {
    * The strategy's section of a job file.
    *
    * @param scaleLearningRate multiply the learning rate by {@code workers.count}, as Horovod does
-   * @param checkEvery steps between two comparisons of all replicas by hash; 0 for none
-   * @param directBytes parameters that take no more go from each to each instead of around the ring
+   * @param checkEvery number of steps between two comparisons of all replicas by hash; 0 for none
+   * @param directBytes vectors up to this size use the direct algorithm instead of the ring
    */
   record Config(boolean scaleLearningRate, long checkEvery, long directBytes) {
 
@@ -273,7 +278,10 @@ final class AllReduceStrategy implements PeerStrategy {
         return 1;
       }
 
-      /** Gradients travel, and error feedback makes up for what was left out of them. */
+      /**
+       * Returns true: gradients are exchanged, and error feedback makes up for what compression
+       * leaves out.
+       */
       @Override
       public boolean compresses() {
         return true;

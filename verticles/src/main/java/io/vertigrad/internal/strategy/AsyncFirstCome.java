@@ -13,13 +13,14 @@ import io.vertigrad.strategy.StrategyProvider;
 import io.vertx.core.Future;
 
 /**
- * Takes one step with every gradient as it comes and answers that worker at once.
+ * Takes one step with every gradient when it arrives and answers that worker immediately.
  *
- * <p>{@code p <- step(p, w(t) g)} where staleness {@code t} is the version of the parameters minus
- * the version the gradient was computed at, and {@code w} is 1 or {@code 1 / (1 + t)} (inverse
- * damping, after Zhang et al., "Staleness-aware async-SGD", 2016). Statistics are never damped.
+ * <p>{@code p <- step(p, w(t) g)}, where staleness {@code t} is the version of the parameters minus
+ * the version at which the gradient was computed, and {@code w} is 1 or {@code 1 / (1 + t)}
+ * (inverse damping, after Zhang et al., "Staleness-aware async-SGD", 2016). Statistics are never
+ * damped.
  *
- * <p>Nobody ever waits. Memory: one scratch array.
+ * <p>No worker ever waits. Memory: one scratch array.
  */
 final class AsyncFirstCome implements ServerStrategy {
 
@@ -68,16 +69,16 @@ final class AsyncFirstCome implements ServerStrategy {
   /**
    * The strategy's section of a job file.
    *
-   * @param damping how a gradient's weight falls with its staleness
+   * @param damping weight of a gradient as a function of its staleness
    * @param bound largest staleness that is applied; {@link Integer#MAX_VALUE} for any
    */
   record Config(Damping damping, int bound) {
 
-    /** How a gradient's weight falls with its staleness. */
+    /** The weight of a gradient as a function of its staleness. */
     enum Damping {
-      /** Not at all. */
+      /** The weight is always 1. */
       NONE,
-      /** As 1 / (1 + staleness). */
+      /** The weight is 1 / (1 + staleness). */
       INVERSE
     }
 
@@ -97,7 +98,7 @@ final class AsyncFirstCome implements ServerStrategy {
       return config;
     }
 
-    /** Factor on a gradient that is {@code staleness} updates old. */
+    /** Returns the factor on a gradient that is {@code staleness} updates old. */
     float weight(int staleness) {
       return damping == Damping.INVERSE ? 1f / (1f + staleness) : 1f;
     }

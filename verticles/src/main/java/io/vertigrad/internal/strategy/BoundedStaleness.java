@@ -21,12 +21,12 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
- * Takes one step with every gradient as it comes, but a worker more than {@code staleness} steps
- * ahead of the slowest waits for its answer (stale synchronous parallel: Ho et al., "More effective
- * distributed ML via a stale synchronous parallel parameter server", NIPS 2013).
+ * Takes one step with every gradient when it arrives, but a worker more than {@code staleness}
+ * steps ahead of the slowest waits for its answer (stale synchronous parallel: Ho et al., "More
+ * effective distributed ML via a stale synchronous parallel parameter server", NIPS 2013).
  *
- * <p>{@code p <- step(p, g)} at once; the answer leaves when {@code clock(worker) - min clock <=
- * staleness}, where a clock counts a worker's applied updates. With 0 all move together.
+ * <p>{@code p <- step(p, g)} immediately; the answer is sent when {@code clock(worker) - min clock
+ * <= staleness}, where a clock counts a worker's applied updates. With 0 all workers move together.
  *
  * <p>Clocks are not part of a checkpoint: after a restart all start equal. Memory: one scratch
  * array, and one waiting answer per worker.
@@ -114,7 +114,7 @@ final class BoundedStaleness implements ServerStrategy {
 
   private String overdue(Waiting worker) {
     int rank = worker.id().worker();
-    return ("ssp: partition %d: worker %d is at step %d and waits since %d ms for %s; see what"
+    return ("ssp: partition %d: worker %d is at step %d and has waited %d ms for %s; see what"
             + " holds it up, or raise strategy.deadlineMillis or strategy.staleness (%d)")
         .formatted(
             context.partition().index(),
@@ -128,8 +128,8 @@ final class BoundedStaleness implements ServerStrategy {
   /**
    * The strategy's section of a job file.
    *
-   * @param staleness steps a worker may be ahead of the slowest
-   * @param deadlineMillis longest a worker waits for the slowest
+   * @param staleness number of steps that a worker may be ahead of the slowest
+   * @param deadlineMillis longest time that a worker waits for the slowest
    */
   record Config(int staleness, long deadlineMillis) {
 

@@ -22,13 +22,13 @@ import io.vertigrad.strategy.Topology;
 import java.nio.FloatBuffer;
 
 /**
- * D-PSGD: {@code x_i <- sum_j W_ij x_j - gamma g_i}, the gradient taken at the pre-average {@code
- * x_i}; Lian et al. 2017.
+ * D-PSGD: {@code x_i <- sum_j W_ij x_j - gamma g_i}, with the gradient at {@code x_i} before
+ * averaging; Lian et al. 2017.
  *
- * <p>The swap with the neighbours can therefore start before the gradient and go on beside it. Each
+ * <p>So the exchange with the neighbours starts before the gradient and overlaps with it. Each
  * worker adds its own share first, then its neighbours' in rank order. Only trainable elements are
- * swapped; each worker's running statistics follow its own batches, and are averaged when the model
- * is evaluated.
+ * exchanged; each worker's running statistics follow its own batches, and are averaged when the
+ * model is evaluated.
  */
 final class DecentralizedSgd implements PeerStrategy {
 
@@ -66,7 +66,7 @@ final class DecentralizedSgd implements PeerStrategy {
   public void open(PeerGroup now, boolean fresh) {
     group = now;
     topology = config.topology().over(now);
-    new InitialSync(context, now).settle(fresh);
+    new InitialSync(context, now).synchronize(fresh);
     round = InitialSync.ROUNDS;
   }
 
@@ -74,7 +74,7 @@ final class DecentralizedSgd implements PeerStrategy {
   public void begin() {
     begunNanos = context.nanoClock().getAsLong();
     offer(PARAMETERS, replica.parameters(), replica.trainable());
-    if (momentumTravels()) {
+    if (averagesMomentum()) {
       float[] state = Replica.state(optimizer);
       offer(STATE, state, state.length);
     }
@@ -86,7 +86,7 @@ final class DecentralizedSgd implements PeerStrategy {
     float[] before = replica.parameters();
     System.arraycopy(before, 0, mixed, 0, before.length);
     mix(PARAMETERS, mixed, replica.trainable());
-    if (momentumTravels()) {
+    if (averagesMomentum()) {
       float[] state = Replica.state(optimizer);
       mix(STATE, state, state.length);
       optimizer.writeState(FloatBuffer.wrap(state));
@@ -130,7 +130,9 @@ final class DecentralizedSgd implements PeerStrategy {
     }
   }
 
-  /** {@code vector <- W_ii vector + sum_j W_ij x_j}, own share first, then in rank order. */
+  /**
+   * Computes {@code vector <- W_ii vector + sum_j W_ij x_j}, own share first, then in rank order.
+   */
   private void mix(int phase, float[] vector, int length) {
     MixingMatrix matrix = topology.at(round);
     int self = group.position();
@@ -146,7 +148,7 @@ final class DecentralizedSgd implements PeerStrategy {
     }
   }
 
-  private boolean momentumTravels() {
+  private boolean averagesMomentum() {
     return config.momentum() == Momentum.AVERAGED && optimizer.stateLength() > 0;
   }
 
@@ -159,27 +161,30 @@ final class DecentralizedSgd implements PeerStrategy {
   /**
    * The strategy's section of a job file.
    *
-   * @param topology who exchanges with whom
-   * @param conformance where coupled weight decay is added
+   * @param topology the neighbours of each worker
+   * @param conformance point at which coupled weight decay is added
    * @param momentum whether the optimizer's state is averaged along with the parameters
    */
   record Config(TopologyConfig topology, Conformance conformance, Momentum momentum) {
 
-    /** How closely the published ring program is followed. */
+    /** The treatment of coupled weight decay, in this program or in the published ring program. */
     enum Conformance {
-      /** {@code optimizer.l2} once, at the point where the gradient was taken. */
+      /** Adds {@code optimizer.l2} once, at the point where the gradient was computed. */
       CLEAN,
       /**
-       * Once there and once more by the optimizer, at the average, as the published program does.
+       * Adds it there and again in the optimizer, at the average, as the published program does.
        */
       PUBLISHED
     }
 
-    /** What becomes of the optimizer's state. */
+    /** The treatment of the optimizer's state. */
     enum Momentum {
-      /** Each worker keeps its own. */
+      /** Each worker keeps its own state. */
       LOCAL,
-      /** Averaged like the parameters; twice the bytes with momentum, three times with Adam. */
+      /**
+       * The state is averaged like the parameters: twice the bytes with momentum, three times with
+       * Adam.
+       */
       AVERAGED
     }
 

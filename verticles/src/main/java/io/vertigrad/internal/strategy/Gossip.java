@@ -23,13 +23,13 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * Asynchronous gossip, AD-PSGD: an active worker picks a passive one at random and both take the
- * mean of their parameters, {@code x_i, x_j <- (x_i + x_j) / 2}, then each its own gradient's step;
- * Lian et al. 2018.
+ * Asynchronous gossip, AD-PSGD. An active worker picks a passive one at random, both take the mean
+ * of their parameters, {@code x_i, x_j <- (x_i + x_j) / 2}, and then each takes the step of its own
+ * gradient; Lian et al. 2018.
  *
- * <p>Even positions are active, odd ones passive, so that nobody waits in a circle: only an active
- * worker waits, for one passive, which answers between its gradients and whenever it is idle. An
- * active worker's request travels beside its gradient. Nobody else waits for anybody.
+ * <p>Workers at even positions are active, those at odd positions passive, so waiting cannot form a
+ * cycle: only an active worker waits, for one passive worker, which answers between its gradients
+ * and whenever it is idle. An active worker's request overlaps with its gradient.
  */
 final class Gossip implements PeerStrategy {
 
@@ -68,7 +68,7 @@ final class Gossip implements PeerStrategy {
         IntStream.range(0, now.size()).filter(i -> i % 2 == first).mapToObj(now::rank).toList();
     rounds = new long[others.size()];
     random.setSeed(seed * 31 + now.self());
-    new InitialSync(context, now).settleAlone(fresh);
+    new InitialSync(context, now).synchronizeKeepingCounts(fresh);
   }
 
   @Override
@@ -89,7 +89,7 @@ final class Gossip implements PeerStrategy {
       float[] theirs = new float[replica.length()];
       receive(partner, ANSWER, 0, theirs);
       rounds[partner]++;
-      meet(theirs);
+      averageWith(theirs);
       timing = timing.plus(begunNanos, readyNanos, context.peers().arrivedNanos());
     } else {
       idle();
@@ -97,7 +97,7 @@ final class Gossip implements PeerStrategy {
     step(gradient);
   }
 
-  /** Answers, in rank order, everyone whose request has come. */
+  /** Answers all requests that have arrived, in rank order. */
   @Override
   public void idle() {
     for (int other = 0; !active && other < others.size(); other++) {
@@ -115,8 +115,9 @@ final class Gossip implements PeerStrategy {
   }
 
   /**
-   * Expected over a round of one meeting per active worker: a meeting of i and j is the projection
-   * {@code I - (e_i - e_j)(e_i - e_j)^T / 2}, whose mean over all pairs has the eigenvalue sought.
+   * Returns the expected gap over a round with one exchange per active worker. An exchange of i and
+   * j is the projection {@code I - (e_i - e_j)(e_i - e_j)^T / 2}; the gap follows from an
+   * eigenvalue of its mean over all pairs.
    */
   @Override
   public double spectralGap() {
@@ -143,15 +144,15 @@ final class Gossip implements PeerStrategy {
     receive(other, REQUEST, 1, theirs);
     send(other, ANSWER);
     rounds[other]++;
-    meet(theirs);
+    averageWith(theirs);
   }
 
-  private void meet(float[] theirs) {
+  private void averageWith(float[] theirs) {
     float[] mine = replica.parameters();
     for (int i = 0; i < mine.length; i++) {
       theirs[i] = 0.5f * (mine[i] + theirs[i]);
     }
-    replica.become(theirs);
+    replica.setParameters(theirs);
   }
 
   private void step(LocalGradient gradient) {
@@ -176,7 +177,7 @@ final class Gossip implements PeerStrategy {
     }
   }
 
-  /** Meetings are counted per pair. */
+  /** Tags a message. Exchanges are counted per pair. */
   private Tag tag(int other, int phase, int piece) {
     return new Tag(InitialSync.ROUNDS + rounds[other], phase, piece);
   }
@@ -184,7 +185,7 @@ final class Gossip implements PeerStrategy {
   /**
    * The strategy's section of a job file.
    *
-   * @param seed of the choice of partners
+   * @param seed of the random choice of partners
    */
   record Config(long seed) {
 
@@ -216,13 +217,13 @@ final class Gossip implements PeerStrategy {
         return new Gossip(config, context);
       }
 
-      /** Whoever is there meets whoever is there. */
+      /** Returns false: workers exchange with any workers that are present. */
       @Override
       public boolean needsEveryRank() {
         return false;
       }
 
-      /** A worker that takes no step still answers. */
+      /** Returns false: a worker that takes no step still answers. */
       @Override
       public boolean stepsTogether() {
         return false;

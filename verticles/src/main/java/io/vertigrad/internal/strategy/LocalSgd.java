@@ -15,11 +15,11 @@ import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 
 /**
- * Local SGD: every worker steps alone, and after every H steps all take the mean of their
+ * Local SGD: every worker takes steps alone. After every H steps all take the mean of their
  * parameters and statistics, {@code x_i <- sum_j x_j / N}; Stich 2019.
  *
- * <p>The mean is a {@link AllReduce}, so that all agree bit for bit after it. The optimizer's state
- * stays local.
+ * <p>The mean is computed by an {@link AllReduce}, so all workers agree bit for bit after it. The
+ * optimizer's state stays local.
  */
 final class LocalSgd implements PeerStrategy {
 
@@ -43,11 +43,11 @@ final class LocalSgd implements PeerStrategy {
   public void open(PeerGroup now, boolean fresh) {
     group = now;
     reduction = AllReduce.of(context, now, replica.length(), AllReduce.DIRECT_BYTES);
-    new InitialSync(context, now).settle(fresh);
+    new InitialSync(context, now).synchronize(fresh);
     round = InitialSync.ROUNDS;
   }
 
-  /** Nothing: workers are on their own until the next average. */
+  /** Does nothing: workers do not exchange before the next average. */
   @Override
   public void begin() {}
 
@@ -67,7 +67,7 @@ final class LocalSgd implements PeerStrategy {
     return timing;
   }
 
-  /** All agree after an average. */
+  /** Returns 1, because all workers agree after an average. */
   @Override
   public double spectralGap() {
     return 1;
@@ -80,7 +80,7 @@ final class LocalSgd implements PeerStrategy {
     for (int i = 0; i < mean.length; i++) {
       mean[i] /= group.size();
     }
-    replica.become(mean);
+    replica.setParameters(mean);
     timing = timing.plus(begun, begun, context.peers().arrivedNanos());
     round++;
   }
@@ -88,7 +88,7 @@ final class LocalSgd implements PeerStrategy {
   /**
    * The strategy's section of a job file.
    *
-   * @param every steps between two averages
+   * @param every number of steps between two averages
    */
   record Config(long every) {
 

@@ -3,7 +3,7 @@ package io.vertigrad.internal.strategy;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.strategy.ServerStrategyContext;
 
-/** One gradient as one optimizer step, with the age it has on arrival. */
+/** Applies one gradient as one optimizer step and computes its staleness. */
 final class SingleUpdate {
 
   private final ServerStrategyContext context;
@@ -13,7 +13,7 @@ final class SingleUpdate {
     this.context = context;
   }
 
-  /** Updates applied since the version the gradient was computed at. */
+  /** Returns the number of updates applied since the version at which the gradient was computed. */
   int staleness(GradientPartition update) {
     long age = context.store().version() - update.version();
     return (int) Math.min(age, Integer.MAX_VALUE);

@@ -11,18 +11,18 @@ import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 
 /**
- * A {@link Barrier} that takes one step with the sum or mean of the workers' gradients.
+ * Creates a {@link Barrier} that takes one step with the sum or mean of the workers' gradients.
  *
  * <p>{@code p <- step(p, sum_i g_i)} or {@code p <- step(p, sum_i n_i g_i / sum_i n_i)}, always in
- * rank order, so that a run repeats bit for bit whatever the order of arrival. Statistics are
- * always averaged.
+ * rank order, so a run repeats bit for bit whatever the order of arrival. Statistics are always
+ * averaged.
  *
  * <p>Memory: one array for the sum, and the gradients that arrived before a lower rank's (with a
- * quorum: all of the round); these are unanswered, so each worker's window bounds them.
+ * quorum: all of the round). These gradients are unanswered, so each worker's window bounds them.
  *
- * <p>Without a quorum the round waits for the rank of a worker that leaves, and keeps what it sent.
- * With a quorum, and for workers beyond the ranks of the job, the gradient of one that leaves stays
- * in the open round if it was summed already and is dropped if not.
+ * <p>Without a quorum the round waits for the rank of a worker that leaves, and keeps the gradient
+ * that it sent. With a quorum, and for workers beyond the ranks of the job, the gradient of a
+ * worker that leaves stays in the open round if it was summed already; otherwise it is dropped.
  */
 final class SyncGather {
 
@@ -37,17 +37,17 @@ final class SyncGather {
   /**
    * The strategy's section of a job file.
    *
-   * @param reduction how gradients of one round become one
-   * @param quorum gradients that close a round; 0 for all active workers
-   * @param deadlineMillis longest a gradient waits for the others
+   * @param reduction combines the gradients of one round
+   * @param quorum number of gradients that close a round; 0 for all active workers
+   * @param deadlineMillis longest time that a gradient waits for the others
    */
   record Config(Reduction reduction, int quorum, long deadlineMillis) {
 
-    /** How gradients of one round become one. */
+    /** The combination of the gradients of one round. */
     enum Reduction {
-      /** Their plain sum: the effective learning rate grows with the number of workers. */
+      /** The plain sum: the effective learning rate grows with the number of workers. */
       SUM,
-      /** Their mean, weighted by training samples. */
+      /** The mean, weighted by training samples. */
       MEAN
     }
 

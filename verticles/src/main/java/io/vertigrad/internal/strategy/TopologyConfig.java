@@ -9,17 +9,17 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The topology a job file asks for, and what becomes of it when workers come and go.
+ * The topology that a job file asks for.
  *
- * @param name one of {@link Topology#NAMES}; used as soon as the workers are others than a matrix
- *     or a list of edges was written for
- * @param mixing a matrix of the job file's own, by rank
- * @param edges pairs of ranks that exchange, weighed by Metropolis-Hastings
+ * @param name one of {@link Topology#NAMES}; used when the workers are not those that a matrix or a
+ *     list of edges was written for
+ * @param mixing a matrix from the job file, by rank
+ * @param edges pairs of ranks that exchange, with Metropolis-Hastings weights
  */
 public record TopologyConfig(
     String name, Optional<MixingMatrix> mixing, Optional<List<int[]>> edges) {
 
-  /** Of the most workers that a job may have; it bounds the matrix that edges are made into. */
+  /** The highest rank of the largest allowed job; it bounds the matrix that is built from edges. */
   private static final int MOST_RANK = 4095;
 
   private static final int SHOWN_CHARACTERS = 80;
@@ -34,7 +34,10 @@ public record TopologyConfig(
     return new TopologyConfig(name, mixing(settings), edges(settings));
   }
 
-  /** The topology of these workers: ranks 0 to n-1 as the job file has it, others by name. */
+  /**
+   * Returns the topology of these workers: the job file's for ranks 0 to n-1, otherwise the named
+   * one.
+   */
   public Topology over(PeerGroup group) {
     int size = group.size();
     boolean complete = group.ranks().get(size - 1) == size - 1;

@@ -8,7 +8,9 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** How many updates of each worker were applied; a newcomer starts where the slowest is. */
+/**
+ * Counts the applied updates of each worker. A newcomer starts at the count of the slowest worker.
+ */
 final class WorkerClocks {
 
   private final Map<Integer, Clock> clocks = new TreeMap<>();
@@ -36,7 +38,7 @@ final class WorkerClocks {
     return clock == null ? slowest() : clock.steps();
   }
 
-  /** Clock of the slowest worker, 0 when there is none. */
+  /** Returns the clock of the slowest worker; 0 if there is no worker. */
   long slowest() {
     return clocks.values().stream().mapToLong(Clock::steps).min().orElse(0);
   }

@@ -1,2 +1,5 @@
-/** Strategies that sit beside a parameter-server shard: gather, first come, bounded staleness. */
+/**
+ * The built-in strategies: parameter-server rules, and rules by which workers exchange among
+ * themselves.
+ */
 package io.vertigrad.internal.strategy;

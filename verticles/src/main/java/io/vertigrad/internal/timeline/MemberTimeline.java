@@ -5,13 +5,13 @@ import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 
 /**
- * One member's part of a run's timeline: what its track notes goes out four times a second, from an
- * event loop, as a message to whoever writes the timeline. Nothing at all unless the job asks for
- * it.
+ * One member's part of a run's timeline. Its spans are published four times a second from an event
+ * loop, as a message to the member that writes the timeline. Records nothing unless the job asks
+ * for a timeline.
  */
 public final class MemberTimeline {
 
-  private static final long SHIP_MILLIS = 250;
+  private static final long PUBLISH_MILLIS = 250;
 
   private final Vertx vertx;
   private final JobConfig job;
@@ -23,26 +23,29 @@ public final class MemberTimeline {
     this.vertx = vertx;
     this.job = job;
     buffer = job.timeline() ? new SpanBuffer() : null;
-    timer = buffer == null ? -1 : vertx.setPeriodic(SHIP_MILLIS, id -> ship());
+    timer = buffer == null ? -1 : vertx.setPeriodic(PUBLISH_MILLIS, id -> publish());
   }
 
-  /** Of a member of this job that has no name yet. */
+  /** Creates the timeline of a member of this job that has no name yet. */
   public static MemberTimeline of(Vertx vertx, JobConfig job) {
     return new MemberTimeline(vertx, job);
   }
 
-  /** Where the member's thread notes what it does. */
+  /** Returns the recorder for the member's thread. */
   public SpanRecorder track() {
     return buffer == null ? SpanRecorder.OFF : buffer;
   }
 
-  /** As whose it is shown, for example {@code worker 0}; before that nothing goes out. */
-  public void belongsTo(String someMember) {
+  /**
+   * Sets the name under which the member is shown, for example {@code worker 0}. Nothing is
+   * published before.
+   */
+  public void setMember(String someMember) {
     member = someMember;
   }
 
-  /** Sends what has been noted; any thread. */
-  public void ship() {
+  /** Publishes the recorded spans; any thread. */
+  public void publish() {
     JsonObject spans = buffer == null || member == null ? null : buffer.take();
     if (spans != null) {
       String node = "%s pid %d".formatted(job.cluster().host(), ProcessHandle.current().pid());
@@ -52,11 +55,11 @@ public final class MemberTimeline {
     }
   }
 
-  /** Sends what is left. */
+  /** Publishes the remaining spans and stops. */
   public void close() {
     if (buffer != null) {
       vertx.cancelTimer(timer);
-      ship();
+      publish();
     }
   }
 }

@@ -11,8 +11,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Spans of a microsecond or more until they are shipped, at most {@value #CAPACITY}; what comes
- * when it is full is counted and left out. Any thread; adding one copies four numbers.
+ * Holds spans of a microsecond or more until they are published, at most {@value #CAPACITY}. Spans
+ * that arrive when it is full are counted and dropped. Any thread; adding a span copies four
+ * numbers.
  */
 final class SpanBuffer implements SpanRecorder {
 
@@ -30,12 +31,15 @@ final class SpanBuffer implements SpanRecorder {
   private int size;
   private long dropped;
 
-  /** Of this process, whose wall clock is looked at once. */
+  /** Creates a buffer. Reads the wall clock of the process once. */
   SpanBuffer() {
     this(WALL_MICROS);
   }
 
-  /** {@code wallMicros} is what {@link System#nanoTime()} lacks to the time since 1970. */
+  /**
+   * Creates a buffer; {@code wallMicros} is the difference between the time since 1970 and {@link
+   * System#nanoTime()}.
+   */
   SpanBuffer(long wallMicros) {
     this.wallMicros = wallMicros;
   }
@@ -61,8 +65,9 @@ final class SpanBuffer implements SpanRecorder {
   }
 
   /**
-   * Takes everything out: {@code names}, {@code spans} as one row of four numbers each (index of
-   * the name, microseconds since 1970, microseconds, step), {@code dropped}; null for nothing.
+   * Removes all spans: {@code names}, {@code spans} as one row of four numbers each (index of the
+   * name, start in microseconds since 1970, duration in microseconds, step), {@code dropped}.
+   * Returns null if there is none.
    */
   JsonObject take() {
     String[] takenNames;

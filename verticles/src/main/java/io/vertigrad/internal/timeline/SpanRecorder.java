@@ -1,9 +1,9 @@
 package io.vertigrad.internal.timeline;
 
-/** Where one thread notes what it did from when to when; does nothing unless asked for. */
+/** Records what one thread did from when to when; does nothing unless the job has a timeline. */
 public interface SpanRecorder {
 
-  /** Notes nothing. */
+  /** A recorder that records nothing. */
   SpanRecorder OFF =
       new SpanRecorder() {
 
@@ -16,14 +16,14 @@ public interface SpanRecorder {
         public void span(String name, long begunNanos, long endedNanos, long step) {}
       };
 
-  /** {@link System#nanoTime()}, for the next span; 0 when nothing is noted. */
+  /** Returns {@link System#nanoTime()} for the next span; 0 when nothing is recorded. */
   long now();
 
   /**
-   * Notes what was done. Spans of one track follow each other or lie within each other.
+   * Records a span. Spans of one track follow each other or are nested.
    *
-   * @param name one of few
-   * @param begunNanos {@link System#nanoTime()} at its begin
+   * @param name one of a few fixed names
+   * @param begunNanos {@link System#nanoTime()} at the start
    * @param step or round, or version; negative for none
    */
   void span(String name, long begunNanos, long endedNanos, long step);

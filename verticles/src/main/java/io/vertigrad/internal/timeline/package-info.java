@@ -1,2 +1,5 @@
-/** What members did when: spans, recorded where they happen and shipped to whoever writes them. */
+/**
+ * Records what members did when, as spans, and publishes them to the member that writes the
+ * timeline.
+ */
 package io.vertigrad.internal.timeline;

@@ -129,7 +129,7 @@ public final class ReplicaState {
     for (int i = 0; i < SAMPLES; i++) {
       bits |= (long) from.state()[at + memory.length + i] << i * SHORT;
     }
-    vector.become(from.parameters().clone());
+    vector.setParameters(from.parameters().clone());
     vector.resume(from.version(), Double.longBitsToDouble(bits));
     return memory;
   }

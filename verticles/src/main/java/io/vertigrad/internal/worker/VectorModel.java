@@ -106,7 +106,7 @@ class VectorModel implements ReplicaModel {
 
   /** Goes back to the initial parameters. */
   void restart(PeerStrategy rule) {
-    vector.become(initial.clone());
+    vector.setParameters(initial.clone());
     vector.resume(0, 0);
     optimizers.forEach(each -> each.writeState(FloatBuffer.wrap(new float[each.stateLength()])));
     rule.restore(new float[0]);

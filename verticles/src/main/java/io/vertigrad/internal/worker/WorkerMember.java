@@ -182,7 +182,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
         .onSuccess(
             admission -> {
               current = admission;
-              timeline.belongsTo(job.nameOf(admission.role().lower(), admission.rank()));
+              timeline.setMember(job.nameOf(admission.role().lower(), admission.rank()));
               LOG.info("{} admitted", name(admission));
               admitted.tryComplete(admission);
             });

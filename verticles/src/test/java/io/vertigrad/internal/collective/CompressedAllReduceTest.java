@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** All-reduce of compressed gradients, over simulated workers. */
+/** Tests the all-reduce of compressed gradients with simulated workers. */
 class CompressedAllReduceTest {
 
   private static final double CLOSE = 1e-4;
@@ -24,8 +24,8 @@ class CompressedAllReduceTest {
   }
 
   /**
-   * Each worker's own gradient stays near 1 where the mean is 0, so that what is owed never ends:
-   * at most some gradients of each, times the rate of 0.01.
+   * Trains towards a mean of 0 while each worker's own gradient stays near 1, so the residuals
+   * never vanish. They are at most some gradients of each worker, times the rate of 0.01.
    */
   @ParameterizedTest
   @EnumSource(names = {"INT8", "TOPK"})

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
-import io.vertigrad.internal.collective.PeerInbox.Fate;
+import io.vertigrad.internal.collective.PeerInbox.Acceptance;
 import io.vertigrad.strategy.Tag;
 import java.util.List;
 import java.util.Optional;
@@ -19,8 +19,8 @@ class PeerInboxTest {
 
   @Test
   void shouldHandOutOnceWhenMessageCameTwice() {
-    assertEquals(Fate.KEPT, inbox.accept(3, 0, new Tag(0, 0, 0), ONE, 10));
-    assertEquals(Fate.UNWANTED, inbox.accept(3, 0, new Tag(0, 0, 0), ONE, 11));
+    assertEquals(Acceptance.STORED, inbox.accept(3, 0, new Tag(0, 0, 0), ONE, 10));
+    assertEquals(Acceptance.DROPPED, inbox.accept(3, 0, new Tag(0, 0, 0), ONE, 11));
 
     assertEquals(Optional.of(ONE), inbox.take(3, new Tag(0, 0, 0)));
     assertEquals(Optional.empty(), inbox.take(3, new Tag(0, 0, 0)));
@@ -33,13 +33,14 @@ class PeerInboxTest {
     inbox.accept(3, 0, new Tag(4, 1, 0), TWO, 0);
     inbox.take(3, new Tag(4, 0, 0));
 
-    assertEquals(Fate.UNWANTED, inbox.accept(3, 0, new Tag(4, 0, 0), ONE, 0));
+    assertEquals(Acceptance.DROPPED, inbox.accept(3, 0, new Tag(4, 0, 0), ONE, 0));
     inbox.take(3, new Tag(4, 1, 0));
     inbox.accept(3, 0, new Tag(5, 0, 0), ONE, 0);
     inbox.take(3, new Tag(5, 0, 0));
 
-    assertEquals(Fate.UNWANTED, inbox.accept(3, 0, new Tag(4, 1, 0), TWO, 0));
-    assertEquals(Fate.KEPT, inbox.accept(2, 0, new Tag(4, 1, 0), TWO, 0), "another worker's");
+    assertEquals(Acceptance.DROPPED, inbox.accept(3, 0, new Tag(4, 1, 0), TWO, 0));
+    assertEquals(
+        Acceptance.STORED, inbox.accept(2, 0, new Tag(4, 1, 0), TWO, 0), "another worker's");
     assertEquals(1, inbox.size());
   }
 
@@ -52,7 +53,7 @@ class PeerInboxTest {
     inbox.adopt(1);
 
     assertEquals(Optional.of(TWO), inbox.take(1, new Tag(0, 0, 0)));
-    assertEquals(Fate.UNWANTED, inbox.accept(1, 0, new Tag(8, 0, 0), ONE, 0));
+    assertEquals(Acceptance.DROPPED, inbox.accept(1, 0, new Tag(8, 0, 0), ONE, 0));
     assertEquals(0, inbox.size());
   }
 
@@ -63,9 +64,9 @@ class PeerInboxTest {
     inbox.accept(1, 0, here, ONE, 5);
 
     assertEquals(List.of(here), inbox.expect(1, List.of(here, coming)));
-    assertEquals(Fate.EXPECTED, inbox.accept(1, 0, coming, TWO, 8));
+    assertEquals(Acceptance.EXPECTED, inbox.accept(1, 0, coming, TWO, 8));
 
-    assertEquals(Fate.UNWANTED, inbox.accept(1, 0, coming, TWO, 9));
+    assertEquals(Acceptance.DROPPED, inbox.accept(1, 0, coming, TWO, 9));
     assertEquals(8, inbox.arrivedNanos());
     assertEquals(1, inbox.size());
   }
@@ -75,10 +76,10 @@ class PeerInboxTest {
     Tag tag = new Tag(2, 0, 0);
     inbox.expect(1, List.of(tag));
 
-    assertEquals(Fate.KEPT, inbox.accept(2, 0, tag, ONE, 0));
-    assertEquals(Fate.KEPT, inbox.accept(1, 1, tag, ONE, 0));
+    assertEquals(Acceptance.STORED, inbox.accept(2, 0, tag, ONE, 0));
+    assertEquals(Acceptance.STORED, inbox.accept(1, 1, tag, ONE, 0));
     inbox.expectNothing();
 
-    assertEquals(Fate.KEPT, inbox.accept(1, 0, tag, ONE, 0));
+    assertEquals(Acceptance.STORED, inbox.accept(1, 0, tag, ONE, 0));
   }
 }

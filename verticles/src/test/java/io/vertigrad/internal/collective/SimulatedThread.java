@@ -2,7 +2,10 @@ package io.vertigrad.internal.collective;
 
 import java.util.concurrent.Semaphore;
 
-/** A thread that runs only while it has the turn, so that the order of all is whoever gives it. */
+/**
+ * A thread that runs only while it has the turn. The caller that gives turns decides the order of
+ * all threads.
+ */
 final class SimulatedThread {
 
   private static final long STACK_BYTES = 256 << 10;
@@ -22,13 +25,13 @@ final class SimulatedThread {
     thread.start();
   }
 
-  /** Gives it the turn; returns when it gives it back, or is done. */
+  /** Gives the thread the turn; returns when the thread gives it back or has ended. */
   void resume() {
     turn.release();
     returned.acquireUninterruptibly();
   }
 
-  /** Gives the turn back; returns when it has it again. For the thread itself. */
+  /** Gives the turn back; returns when the thread has it again. Called by the thread itself. */
   void pause() {
     returned.release();
     try {
@@ -38,7 +41,7 @@ final class SimulatedThread {
     }
   }
 
-  /** Ends it when it waits for its turn. */
+  /** Ends the thread while it waits for its turn. */
   void interrupt() {
     thread.interrupt();
   }

@@ -40,17 +40,17 @@ public final class SimulatedTraining {
   public final Map<Integer, Long> finishedNanos = new TreeMap<>();
   public Gradient gradient = SimulatedTraining::towardsTarget;
 
-  /** How many samples a worker's batch has. */
+  /** Sets the number of samples of a worker's batch. */
   public interface Samples {
     int of(int rank, long step);
   }
 
-  /** How much longer a worker's gradient takes. */
+  /** Sets how much longer a worker's gradient takes. */
   public interface Extra {
     long of(int rank, long step);
   }
 
-  /** A worker's gradient at its parameters. */
+  /** Computes a worker's gradient at its parameters. */
   public interface Gradient {
     float[] at(int rank, long step, float[] parameters);
   }
@@ -110,7 +110,9 @@ public final class SimulatedTraining {
     return replicas.get(rank).parameters();
   }
 
-  /** Where a worker would begin if nobody told it otherwise: rank-dependent on purpose. */
+  /**
+   * Returns a worker's initial parameters, which depend on its rank to show that they are replaced.
+   */
   public float[] initial(int rank) {
     float[] initial = new float[length];
     for (int i = 0; i < length; i++) {
@@ -123,7 +125,7 @@ public final class SimulatedTraining {
     return rank - 0.5f * element;
   }
 
-  /** A gradient that depends on rank and step alone. */
+  /** Returns a gradient that depends only on rank and step. */
   public static float[] gaussian(int rank, long step, float[] x) {
     Random random = new Random(31L * rank + step);
     float[] g = new float[x.length];

@@ -14,8 +14,8 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /**
- * Workers as threads of which one runs at a time, over a network in virtual time that delays,
- * loses, duplicates and reorders as its seed says. The same seed gives the same run.
+ * Runs workers as threads, one at a time, over a network in virtual time that delays, loses,
+ * duplicates and reorders messages at random. The same seed gives the same run.
  */
 public final class SimulatedWorkers {
 
@@ -33,14 +33,14 @@ public final class SimulatedWorkers {
     this.weather = weather;
   }
 
-  /** Adds a worker that starts at once. */
+  /** Adds a worker that starts immediately. */
   public Worker start(int rank, Consumer<Worker> body) {
     Worker worker = new Worker(rank, body);
     workers.put(rank, worker);
     return worker;
   }
 
-  /** At a moment, these ranks become the group; each hears of it after its own delay. */
+  /** Changes the group at a given time; each rank learns of it after a delay of its own. */
   public void regroup(long nanos, int epoch, List<Integer> ranks) {
     at(
         nanos,
@@ -49,10 +49,10 @@ public final class SimulatedWorkers {
                 rank ->
                     at(
                         now() + weather.delayNanos(random),
-                        () -> workers.get(rank).hear(epoch, ranks))));
+                        () -> workers.get(rank).groupChanged(epoch, ranks))));
   }
 
-  /** At a moment, a worker's process is gone. */
+  /** Kills a worker's process at a given time. */
   public void kill(long nanos, int rank) {
     at(nanos, () -> workers.get(rank).dead = true);
   }
@@ -73,7 +73,7 @@ public final class SimulatedWorkers {
     return bytes;
   }
 
-  /** Runs until every living worker is done. */
+  /** Runs until every living worker has finished. */
   public void run() {
     try {
       workers.values().forEach(worker -> worker.thread.launch());
@@ -92,7 +92,7 @@ public final class SimulatedWorkers {
     }
   }
 
-  /** True when every living worker has taken its last step. */
+  /** Returns true when every living worker has taken its last step. */
   boolean everyoneRests() {
     return workers.values().stream().allMatch(worker -> worker.rests || worker.dead);
   }
@@ -120,7 +120,7 @@ public final class SimulatedWorkers {
     }
   }
 
-  /** One worker's thread and its line to the others. */
+  /** One worker's thread and its {@link Peers}. */
   public final class Worker implements Peers {
 
     final int rank;
@@ -141,7 +141,7 @@ public final class SimulatedWorkers {
       this.thread = new SimulatedThread("simulated worker " + rank, () -> body.accept(this));
     }
 
-    /** Lets virtual time pass. */
+    /** Advances virtual time. */
     void compute(long nanos) {
       wakeNanos = now() + nanos;
       at(wakeNanos, () -> {});
@@ -149,7 +149,7 @@ public final class SimulatedWorkers {
       wakeNanos = -1;
     }
 
-    /** Blocks until there is a group this worker belongs to. */
+    /** Blocks until this worker is in a group. */
     void awaitGroup() {
       while (newest == null) {
         pause();
@@ -215,7 +215,7 @@ public final class SimulatedWorkers {
       return !thread.done() && !dead && woken && (wakeNanos < 0 || now() >= wakeNanos);
     }
 
-    private void hear(int epoch, List<Integer> ranks) {
+    private void groupChanged(int epoch, List<Integer> ranks) {
       if (newest == null || newest.epoch() < epoch) {
         newest = new PeerGroup(epoch, ranks, rank);
         woken = true;
@@ -241,7 +241,7 @@ public final class SimulatedWorkers {
     }
   }
 
-  /** Ranks 0 to n-1. */
+  /** Returns ranks 0 to n-1. */
   static List<Integer> ranks(int workers) {
     return IntStream.range(0, workers).boxed().toList();
   }

@@ -2,7 +2,10 @@ package io.vertigrad.internal.collective;
 
 import java.util.PriorityQueue;
 
-/** A clock that jumps from one event to the next; those of one moment happen as they were added. */
+/**
+ * A clock that jumps from one event to the next. Events of the same time run in the order in which
+ * they were added.
+ */
 final class VirtualTime {
 
   private final PriorityQueue<Event> events = new PriorityQueue<>();
@@ -25,7 +28,7 @@ final class VirtualTime {
     events.add(new Event(nanos, sequence++, action));
   }
 
-  /** Lets the next event happen; false when there is none. */
+  /** Runs the next event; returns false if there is none. */
   boolean advance() {
     Event event = events.poll();
     if (event == null) {

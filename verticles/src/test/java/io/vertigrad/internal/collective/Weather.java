@@ -2,14 +2,14 @@ package io.vertigrad.internal.collective;
 
 import java.util.Random;
 
-/** What the network does to each message: shares of all from 0 to 1, and times. */
+/** The faults of the simulated network: probabilities from 0 to 1, and times. */
 public record Weather(double loss, double duplicates, long latencyNanos, long jitterNanos) {
 
   public static final Weather FAIR = new Weather(0, 0, 50_000, 0);
   public static final Weather ROUGH = new Weather(0.1, 0.1, 50_000, 3_000_000);
   static final long RETRY_NANOS = 10_000_000;
 
-  /** How long the next message takes. */
+  /** Returns the delay of the next message. */
   long delayNanos(Random random) {
     return latencyNanos + (jitterNanos == 0 ? 0 : (long) (random.nextDouble() * jitterNanos));
   }

@@ -126,7 +126,7 @@ public class AllReduceStrategyTest {
       bytes[steps] = training.network.bytes();
     }
 
-    // All workers together: 2 (N - 1) M, the vector being one longer for the sample count.
+    // All workers together send 2 (N - 1) M; the vector has one more element for the sample count.
     assertEquals(2L * (workers - 1) * (8 * 3 * 7) * Float.BYTES, bytes[1] - bytes[0]);
   }
 
@@ -143,7 +143,7 @@ public class AllReduceStrategyTest {
       traffic[steps][1] = training.network.messages();
     }
 
-    // One longer than the replica's 7, for the sample count.
+    // One element more than the replica's 7, for the sample count.
     long pairs = (long) workers * (workers - 1);
     assertEquals(pairs * 8 * Float.BYTES, traffic[1][0] - traffic[0][0]);
     assertEquals(pairs, traffic[1][1] - traffic[0][1]);
@@ -181,7 +181,7 @@ public class AllReduceStrategyTest {
 
     String message = failed.getMessage();
     assertTrue(message.contains("after step 3 the parameters of worker 1"), message);
-    assertTrue(message.contains("are not those of worker 0"), message);
+    assertTrue(message.contains("differ from those of worker 0"), message);
   }
 
   @ParameterizedTest

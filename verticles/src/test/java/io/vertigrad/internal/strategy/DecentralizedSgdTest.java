@@ -84,7 +84,8 @@ class DecentralizedSgdTest {
 
     training.run(8);
 
-    // One wave around the ring, an eigenvector of the circulant matrix, was put there at step 0.
+    // At step 0 the parameters are one wave around the ring, an eigenvector of the circulant
+    // matrix.
     double start = distance(i -> -RATE * wave(i, 8), 8);
     double now = distance(i -> training.parameters(i)[0] - 1, 8);
     assertEquals(Math.pow(0.8047378541, 5), now / start, 1e-3);
@@ -137,7 +138,7 @@ class DecentralizedSgdTest {
     return new SimulatedTraining(new DecentralizedSgd.Provider(), settings, weather, seed);
   }
 
-  /** The iteration by hand, in double precision; trainable elements only. */
+  /** Computes the iteration in double precision, for trainable elements only. */
   private static double[][] expected(
       Topology topology, double decayBefore, double decayAfter, SimulatedTraining training) {
     int workers = topology.size();

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What becomes of slow swaps, gradients that are not finite, and workers that come and go. */
+/** Tests slow exchanges, gradients that are not finite, and workers that join and leave. */
 class DecentralizedSgdTroubleTest {
 
   private static final double RATE = 0.1;
@@ -35,7 +35,8 @@ class DecentralizedSgdTroubleTest {
 
     training.run(2);
 
-    // A swap of 2 ms beside 1 ms of computing: half, but for who happens to be ahead.
+    // An exchange takes 2 ms and computing 1 ms: half is hidden, more or less as one worker is
+    // ahead.
     assertEquals(0.5, training.strategies.get(1).timing().hiddenShare(), 0.1);
   }
 
@@ -88,7 +89,7 @@ class DecentralizedSgdTroubleTest {
     training.network.run();
 
     assertEquals(training.parameters(0)[0], training.parameters(2)[0], CLOSE);
-    // Statistics: those of the others had moved by 0.25 and 0.5 per step when it came.
+    // Statistics of the others had changed by 0.25 and 0.5 per step when this worker joined.
     float initial = training.initial(0)[6];
     float drift = initial - training.parameters(2)[6];
     assertTrue(drift > 0.75f && training.replicas.get(2).updates() == 5, "drift " + drift);

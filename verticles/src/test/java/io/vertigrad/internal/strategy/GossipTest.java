@@ -64,7 +64,7 @@ class GossipTest {
 
   @Test
   void shouldKnowItsGapInClosedForm() {
-    // Two workers agree in one meeting.
+    // Two workers agree after one exchange.
     assertEquals(1, gap(2), 1e-9);
     // Four: E[W] = I - L / 8 for the square, whose Laplacian has the eigenvalues 2, 2 and 4.
     assertEquals(1 - 0.75 * 0.75, gap(4), 1e-9);

@@ -2,7 +2,10 @@ package io.vertigrad.internal.strategy;
 
 import java.util.Random;
 
-/** Linear regression with random samples: mean of {@code (x . w - y)^2 / 2}, gradient in double. */
+/**
+ * Linear regression with random samples: mean of {@code (x . w - y)^2 / 2}, with the gradient in
+ * double precision.
+ */
 final class LeastSquares {
 
   private final double[][] x;
@@ -19,7 +22,7 @@ final class LeastSquares {
     }
   }
 
-  /** Mean gradient over samples {@code [first, first + count)} at weights {@code w}. */
+  /** Returns the mean gradient over samples {@code [first, first + count)} at weights {@code w}. */
   double[] gradient(double[] w, int first, int count) {
     double[] gradient = new double[w.length];
     for (int s = first; s < first + count; s++) {

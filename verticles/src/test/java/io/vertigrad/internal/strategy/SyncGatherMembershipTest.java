@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
-/** Who a round waits for when workers come, go, or are not all needed. */
+/** Tests which workers a round waits for when workers join, leave, or are not all needed. */
 class SyncGatherMembershipTest {
 
   private static final String MEAN = "{\"name\": \"sync\", \"reduction\": \"mean\"}";

@@ -98,7 +98,7 @@ class SyncGatherTest extends StrategyContract {
         new float[] {-0.3f, 0.125f - 0.1f, 0.25f, 0.375f}, job.parameters(shard, 0), 1e-6f);
   }
 
-  /** Gradients of random size whose sum depends on the order, as float32 sums do. */
+  /** Returns gradients of random size whose float32 sum depends on the order. */
   @ParameterizedTest
   @ValueSource(strings = {"sum", "mean"})
   void shouldGiveTheSameBitsWhateverTheOrderOfArrival(String reduction) {
@@ -136,7 +136,9 @@ class SyncGatherTest extends StrategyContract {
         1e-6f);
   }
 
-  /** Least squares on the same samples: 4 workers of 8 against one machine of 32, in double. */
+  /**
+   * Compares least squares with 4 workers of 8 samples with one machine of 32, in double precision.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"sum", "mean"})
   void shouldEqualOneMachineWithTheWholeBatch(String reduction) {

@@ -123,12 +123,12 @@ class WorkerDutiesTest {
     first.remembers(() -> new float[] {0.25f, -7});
     settle(first, alone);
     float[] third = {1, 2, 1 / 3f, Float.MIN_VALUE, -0f};
-    model.vector().become(third.clone());
+    model.vector().setParameters(third.clone());
     model.vector().resume(4, 1 / 3.0);
     first.stepped(4);
     first.reached(4, third, false);
     first.changing();
-    model.vector().become(new float[LENGTH]);
+    model.vector().setParameters(new float[LENGTH]);
     model.vector().resume(5, 99);
 
     // Version 5 was left half done: nobody said that it was reached.

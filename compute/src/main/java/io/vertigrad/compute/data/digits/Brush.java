@@ -7,8 +7,8 @@ import java.util.List;
 /**
  * A pen of random thickness, pressure and ink that draws anti-aliased strokes.
  *
- * <p>A pixel's ink is how far its centre lies inside the stroke, over a soft edge about one pixel
- * wide. One canvas is reused: not thread-safe.
+ * <p>A pixel's ink is the depth of its centre inside the stroke, over a soft edge about one pixel
+ * wide. One canvas is reused. Not thread-safe.
  */
 final class Brush {
 
@@ -25,7 +25,7 @@ final class Brush {
     this.canvas = new float[side * side];
   }
 
-  /** Draws the strokes, in pixels, and writes {@code side * side} bytes, 255 for full ink. */
+  /** Draws the strokes, given in pixels, and writes {@code side * side} bytes, 255 for full ink. */
   void paint(List<Polyline> lines, SplitMix64 random, byte[] pixels, int offset) {
     Arrays.fill(canvas, 0);
     radius = random.between(0.9, 1.9);
@@ -58,7 +58,7 @@ final class Brush {
     }
   }
 
-  /** From point p to the straight piece from the origin to d. */
+  /** Returns the distance from point p to the straight segment from the origin to d. */
   private static double distance(double px, double py, double dx, double dy) {
     double along = (px * dx + py * dy) / Math.max(dx * dx + dy * dy, SHORTEST_SQUARED);
     double t = Math.max(0, Math.min(1, along));

@@ -4,7 +4,7 @@ import io.vertigrad.compute.data.GeneratedImages;
 import io.vertigrad.compute.data.SplitMix64;
 import java.util.List;
 
-/** Draws one handwritten-like digit after the other on the same canvas: not thread-safe. */
+/** Draws one handwritten-like digit after another on the same canvas. Not thread-safe. */
 final class DigitPainter implements GeneratedImages.Painter {
 
   /** Pixels along one side of an image. */

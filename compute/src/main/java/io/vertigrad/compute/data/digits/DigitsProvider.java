@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Opens {@code digits}: handwritten-like digits, 28x28, drawn when they are opened.
+ * Opens {@code digits}: handwritten-like digits, 28x28, generated when they are opened.
  *
  * <p>Options: {@code train} (samples, 12000), {@code test} (samples, 2000), {@code seed} (1),
  * {@code normalization} (standard), {@code augmentation} (none).

@@ -8,15 +8,15 @@ import java.util.List;
 /**
  * One way of writing a digit: strokes through a few points, in percent of the digit's box.
  *
- * <p>Notation: points {@code "x y"} separated by commas, y downwards, {@code !} behind a point that
- * is a sharp corner, {@code ;} where the pen is lifted. A stroke is a Catmull-Rom spline through
- * its points (Catmull, Rom: "A class of local interpolating splines", 1974).
+ * <p>Notation: points {@code "x y"} separated by commas, y downwards; {@code !} after a point marks
+ * a sharp corner; {@code ;} lifts the pen. A stroke is a Catmull-Rom spline through its points
+ * (Catmull, Rom: "A class of local interpolating splines", 1974).
  */
 record Glyph(List<List<Knot>> strokes) {
 
   private static final int STEPS = 7;
 
-  /** A point the pen passes through, on the scale 0 to 1. */
+  /** A point that the pen passes through, with coordinates from 0 to 1. */
   record Knot(double x, double y, boolean corner) {
 
     static Knot parse(String text) {
@@ -39,7 +39,10 @@ record Glyph(List<List<Knot>> strokes) {
     return new Glyph(List.copyOf(strokes));
   }
 
-  /** The strokes as fine polylines, every knot displaced at random by about {@code wobble}. */
+  /**
+   * Returns the strokes as fine polylines. Every point is displaced at random by about {@code
+   * wobble}.
+   */
   List<Polyline> trace(SplitMix64 random, double wobble) {
     List<Polyline> lines = new ArrayList<>();
     for (List<Knot> stroke : strokes) {
@@ -58,7 +61,7 @@ record Glyph(List<List<Knot>> strokes) {
     for (int i = 0; i + 1 < knots.size(); i++) {
       Knot from = knots.get(i);
       Knot to = knots.get(i + 1);
-      // A corner has no tangent of its own: each side ends as if its last point came twice.
+      // A corner has no tangent: the spline on each side ends as if its last point came twice.
       Knot before = i == 0 || from.corner ? from : knots.get(i - 1);
       Knot after = i + 2 == knots.size() || to.corner ? to : knots.get(i + 2);
       for (int step = 1; step <= STEPS; step++) {

@@ -73,7 +73,7 @@ final class Handwriting {
     return GLYPHS.size();
   }
 
-  /** The ways of writing one digit, at least two each. */
+  /** Returns the ways of writing one digit, at least two each. */
   static List<Glyph> styles(int digit) {
     return GLYPHS.get(digit);
   }

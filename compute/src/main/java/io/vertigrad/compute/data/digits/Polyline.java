@@ -1,13 +1,13 @@
 package io.vertigrad.compute.data.digits;
 
-/** A stroke as straight pieces between points that a {@link Warp} moves in place. */
+/** A stroke as straight segments between points; a {@link Warp} moves the points in place. */
 final class Polyline {
 
   final double[] x;
   final double[] y;
   private int filled;
 
-  /** A stroke for exactly {@code length} points, to be added one by one. */
+  /** Creates a stroke for exactly {@code length} points, which are added one by one. */
   Polyline(int length) {
     x = new double[length];
     y = new double[length];

@@ -7,10 +7,12 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * One sample's slant, size, place and unsteadiness: waves through the paper, then an affine map.
+ * The random distortion of one sample: an elastic displacement, then an affine map for slant, size
+ * and position.
  *
  * <p>The elastic part is a sum of a few long sine waves with random direction, which is smooth and
- * cheap at a stroke's points. Sines come from {@link StrictMath}: the same on every machine.
+ * cheap to compute at a stroke's points. Sines come from {@link StrictMath}, so they are the same
+ * on every machine.
  */
 final class Warp {
 
@@ -47,7 +49,7 @@ final class Warp {
     shiftY = 0.9 * random.bell();
   }
 
-  /** Moves points from the unit box into pixels, the middle of the digit near {@code centre}. */
+  /** Moves points from the unit box to pixels, with the middle of the digit near {@code centre}. */
   void apply(List<Polyline> lines, double centre) {
     for (Polyline line : lines) {
       for (int i = 0; i < line.length(); i++) {

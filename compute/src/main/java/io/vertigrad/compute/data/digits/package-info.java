@@ -1,8 +1,8 @@
 /**
  * Handwritten-like digits drawn from strokes, so that a network can be trained without any file.
  *
- * <p>A {@link io.vertigrad.compute.data.digits.Glyph} is drawn once as a few strokes; every sample
- * shifts its points, bends it through a {@link io.vertigrad.compute.data.digits.Warp} and inks it
- * with a {@link io.vertigrad.compute.data.digits.Brush}.
+ * <p>A {@link io.vertigrad.compute.data.digits.Glyph} is defined once as a few strokes. Every
+ * sample displaces its points, distorts it with a {@link io.vertigrad.compute.data.digits.Warp} and
+ * draws it with a {@link io.vertigrad.compute.data.digits.Brush}.
  */
 package io.vertigrad.compute.data.digits;

@@ -2,7 +2,7 @@ package io.vertigrad.compute.data.shapes;
 
 import io.vertigrad.compute.data.SplitMix64;
 
-/** A colour image in the making, red, green and blue plane on the scale 0 to 1. */
+/** A colour image that is being painted: red, green and blue planes with values from 0 to 1. */
 final class Canvas {
 
   /** Pixels along one side of an image. */
@@ -15,7 +15,7 @@ final class Canvas {
 
   private final float[] values = new float[CHANNELS * PLANE];
 
-  /** Paints everything. */
+  /** Paints the whole image. */
   void fill(Gradient paint) {
     for (int at = 0; at < PLANE; at++) {
       blend(at, paint, 1);
@@ -32,7 +32,7 @@ final class Canvas {
     }
   }
 
-  /** Lightens and darkens all channels alike. */
+  /** Lightens or darkens all channels by the same amount. */
   void shade(Texture texture) {
     for (int at = 0; at < PLANE; at++) {
       double light = texture.light(at % SIDE, at / SIDE);
@@ -43,10 +43,10 @@ final class Canvas {
   }
 
   /**
-   * Writes the image as bytes, with noise of this deviation in every channel.
+   * Writes the image as bytes and adds noise with the given deviation to every channel.
    *
-   * <p>The noise is {@link SplitMix64#bell()}, but from the quarters of one number: most of the
-   * time an image takes would go into its noise.
+   * <p>The noise equals {@link SplitMix64#bell()}, but uses the four 16-bit parts of one random
+   * number, because the noise takes most of the time of an image.
    */
   void develop(double noise, SplitMix64 random, byte[] pixels, int offset) {
     double scale = noise * SQRT_3 / (1 << Short.SIZE);
@@ -56,7 +56,7 @@ final class Canvas {
     }
   }
 
-  /** The sum of four whole numbers, each equally likely from -32768 to 32767. */
+  /** Returns the sum of four whole numbers, each equally likely from -32768 to 32767. */
   private static int quarters(long bits) {
     return (short) bits + (short) (bits >> 16) + (short) (bits >> 32) + (short) (bits >> 48);
   }

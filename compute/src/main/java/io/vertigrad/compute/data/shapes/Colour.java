@@ -2,14 +2,16 @@ package io.vertigrad.compute.data.shapes;
 
 import io.vertigrad.compute.data.SplitMix64;
 
-/** Red, green and blue, each from 0 to 1 when it comes from here. */
+/** A colour: red, green and blue, each from 0 to 1. */
 record Colour(double red, double green, double blue) {
 
   static Colour any(SplitMix64 random) {
     return new Colour(random.uniform(), random.uniform(), random.uniform());
   }
 
-  /** A random colour that stands out: at least {@code contrast} (below 0.8) away from this one. */
+  /**
+   * Returns a random colour at a distance of at least {@code contrast} (below 0.8) from this one.
+   */
   Colour other(SplitMix64 random, double contrast) {
     Colour other = any(random);
     while (distance(other) < contrast) {
@@ -18,7 +20,7 @@ record Colour(double red, double green, double blue) {
     return other;
   }
 
-  /** A colour not far from this one. */
+  /** Returns a colour close to this one. */
   Colour near(SplitMix64 random, double deviation) {
     return new Colour(
         clamp(red + deviation * random.bell()),

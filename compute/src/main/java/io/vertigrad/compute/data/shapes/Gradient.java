@@ -2,7 +2,7 @@ package io.vertigrad.compute.data.shapes;
 
 import io.vertigrad.compute.data.SplitMix64;
 
-/** A paint that passes evenly from one colour to another across the whole canvas. */
+/** A linear colour gradient across the whole canvas. */
 final class Gradient {
 
   private final Colour from;
@@ -10,7 +10,7 @@ final class Gradient {
   private final double stepX;
   private final double stepY;
 
-  /** From one colour to the other in a random direction. */
+  /** Creates a gradient from one colour to the other in a random direction. */
   Gradient(Colour from, Colour to, SplitMix64 random) {
     this.from = from;
     this.to = to;
@@ -19,7 +19,7 @@ final class Gradient {
     stepY = StrictMath.sin(angle) / Canvas.SIDE;
   }
 
-  /** How much of the second colour there is at a pixel, from 0 to 1, half in the middle. */
+  /** Returns the fraction of the second colour at a pixel, from 0 to 1, half in the middle. */
   double share(int column, int row) {
     double middle = (Canvas.SIDE - 1) / 2.0;
     double share = 0.5 + (column - middle) * stepX + (row - middle) * stepY;

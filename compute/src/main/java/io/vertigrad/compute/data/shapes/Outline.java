@@ -5,16 +5,17 @@ package io.vertigrad.compute.data.shapes;
 interface Outline {
 
   /**
-   * Distance from (x, y) to the edge, negative inside; near the edge it is exact, but for corners.
+   * Returns the distance from (x, y) to the edge, negative inside. Near the edge it is exact,
+   * except at corners.
    */
   double distance(double x, double y);
 
-  /** What both regions cover. */
+  /** Returns the intersection of both regions. */
   default Outline within(Outline other) {
     return (x, y) -> Math.max(distance(x, y), other.distance(x, y));
   }
 
-  /** What only this region covers. */
+  /** Returns this region without the other one. */
   default Outline without(Outline other) {
     return (x, y) -> Math.max(distance(x, y), -other.distance(x, y));
   }
@@ -23,22 +24,25 @@ interface Outline {
     return (x, y) -> length(x - centreX, y - centreY) - radius;
   }
 
-  /** A circle drawn with a pen: all points within {@code thickness} of it. */
+  /** Returns a ring: all points within {@code thickness} of a circle. */
   static Outline ring(double radius, double thickness) {
     return (x, y) -> Math.abs(length(x, y) - radius) - thickness;
   }
 
-  /** A straight bar along the x axis, this far above or below it. */
+  /** Returns a straight bar along the x axis at a given distance above or below it. */
   static Outline bar(double halfLength, double halfWidth, double centreY) {
     return (x, y) -> Math.max(Math.abs(x) - halfLength, Math.abs(y - centreY) - halfWidth);
   }
 
-  /** Endless bars across the x axis, half of the plane; {@code phase} is a part of the period. */
+  /**
+   * Returns infinite stripes across the x axis that cover half of the plane; {@code phase} is a
+   * fraction of the period.
+   */
   static Outline stripes(double period, double phase) {
     return (x, y) -> wave(x, period, phase);
   }
 
-  /** Every other cell of an endless board with cells of this width. */
+  /** Returns every other cell of an infinite checkerboard with cells of this width. */
   static Outline checker(double cell, double phaseX, double phaseY) {
     return (x, y) -> {
       double across = wave(x, 2 * cell, phaseX);
@@ -48,7 +52,10 @@ interface Outline {
     };
   }
 
-  /** Distance to the nearest end of a bar, negative within a bar; bars fill half the period. */
+  /**
+   * Returns the distance to the nearest end of a bar, negative within a bar; bars fill half the
+   * period.
+   */
   private static double wave(double x, double period, double phase) {
     double position = x / period + phase;
     double fraction = position - Math.floor(position);

@@ -2,7 +2,7 @@ package io.vertigrad.compute.data.shapes;
 
 import io.vertigrad.compute.data.SplitMix64;
 
-/** The region inside straight edges between corners, convex or not, around the origin. */
+/** The region inside a closed chain of straight edges around the origin, convex or not. */
 final class Polygon implements Outline {
 
   private static final double TURN = 2 * StrictMath.PI;
@@ -16,7 +16,7 @@ final class Polygon implements Outline {
   private final double[] inverseSquare;
   private final double reach;
 
-  /** A polygon with these corners, which it keeps, in either direction. */
+  /** Creates a polygon from its corners, in either direction; it keeps the arrays. */
   Polygon(double[] x, double[] y) {
     this.x = x;
     this.y = y;
@@ -34,12 +34,17 @@ final class Polygon implements Outline {
     reach = Math.sqrt(farthest);
   }
 
-  /** Equal edges and angles, corners at this distance from the middle. */
+  /**
+   * Returns a polygon with equal edges and angles, with corners at this distance from the middle.
+   */
   static Polygon regular(int corners, double radius) {
     return star(corners, radius, StrictMath.cos(StrictMath.PI / corners));
   }
 
-  /** Tips at this distance from the middle, the corners between them at {@code inner} times it. */
+  /**
+   * Returns a star with tips at this distance from the middle and the corners between them at
+   * {@code inner} times it.
+   */
   static Polygon star(int tips, double radius, double inner) {
     double[] x = new double[2 * tips];
     double[] y = new double[2 * tips];
@@ -51,14 +56,17 @@ final class Polygon implements Outline {
     return new Polygon(x, y);
   }
 
-  /** A plus sign of four equal arms that end {@code r} from the middle and are {@code 2w} wide. */
+  /**
+   * Returns a plus sign of four equal arms that end {@code r} from the middle and are {@code 2w}
+   * wide.
+   */
   static Polygon cross(double r, double w) {
     return new Polygon(
         new double[] {r, r, w, w, -w, -w, -r, -r, -w, -w, w, w},
         new double[] {-w, w, w, r, r, w, w, -w, -w, -r, -r, -w});
   }
 
-  /** The same with every corner displaced at random. */
+  /** Returns this polygon with every corner displaced at random. */
   Polygon shaken(SplitMix64 random) {
     double[] shakenX = new double[x.length];
     double[] shakenY = new double[y.length];
@@ -72,10 +80,10 @@ final class Polygon implements Outline {
   @Override
   public double distance(double px, double py) {
     double outside = Math.sqrt(px * px + py * py) - reach;
-    return outside > NEAR ? outside : exactly(px, py);
+    return outside > NEAR ? outside : exactDistance(px, py);
   }
 
-  private double exactly(double px, double py) {
+  private double exactDistance(double px, double py) {
     double least = Double.MAX_VALUE;
     boolean inside = false;
     for (int i = 0; i < x.length; i++) {
@@ -89,7 +97,7 @@ final class Polygon implements Outline {
       double missY = fromY - t * edgeY[i];
       double square = missX * missX + missY * missY;
       least = square < least ? square : least;
-      // A ray to the right meets the edge: the point changes sides.
+      // A ray to the right crosses the edge, so the point changes sides.
       inside ^= above != py < y[next] && fromX < edgeX[i] * fromY / edgeY[i];
     }
     return inside ? -Math.sqrt(least) : Math.sqrt(least);

@@ -3,9 +3,10 @@ package io.vertigrad.compute.data.shapes;
 import io.vertigrad.compute.data.SplitMix64;
 
 /**
- * Where an outline lies on the image: a random affine map, applied from pixels back to the outline.
+ * The position of an outline on the image: a random affine map, applied from pixels back to the
+ * outline.
  *
- * <p>Sines come from {@link StrictMath}: the same on every machine.
+ * <p>Sines come from {@link StrictMath}, so they are the same on every machine.
  */
 final class Pose {
 
@@ -17,7 +18,7 @@ final class Pose {
   private final double yy;
   private final double scale;
 
-  /** Any rotation, near the middle of the canvas. */
+  /** Creates a random pose: any rotation, near the middle of the canvas. */
   Pose(SplitMix64 random) {
     double angle = 2 * StrictMath.PI * random.uniform();
     double cos = StrictMath.cos(angle);
@@ -36,7 +37,10 @@ final class Pose {
     scale = Math.sqrt(width * height);
   }
 
-  /** Distance in pixels from a pixel's centre to the edge of the outline, negative inside. */
+  /**
+   * Returns the distance in pixels from a pixel's centre to the edge of the outline, negative
+   * inside.
+   */
   double distance(Outline outline, int column, int row) {
     double x = column - centreX;
     double y = row - centreY;

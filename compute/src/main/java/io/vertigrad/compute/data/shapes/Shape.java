@@ -3,7 +3,7 @@ package io.vertigrad.compute.data.shapes;
 import io.vertigrad.compute.data.SplitMix64;
 import java.util.function.Function;
 
-/** The ten classes, in the order of their labels; each draws itself with random proportions. */
+/** The ten classes, in the order of their labels. Each draws itself with random proportions. */
 enum Shape {
   DISC(random -> Outline.disc(0, 0, 1)),
   RING(random -> Outline.ring(0.88, random.between(0.12, 0.22))),
@@ -29,12 +29,12 @@ enum Shape {
     this.pen = pen;
   }
 
-  /** A new outline about the size of the unit disc, around the origin. */
+  /** Returns a new outline about the size of the unit disc, around the origin. */
   Outline draw(SplitMix64 random) {
     return pen.apply(random);
   }
 
-  /** What a texture is cut out of: its own outline must not give the class away. */
+  /** Returns the region that a texture is cut out of. Its outline must not reveal the class. */
   private static Outline patch(SplitMix64 random) {
     return random.below(2) == 0
         ? Outline.disc(0, 0, 1.15)

@@ -4,9 +4,10 @@ import io.vertigrad.compute.data.GeneratedImages;
 import io.vertigrad.compute.data.SplitMix64;
 
 /**
- * Draws one shape after the other on the same canvas: not thread-safe.
+ * Draws one shape after another on the same canvas. Not thread-safe.
  *
- * <p>Backdrop, shape, up to two things in front of it, clouds over all, noise.
+ * <p>Paints the background, the shape, up to two obstacles in front of it, clouds over all, and
+ * noise.
  */
 final class ShapePainter implements GeneratedImages.Painter {
 
@@ -34,7 +35,7 @@ final class ShapePainter implements GeneratedImages.Painter {
     return shape.ordinal();
   }
 
-  /** A bar across the image or a small disc, not often in the middle. */
+  /** Returns a bar across the image or a small disc, rarely in the middle. */
   private static Outline obstacle(SplitMix64 random) {
     double side = random.between(-1.2, 1.2);
     return random.below(2) == 0

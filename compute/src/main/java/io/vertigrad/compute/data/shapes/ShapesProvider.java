@@ -10,7 +10,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Opens {@code shapes}: ten coloured shapes, 3x32x32 as CIFAR-10, drawn when they are opened.
+ * Opens {@code shapes}: images of ten coloured shapes, 3x32x32 like CIFAR-10, generated when they
+ * are opened.
  *
  * <p>Options: {@code train} (samples, 10000), {@code test} (samples, 2000), {@code seed} (1),
  * {@code normalization} (standard), {@code augmentation} (none).

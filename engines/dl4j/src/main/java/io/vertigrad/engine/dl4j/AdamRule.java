@@ -6,11 +6,11 @@ import java.nio.FloatBuffer;
 import org.nd4j.linalg.learning.config.Adam;
 
 /**
- * Adam (Kingma and Ba, 2015) as PyTorch computes it: {@code lr m' / (sqrt(v') + epsilon)}, m' and
- * v' corrected for their bias.
+ * Adam (Kingma and Ba, 2015) as PyTorch computes it: {@code lr m' / (sqrt(v') + epsilon)}, with m'
+ * and v' corrected for their bias.
  *
- * <p>ND4J corrects the rate instead and adds epsilon to the uncorrected root, which is the same as
- * {@code epsilon / sqrt(1 - beta2^t)} here: 32 times too much at the first update. So it is given
+ * <p>ND4J corrects the rate instead and adds epsilon to the uncorrected root. That equals {@code
+ * epsilon / sqrt(1 - beta2^t)} here, which is 32 times too much at the first update. So ND4J gets
  * an epsilon that is smaller by that factor.
  */
 final class AdamRule implements UpdateRule {

@@ -12,7 +12,7 @@ import org.nd4j.nativeblas.NativeOpsHolder;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** ND4J's native library, started once per process with settings that make it fast. */
+/** ND4J's native library. It is started once per process, with settings for speed. */
 final class Backend {
 
   private static final Logger LOG = LoggerFactory.getLogger(Backend.class);
@@ -31,9 +31,10 @@ final class Backend {
   }
 
   /**
-   * The backend, started by the first caller.
+   * Returns the backend. The first call starts it.
    *
-   * @param threads threads one model may compute on; later callers get the first one's
+   * @param threads number of threads that one model may compute on; later calls use the first
+   *     caller's number
    * @throws IllegalStateException with one sentence for the user when it cannot start
    */
   static synchronized Backend start(int threads) {
@@ -52,7 +53,7 @@ final class Backend {
     return started;
   }
 
-  /** True once somebody has started it; never waits for a start that is under way. */
+  /** Returns true once the backend has started. Never waits for a start that is in progress. */
   static boolean running() {
     return started != null;
   }
@@ -69,7 +70,7 @@ final class Backend {
     return facts;
   }
 
-  /** As Maven wrote it into ND4J's jar, whose manifest does not tell. */
+  /** Reads the version that Maven wrote into ND4J's jar; the jar's manifest has none. */
   private static String version() {
     Properties release = new Properties();
     try (InputStream in = Nd4j.class.getResourceAsStream(RELEASE)) {
@@ -94,7 +95,7 @@ final class Backend {
     }
   }
 
-  /** Says in one sentence why ND4J did not start. */
+  /** Describes in one sentence why ND4J did not start. */
   static IllegalStateException unavailable(Throwable failure) {
     Throwable root = failure;
     while (root.getCause() != null) {

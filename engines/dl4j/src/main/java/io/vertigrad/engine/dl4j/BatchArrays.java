@@ -11,8 +11,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Native input arrays for batches of one size: features, and one-hot labels or the labels and
- * values as they are; made once, refilled.
+ * Native input arrays for batches of one size: features, and targets either one-hot or as they are.
+ * They are created once and refilled for every batch.
  */
 final class BatchArrays {
 
@@ -23,26 +23,26 @@ final class BatchArrays {
   private final int classes;
   private final boolean oneHot;
 
-  /** Where each row has, or may have, its 1. */
+  /** Index of the 1 that each row had in the last batch. */
   private final int[] hot;
 
   /**
-   * Arrays for batches of one size.
+   * Creates arrays for batches of one size, with one class per sample.
    *
    * @param count samples in a batch
    * @param sample one sample's dimensions as the network takes them
-   * @param classes width of a one-hot label
+   * @param classes length of a one-hot label
    */
   BatchArrays(int count, List<Integer> sample, int classes) {
     this(count, sample, Targets.classes(classes));
   }
 
   /**
-   * Arrays for batches of one size.
+   * Creates arrays for batches of one size.
    *
    * @param count samples in a batch
    * @param sample one sample's dimensions as the network takes them
-   * @param targets what is to be told of each sample, at one position
+   * @param targets what the model predicts for each sample, at one position
    */
   BatchArrays(int count, List<Integer> sample, Targets targets) {
     long[] shape = new long[1 + sample.size()];
@@ -60,7 +60,7 @@ final class BatchArrays {
   }
 
   /**
-   * Copies a batch in.
+   * Copies a batch into the arrays.
    *
    * @throws IllegalArgumentException when a label, or the number of features or targets does not
    *     fit
@@ -76,7 +76,7 @@ final class BatchArrays {
   }
 
   /**
-   * Copies the features of a batch in, whose targets nobody will ask for.
+   * Copies only the features of a batch into the arrays.
    *
    * @throws IllegalArgumentException when their number does not fit
    */

@@ -5,12 +5,15 @@ import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
-/** Builds one small convolution to see whether DL4J gives it its fast implementation. */
+/** Builds one small convolution to check that DL4J uses its fast implementation. */
 final class ConvolutionCheck {
 
   private ConvolutionCheck() {}
 
-  /** Whether convolutions run on oneDNN (or cuDNN); a silent fallback is 3 to 11 times slower. */
+  /**
+   * Returns true when convolutions run on oneDNN or cuDNN. DL4J's fallback is 3 to 11 times slower
+   * and reports nothing.
+   */
   static boolean helpersWork() {
     MultiLayerNetwork network =
         new MultiLayerNetwork(

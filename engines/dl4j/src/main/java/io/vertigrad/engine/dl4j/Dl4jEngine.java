@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import org.bytedeco.javacpp.Pointer;
 
-/** Eclipse Deeplearning4j as an engine. */
+/** The engine that computes with Eclipse Deeplearning4j. */
 public final class Dl4jEngine implements Engine {
 
   private static final int DEFAULT_THREADS = 1;

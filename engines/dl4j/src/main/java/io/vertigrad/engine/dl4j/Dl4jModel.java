@@ -21,7 +21,7 @@ import org.nd4j.linalg.api.memory.enums.LearningPolicy;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** A DL4J network as the rest of the project sees it. */
+/** Adapts a DL4J network to {@link Model}. */
 final class Dl4jModel implements Model {
 
   private static final int KEPT_BATCH_SIZES = 4;
@@ -38,8 +38,8 @@ final class Dl4jModel implements Model {
   private final ModelConfig config;
   private final int classes;
 
-  /** DL4J adds up the losses of a sample's labels, of which ours is the mean. */
-  private final int summed;
+  /** Number of losses that DL4J sums for a sample, where ours is their mean. */
+  private final int lossesPerSample;
 
   private final SegmentTable table;
   private final FlatVector parameters;
@@ -60,9 +60,9 @@ final class Dl4jModel implements Model {
   private int lastCount = 1;
 
   /**
-   * A model over a network that fits.
+   * Creates a model from a network that fits the data.
    *
-   * @param config what it was built from
+   * @param config from which the network was built
    * @param sample one sample's dimensions as the network takes them
    */
   Dl4jModel(Network network, ModelConfig config, List<Integer> sample) {
@@ -71,16 +71,16 @@ final class Dl4jModel implements Model {
     this.inputShape = config.inputShape();
     this.sample = List.copyOf(sample);
     this.classes = config.classes();
-    this.summed = summed(config);
+    this.lossesPerSample = lossesPerSample(config);
     this.table = SegmentTable.of(network);
     this.parameters = new FlatVector(network.parameters(), table);
     this.gradients = new FlatVector(network.gradients(), table);
     this.finalElements = new FinalElements(table.layout());
-    network.whenLayerIsDone(finalElements::done);
+    network.onLayerGradientFinal(finalElements::layerDone);
   }
 
-  /** How many losses DL4J adds up for a sample. */
-  static int summed(ModelConfig config) {
+  /** Returns the number of losses that DL4J sums for a sample. */
+  static int lossesPerSample(ModelConfig config) {
     return config.loss() == Loss.BINARY_CROSS_ENTROPY ? config.classes() : 1;
   }
 
@@ -103,7 +103,7 @@ final class Dl4jModel implements Model {
   public double gradient(Batch batch) {
     BatchArrays filled = filled(batch);
     lastCount = batch.count();
-    return network.gradient(filled.features(), filled.labels()) / summed;
+    return network.gradient(filled.features(), filled.labels()) / lossesPerSample;
   }
 
   @Override
@@ -114,10 +114,13 @@ final class Dl4jModel implements Model {
     return loss;
   }
 
-  /** The engine leaves the sum over the batch; dividing it is folded into the copy. */
+  /**
+   * Copies the gradient out and divides it in the same pass: the engine computes the sum over the
+   * batch.
+   */
   @Override
   public void readGradient(int first, FloatBuffer destination) {
-    gradients.read(first, destination, 1f / (lastCount * summed));
+    gradients.read(first, destination, 1f / (lastCount * lossesPerSample));
   }
 
   @Override

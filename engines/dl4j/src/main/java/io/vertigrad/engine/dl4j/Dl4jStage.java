@@ -18,7 +18,7 @@ import org.nd4j.linalg.api.memory.enums.LearningPolicy;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** One stage as a DL4J graph; a micro-batch of each size has its own native arrays. */
+/** One pipeline stage as a DL4J graph. Each size of micro-batch has its own native arrays. */
 final class Dl4jStage implements StageModel {
 
   private static final String OUTPUT = "VERTIGRAD_STAGE_OUTPUT";
@@ -33,7 +33,7 @@ final class Dl4jStage implements StageModel {
   private final StageSpec spec;
   private final StageGraph stage;
   private final ModelConfig config;
-  private final int summed;
+  private final int lossesPerSample;
   private final FlatVector parameters;
   private final FlatVector gradients;
   private final Map<Integer, StageArrays> arrays = new HashMap<>();
@@ -42,19 +42,19 @@ final class Dl4jStage implements StageModel {
   private int lastCount;
 
   /**
-   * A stage.
+   * Creates a stage.
    *
-   * @param config what the model is built from; null for a stage without a loss
+   * @param config from which the model is built; null for a stage without a loss
    */
   Dl4jStage(StageSpec spec, StageGraph stage, ModelConfig config) {
     this.spec = spec;
     this.stage = stage;
     this.config = config;
-    this.summed = config == null ? 1 : Dl4jModel.summed(config);
+    this.lossesPerSample = config == null ? 1 : Dl4jModel.lossesPerSample(config);
     SegmentTable table = SegmentTable.of(stage.network());
     if (!table.layout().equals(spec.layout())) {
       throw new IllegalStateException(
-          "stage %d was built with other arrays than planned: %s"
+          "stage %d has other arrays than the plan: %s"
               .formatted(spec.index(), spec.layout().firstDifference(table.layout()).orElse("")));
     }
     parameters = new FlatVector(stage.network().parameters(), table);
@@ -124,7 +124,7 @@ final class Dl4jStage implements StageModel {
   public StageLoss loss(Batch part) {
     int samples = part.count();
     FloatBuffer gradient = backward(labelled(part), samples);
-    double sum = stage.graph().score() * samples / summed;
+    double sum = stage.graph().score() * samples / lossesPerSample;
     return new StageLoss(sum, stage.network().correct(), mean(gradient));
   }
 
@@ -136,18 +136,21 @@ final class Dl4jStage implements StageModel {
   @Override
   public void addGradient(float[] sum, int batch) {
     int trainable = layout().trainable();
-    gradients.add(sum, 0, trainable, 1f / (batch * summed));
+    gradients.add(sum, 0, trainable, 1f / (batch * lossesPerSample));
     gradients.add(sum, trainable, layout().statistics(), (float) lastCount / batch);
   }
 
-  /** What the stage before goes on with: of the sum over a sample's labels that of their mean. */
+  /**
+   * Converts the gradient of the sum over a sample's labels to that of their mean, for the previous
+   * stage.
+   */
   private FloatBuffer mean(FloatBuffer gradient) {
-    if (summed == 1 || gradient.remaining() == 0) {
+    if (lossesPerSample == 1 || gradient.remaining() == 0) {
       return gradient;
     }
     FloatBuffer scaled = FloatBuffer.allocate(gradient.remaining());
     for (int i = 0; i < scaled.capacity(); i++) {
-      scaled.put(i, gradient.get(gradient.position() + i) / summed);
+      scaled.put(i, gradient.get(gradient.position() + i) / lossesPerSample);
     }
     return scaled;
   }

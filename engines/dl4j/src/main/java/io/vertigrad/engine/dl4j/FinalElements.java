@@ -10,23 +10,23 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * From which trainable element on a gradient is final, as the layers of a backward pass report one
- * after the other.
+ * Tracks from which trainable element on a gradient is final, while the layers report one after
+ * another during a backward pass.
  *
- * <p>A layer that reports nothing holds back itself and all in front of it.
+ * <p>A layer that reports nothing holds back its own elements and those of all layers before it.
  */
 final class FinalElements {
 
-  private static final GradientListener NOBODY = first -> {};
+  private static final GradientListener NO_LISTENER = first -> {};
 
   private final Map<String, Integer> places = new HashMap<>();
   private final List<Integer> firsts = new ArrayList<>();
   private final boolean[] done;
-  private GradientListener listener = NOBODY;
+  private GradientListener listener = NO_LISTENER;
   private RuntimeException failure;
   private int open;
 
-  /** Nobody listens yet. */
+  /** Creates a tracker without a listener. */
   FinalElements(ParameterLayout layout) {
     int first = 0;
     for (Block block : layout.blocks()) {
@@ -42,7 +42,11 @@ final class FinalElements {
     done = new boolean[firsts.size()];
   }
 
-  /** A backward pass begins of which this one hears. */
+  /**
+   * Starts a backward pass.
+   *
+   * @param now receives the final elements of this pass
+   */
   void begin(GradientListener now) {
     listener = now;
     failure = null;
@@ -50,18 +54,18 @@ final class FinalElements {
     Arrays.fill(done, false);
   }
 
-  /** The pass has ended: nobody hears of the next one; throws what the listener has thrown. */
+  /** Ends the pass and removes the listener. Rethrows an exception of the listener. */
   void end() {
-    listener = NOBODY;
+    listener = NO_LISTENER;
     if (failure != null) {
       throw failure;
     }
   }
 
-  /** A layer's gradient is final. */
-  void done(String layer) {
+  /** Records that a layer's gradient is final. */
+  void layerDone(String layer) {
     Integer place = places.get(layer);
-    if (listener == NOBODY || place == null) {
+    if (listener == NO_LISTENER || place == null) {
       return;
     }
     done[place] = true;
@@ -70,12 +74,15 @@ final class FinalElements {
       open--;
     }
     if (open < before) {
-      tell(firsts.get(open));
+      report(firsts.get(open));
     }
   }
 
-  /** The engine's own state would not outlive an exception in the middle of its pass. */
-  private void tell(int first) {
+  /**
+   * Calls the listener and keeps its exception until the end of the pass, because an exception
+   * inside the pass would corrupt the engine's state.
+   */
+  private void report(int first) {
     if (failure == null) {
       try {
         listener.ready(first);

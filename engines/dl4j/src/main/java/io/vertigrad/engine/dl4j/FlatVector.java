@@ -5,7 +5,7 @@ import io.vertigrad.engine.dl4j.kernels.NativeFloats;
 import java.nio.FloatBuffer;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** A network's flat native array, read and written in exchange order. */
+/** Reads and writes a network's flat native array in exchange order. */
 final class FlatVector {
 
   private static final int TILE = 8192;
@@ -27,12 +27,16 @@ final class FlatVector {
     }
   }
 
-  /** Fills the destination with elements from {@code first} on; one bulk copy per segment. */
+  /**
+   * Fills the destination with the elements from {@code first} on, with one bulk copy per segment.
+   */
   void read(int first, FloatBuffer destination) {
     read(first, destination, 1);
   }
 
-  /** Like {@link #read}, with trainable elements multiplied by {@code scale} on the way. */
+  /**
+   * Reads like {@link #read(int, FloatBuffer)} and multiplies trainable elements by {@code scale}.
+   */
   void read(int first, FloatBuffer destination, float scale) {
     int count = destination.remaining();
     checkRange(first, count);
@@ -50,7 +54,7 @@ final class FlatVector {
     }
   }
 
-  /** {@code sum[first + i] += scale * this[first + i]} for {@code count} elements. */
+  /** Adds {@code count} elements, scaled: {@code sum[first + i] += scale * this[first + i]}. */
   void add(float[] sum, int first, int count, float scale) {
     checkRange(first, count);
     NativeFloats.fetch(array);
@@ -63,7 +67,7 @@ final class FlatVector {
     }
   }
 
-  /** Consumes the source into elements from {@code first} on. */
+  /** Writes the source to the elements from {@code first} on and consumes it. */
   void write(int first, FloatBuffer source) {
     int count = source.remaining();
     checkRange(first, count);
@@ -79,7 +83,7 @@ final class FlatVector {
     NativeFloats.written(array);
   }
 
-  /** Scales while the data is in the nearest cache, so that it crosses memory only once. */
+  /** Copies and scales tile by tile, so the data crosses main memory only once. */
   private void scaled(int from, int length, float scale, FloatBuffer destination) {
     for (int done = 0; done < length; done += TILE) {
       int some = Math.min(TILE, length - done);

@@ -9,30 +9,32 @@ import java.util.ServiceLoader;
 import java.util.Set;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 
-/** A network in a file of another program, read by the {@link ModelFormat} for its ending. */
+/** Reads a network from a file of another program with the {@link ModelFormat} for its ending. */
 final class ForeignFile {
 
-  /** Of Keras, whose format is an artifact of its own. */
+  /** Endings of Keras files, whose format is in a separate artifact. */
   private static final Set<String> KERAS = Set.of(".h5", ".hdf5", ".keras");
 
   private ForeignFile() {}
 
-  /** Whether a name ends as a file of another program does, whether or not it can be read here. */
+  /**
+   * Returns true when a name ends like a file of another program, even if no format here reads it.
+   */
   static boolean isOne(String name) {
     return KERAS.contains(ending(name)) || found(name).isPresent();
   }
 
   /**
-   * The format for a file.
+   * Returns the format for a file.
    *
-   * @throws IllegalArgumentException saying which artifact is missing; begins without a subject
+   * @throws IllegalArgumentException naming the missing artifact; the message has no subject
    */
   static ModelFormat format(String name) {
     return found(name)
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
-                    "a model of Keras, which io.vertigrad:vertigrad-keras reads, and that is not"
+                    "a Keras model; reading it needs io.vertigrad:vertigrad-keras, which is not"
                         + " on the class path: start with ./vertigrad of the repository, which"
                         + " builds and adds it for files that end in .h5 (VERTIGRAD_ENGINE=keras"
                         + " does so for a node), or name its jars in VERTIGRAD_CLASSPATH"));

@@ -17,7 +17,7 @@ import org.deeplearning4j.util.ModelSerializer;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** A graph of layers with one input and one output. */
+/** A network that is a graph of layers with one input and one output. */
 final class GraphNetwork implements Network {
 
   private final ComputationGraph graph;
@@ -26,12 +26,12 @@ final class GraphNetwork implements Network {
     this.graph = graph;
   }
 
-  /** The network as it is, to look at. */
+  /** Returns the network unchanged, for inspection. */
   static GraphNetwork plain(ComputationGraph graph) {
     return new GraphNetwork(graph);
   }
 
-  /** The network with everything that makes training fast. */
+  /** Returns the network with the fast layers installed, for training. */
   static GraphNetwork training(ComputationGraph graph) {
     graph.getConfiguration().setTrainingWorkspaceMode(WorkspaceMode.ENABLED);
     graph.getConfiguration().setInferenceWorkspaceMode(WorkspaceMode.ENABLED);
@@ -92,10 +92,10 @@ final class GraphNetwork implements Network {
   }
 
   @Override
-  public void whenLayerIsDone(Consumer<String> done) {
+  public void onLayerGradientFinal(Consumer<String> listener) {
     for (GraphVertex vertex : graph.getVertices()) {
       if (vertex.hasLayer()) {
-        Kernels.whenDone(vertex.getLayer(), () -> done.accept(vertex.getVertexName()));
+        Kernels.onGradientFinal(vertex.getLayer(), () -> listener.accept(vertex.getVertexName()));
       }
     }
   }

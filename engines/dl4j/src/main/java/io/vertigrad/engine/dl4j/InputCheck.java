@@ -6,13 +6,13 @@ import java.util.Arrays;
 import java.util.List;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Sends one empty sample through a network to see whether it fits the data set. */
+/** Checks that a network fits the data set by sending one zero sample through it. */
 final class InputCheck {
 
   private InputCheck() {}
 
   /**
-   * The form in which the network takes the data set's samples: as they are or as one row.
+   * Returns the shape in which the network takes the data set's samples: unchanged or as one row.
    *
    * @throws IllegalArgumentException when it takes neither or has another number of outputs
    */
@@ -40,11 +40,11 @@ final class InputCheck {
   }
 
   /**
-   * Sends two empty samples forward and backward. A damaged file may hold layers that only the
-   * backward pass cannot go through.
+   * Sends two zero samples forward and backward. A damaged file may hold layers that fail only in
+   * the backward pass.
    *
    * @param sample one sample's dimensions as the network takes them
-   * @throws IllegalArgumentException when it has no gradient for them
+   * @throws IllegalArgumentException when the network has no gradient for them
    */
   static void requireGradient(Network network, List<Integer> sample, ModelConfig config) {
     BatchArrays arrays = new BatchArrays(2, sample, config.classes());
@@ -73,7 +73,7 @@ final class InputCheck {
     }
   }
 
-  /** The network took the sample, but answered for another number of classes. */
+  /** Reports that the network took the sample but has another number of outputs. */
   private static final class OutputMismatch extends IllegalArgumentException {
 
     private static final long serialVersionUID = 1L;

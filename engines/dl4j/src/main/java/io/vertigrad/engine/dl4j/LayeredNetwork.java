@@ -17,7 +17,7 @@ import org.deeplearning4j.util.ModelSerializer;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** A chain of layers. */
+/** A network that is a chain of layers. */
 final class LayeredNetwork implements Network {
 
   private final MultiLayerNetwork network;
@@ -26,12 +26,12 @@ final class LayeredNetwork implements Network {
     this.network = network;
   }
 
-  /** The network as it is, to look at. */
+  /** Returns the network unchanged, for inspection. */
   static LayeredNetwork plain(MultiLayerNetwork network) {
     return new LayeredNetwork(network);
   }
 
-  /** The network with everything that makes training fast. */
+  /** Returns the network with the fast layers installed, for training. */
   static LayeredNetwork training(MultiLayerNetwork network) {
     network.getLayerWiseConfigurations().setTrainingWorkspaceMode(WorkspaceMode.ENABLED);
     network.getLayerWiseConfigurations().setInferenceWorkspaceMode(WorkspaceMode.ENABLED);
@@ -65,7 +65,7 @@ final class LayeredNetwork implements Network {
     return arrays;
   }
 
-  /** The name that was given to a layer, or its place. */
+  /** Returns the layer's name, or one made of its index. */
   static String name(Layer layer) {
     String given = layer.conf().getLayer().getLayerName();
     return given == null ? "layer" + layer.getIndex() : given;
@@ -91,10 +91,10 @@ final class LayeredNetwork implements Network {
   }
 
   @Override
-  public void whenLayerIsDone(Consumer<String> done) {
+  public void onLayerGradientFinal(Consumer<String> listener) {
     for (Layer layer : network.getLayers()) {
       String name = name(layer);
-      Kernels.whenDone(layer, () -> done.accept(name));
+      Kernels.onGradientFinal(layer, () -> listener.accept(name));
     }
   }
 

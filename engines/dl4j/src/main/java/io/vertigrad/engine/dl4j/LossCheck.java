@@ -16,7 +16,7 @@ import org.nd4j.linalg.lossfunctions.ILossFunction;
 import org.nd4j.linalg.lossfunctions.impl.LossBinaryXENT;
 import org.nd4j.linalg.lossfunctions.impl.LossMSE;
 
-/** Compares the loss of a network's output layer with the one that the job asks for. */
+/** Compares the loss of a network's output layer with the loss that the job asks for. */
 final class LossCheck {
 
   private LossCheck() {}
@@ -29,7 +29,7 @@ final class LossCheck {
   static void require(NeuralNetwork network, ModelConfig config) {
     if (config.positions() > 1) {
       throw new IllegalArgumentException(
-          "model %s: the data have a class at each of %d positions, and the engine dl4j tells one class of a sample; expected engine pytorch, or data with one target for each sample (data.predict next)"
+          "model %s: the data have a class at each of %d positions, but the engine dl4j predicts one class per sample; expected engine pytorch, or data with one target for each sample (data.predict next)"
               .formatted(config.name(), config.positions()));
     }
     Layer output = outputOf(network);
@@ -77,7 +77,9 @@ final class LossCheck {
     return loss instanceof LossBinaryXENT && activation instanceof ActivationSigmoid;
   }
 
-  /** Any activation that does not tie the outputs to each other. */
+  /**
+   * Returns true for a squared error after any activation that computes each output independently.
+   */
   private static boolean isSquared(ILossFunction loss, IActivation activation) {
     return loss.getClass() == LossMSE.class && !(activation instanceof ActivationSoftmax);
   }

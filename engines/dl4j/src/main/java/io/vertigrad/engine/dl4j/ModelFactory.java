@@ -7,39 +7,44 @@ import java.util.Set;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 
 /**
- * Builds one kind of network for the DL4J engine; the seam for models of one's own.
+ * Builds one kind of network for the DL4J engine. Implement it to train your own model.
  *
- * <p>A factory is named in {@code META-INF/services} and selected by {@link #name()}, or is a class
- * with a public constructor without arguments, selected by its class name.
+ * <p>A factory is either named in {@code META-INF/services} and selected by {@link #name()}, or it
+ * is a class with a public constructor without arguments, selected by its class name.
  */
 public interface ModelFactory {
 
-  /** The name used in job files, for example {@code convnet}. */
+  /** Returns the name used in job files, for example {@code convnet}. */
   String name();
 
-  /** The options it understands; any other is refused before it is asked. */
+  /**
+   * Returns the options that the factory understands. Any other option is refused before the
+   * factory is called.
+   */
   Set<String> options();
 
   /**
-   * Checks the values of the options before anything is built; without an override every value is
-   * accepted here, and {@link #network} may still refuse it.
+   * Checks the values of the options before anything is built. The default accepts every value;
+   * {@link #network} may still refuse it.
    *
-   * @param options the section of the job file; a key is read as its bounds demand
+   * @param options the section of the job file; reading a key checks its bounds
    * @throws io.vertigrad.compute.settings.SettingsException when a value is out of range
    */
   default void check(Settings options) {}
 
   /**
-   * How many parameters the network has, for an estimate of the memory before anything is built.
+   * Returns the number of parameters of the network, to estimate the memory before anything is
+   * built.
    *
-   * @return empty where only building it tells
+   * @return empty when the network must be built to count them
    */
   default OptionalLong parameters(ModelConfig config) {
     return OptionalLong.empty();
   }
 
   /**
-   * A new, initialised network with softmax outputs: the same bits for the same configuration.
+   * Builds and initialises a network with softmax outputs. The same configuration must give the
+   * same bits.
    *
    * @return a {@code MultiLayerNetwork} or a {@code ComputationGraph} of floats
    * @throws IllegalArgumentException with a message for the user when the configuration does not

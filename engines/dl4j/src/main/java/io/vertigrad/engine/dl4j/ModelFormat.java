@@ -6,22 +6,25 @@ import java.util.Set;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 
 /**
- * Reads networks that another program has saved; the seam for file formats that not everybody
- * needs. A format is named in {@code META-INF/services} and selected by the ending of {@code
+ * Reads networks that another program has saved. Implement it for a file format in an artifact of
+ * its own. A format is named in {@code META-INF/services} and selected by the ending of {@code
  * model.name}.
  */
 public interface ModelFormat {
 
-  /** Endings of the files it reads, in lower case and with their dot, for example {@code .h5}. */
+  /**
+   * Returns the endings of the files that it reads, in lower case and with their dot, for example
+   * {@code .h5}.
+   */
   Set<String> endings();
 
   /**
-   * Builds the network of a file, with the parameters that it holds and with the output layer of a
-   * loss. Whatever the file holds is checked before native code is given it.
+   * Builds the network of a file with the file's parameters and with the output layer for a loss.
+   * The file's content is checked before it reaches native code.
    *
    * @param file exists
-   * @param seed of what training draws, such as dropout
-   * @param loss that it is trained by
+   * @param seed of random numbers during training, such as dropout
+   * @param loss that the network is trained by
    * @return a {@code MultiLayerNetwork} or a {@code ComputationGraph} of floats
    * @throws IllegalArgumentException naming the file, what was found and what was expected
    */

@@ -28,8 +28,8 @@ final class ModelLoader {
   }
 
   /**
-   * Makes something of a network. What DL4J finds wrong with one in a file, wherever it stumbles
-   * over it, is said in one sentence that names the file.
+   * Builds something from a network. Any error that DL4J reports about a network from a file
+   * becomes one sentence that names the file.
    */
   static <T> T named(ModelConfig config, Supplier<T> made) {
     try {
@@ -57,7 +57,7 @@ final class ModelLoader {
     return new Dl4jModel(network, config, sample);
   }
 
-  /** The network as its factory or file gives it, with the loss that the job asks for. */
+  /** Returns the network of the factory or file, with the loss that the job asks for. */
   NeuralNetwork network() {
     NeuralNetwork network = MissingClass.named("model " + config.name(), this::found);
     LossCheck.require(network, config);
@@ -65,10 +65,10 @@ final class ModelLoader {
   }
 
   /**
-   * Checks name and options of a model that is not built yet.
+   * Checks name and options of a model without building it.
    *
    * @param options the section of the job file
-   * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
+   * @throws io.vertigrad.compute.settings.SettingsException at the first error
    */
   static void check(String name, Settings options) {
     TreeMap<String, ModelFactory> known = registered();
@@ -101,13 +101,13 @@ final class ModelLoader {
     factory.check(options);
   }
 
-  /** How many parameters the model has, where its factory knows that without building it. */
+  /** Returns the number of parameters of a model if its factory knows it without building it. */
   static OptionalLong parameters(ModelConfig config) {
     ModelFactory factory = registered().get(config.name());
     return factory == null ? OptionalLong.empty() : factory.parameters(config);
   }
 
-  /** As {@link #found} decides it. */
+  /** Returns true when the name stands for a file, by the same rule as {@link #found}. */
   private static boolean isFile(String name, Settings options) {
     try {
       return isPath(name) || Files.exists(Path.of(name));

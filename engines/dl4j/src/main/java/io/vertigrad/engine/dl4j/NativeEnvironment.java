@@ -11,10 +11,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Process settings that the native libraries read once, when they are loaded.
+ * Makes the process settings that the native libraries read once, when they are loaded.
  *
- * <p>They are made from inside the process, so that a worker in someone else's JVM is as fast as
- * one started by a script. A variable or property the user has set is never changed.
+ * <p>The settings are made from inside the process, so that a worker in a foreign JVM is as fast as
+ * one started by a script. A variable or property that the user has set is never changed.
  */
 final class NativeEnvironment {
 
@@ -25,7 +25,7 @@ final class NativeEnvironment {
 
   private NativeEnvironment() {}
 
-  /** The part of the C library that changes the running process. */
+  /** The functions of the C library that change the running process. */
   private static final class CLibrary {
 
     static {
@@ -40,8 +40,8 @@ final class NativeEnvironment {
   /**
    * Makes every setting that can still be made.
    *
-   * @param threads threads one model may compute on
-   * @return what could not be set, each with its price; empty when all is well
+   * @param threads number of threads that one model may compute on
+   * @return the settings that could not be made, each with its cost; empty when all were made
    */
   static List<String> prepare(int threads) {
     setDefault("org.eclipse.deeplearning4j.helpers.disable", "false");
@@ -66,7 +66,10 @@ final class NativeEnvironment {
     return missing;
   }
 
-  /** Environment variables of the native libraries, before those the user has set win. */
+  /**
+   * Returns environment variables for the native libraries; variables that the user has set take
+   * precedence.
+   */
   static Map<String, String> variables(int threads, Processor processor) {
     Map<String, String> variables = new LinkedHashMap<>();
     variables.put("OMP_NUM_THREADS", Integer.toString(threads));
@@ -78,7 +81,10 @@ final class NativeEnvironment {
     return variables;
   }
 
-  /** Returning big blocks to the system costs page faults at every step. */
+  /**
+   * Tells the C library to keep freed memory: returning large blocks to the system costs page
+   * faults at every step.
+   */
   private static void keepFreedMemory(List<String> missing) {
     if (System.getenv("MALLOC_MMAP_THRESHOLD_") != null) {
       return;

@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
  * Calls the garbage collector when this process holds too much physical memory.
  *
  * <p>ND4J frees native memory only when the collector finds the array that owned it. JavaCPP's own
- * limit does the same but stops every allocation to measure, so it is switched off.
+ * limit does the same but measures at every allocation, so it is switched off.
  */
 final class NativeMemoryWatchdog {
 
@@ -36,7 +36,10 @@ final class NativeMemoryWatchdog {
   private static void check(long limit) {
     long held = Pointer.physicalBytes();
     if (held > limit) {
-      LOG.info("dl4j holds {} MiB of a limit of {}: collecting", held >> 20, limit >> 20);
+      LOG.info(
+          "dl4j holds {} MiB, limit {} MiB: calling the garbage collector",
+          held >> 20,
+          limit >> 20);
       System.gc();
     }
   }

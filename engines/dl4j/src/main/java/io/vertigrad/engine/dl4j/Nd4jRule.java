@@ -10,9 +10,9 @@ import org.nd4j.linalg.learning.GradientUpdater;
 import org.nd4j.linalg.learning.config.IUpdater;
 
 /**
- * An update rule computed by one of ND4J's updaters, which keep their state between updates.
+ * An update rule that one of ND4J's updaters computes. The updater keeps its state between updates.
  *
- * <p>The state starts at zero, as in PyTorch, where ND4J would start some rules at epsilon.
+ * <p>The state starts at zero, as in PyTorch; ND4J would start some rules at epsilon.
  */
 final class Nd4jRule implements UpdateRule {
 

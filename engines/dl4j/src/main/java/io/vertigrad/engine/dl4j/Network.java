@@ -8,46 +8,51 @@ import java.util.function.Consumer;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What DL4J's two kinds of network have in common, as far as training over the bus needs it. */
+/** The common interface of DL4J's two kinds of network, as far as distributed training needs it. */
 interface Network {
 
   /** One named array of a network, a view of its flat parameters. */
   record Parameter(String name, INDArray values, Block.Kind kind) {}
 
-  /** All parameters, contiguous in memory; always the same object. */
+  /** Returns all parameters, contiguous in memory; always the same object. */
   INDArray parameters();
 
-  /** Their gradients, contiguous and in the same order; always the same object. */
+  /**
+   * Returns the gradients, contiguous and in the order of the parameters; always the same object.
+   */
   INDArray gradients();
 
-  /** The named arrays, in no particular order. */
+  /** Returns the named arrays, in no particular order. */
   List<Parameter> arrays();
 
-  /** Whether a sample goes in as an image {@code [channels, height, width]}, not as a row. */
+  /**
+   * Returns true when a sample is an image {@code [channels, height, width]}, false when it is a
+   * row.
+   */
   boolean takesImages();
 
   /**
-   * One forward and backward pass in training mode.
+   * Runs one forward and backward pass in training mode.
    *
-   * @return mean loss of the batch; the gradients are left summed over it
+   * @return mean loss of the batch; the gradients hold the sum over the batch
    */
   double gradient(INDArray features, INDArray labels);
 
   /**
-   * From now on tells of every layer whose gradient is final before the backward pass has ended; a
-   * stock layer tells nothing.
+   * Sets a listener for layers whose gradient is final before the backward pass has ended. A stock
+   * layer reports nothing.
    *
-   * @param done is given the layer's name, which is that of its {@linkplain #arrays() arrays} up to
-   *     their last dot
+   * @param listener receives the layer's name, which is the name of its {@linkplain #arrays()
+   *     arrays} up to their last dot
    */
-  void whenLayerIsDone(Consumer<String> done);
+  void onLayerGradientFinal(Consumer<String> listener);
 
   /**
-   * Samples that the last gradient's forward pass classified correctly; -1 where that is unknown.
+   * Returns the number of correct predictions in the last gradient's forward pass; -1 if unknown.
    */
   int correct();
 
-  /** One forward pass in inference mode; the result lives in the workspace. */
+  /** Runs one forward pass in inference mode; the result is stored in the workspace. */
   INDArray output(INDArray features, MemoryWorkspace workspace);
 
   void save(Path file) throws IOException;
@@ -56,7 +61,7 @@ interface Network {
    * Writes the network in the format ONNX.
    *
    * @param inputShape one sample's dimensions in the data set
-   * @param sample the same as this network takes them
+   * @param sample one sample's dimensions as this network takes them
    * @param classes number of outputs
    * @throws IllegalArgumentException naming the first layer that cannot be written
    */

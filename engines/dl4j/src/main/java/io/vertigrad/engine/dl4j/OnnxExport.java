@@ -40,10 +40,11 @@ import org.nd4j.linalg.activations.impl.ActivationTanH;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Writes a network in the format ONNX: what it computes in inference mode, from samples as the data
- * set gives them to one probability for each class.
+ * Writes a network in the format ONNX: its computation in inference mode, from samples as in the
+ * data set to one probability for each class.
  *
- * <p>Layers are those of the built-in networks and their like; any other is refused by name.
+ * <p>It supports the layers of the built-in networks and similar ones; it refuses any other layer
+ * by name.
  */
 final class OnnxExport {
 
@@ -58,14 +59,14 @@ final class OnnxExport {
   private final Map<String, INDArray> arrays = new HashMap<>();
   private final OnnxGraph graph = new OnnxGraph("vertigrad");
 
-  /** What each layer puts out, by its name. */
+  /** Name of each layer's output, by the layer's name. */
   private final Map<String, String> outputs = new HashMap<>();
 
   /**
-   * An export of one network.
+   * Prepares the export of one network.
    *
-   * @param outline of it
-   * @param parameters of it
+   * @param outline structure of the network
+   * @param parameters arrays of the network
    */
   OnnxExport(Outline outline, List<Network.Parameter> parameters) {
     this.outline = outline;
@@ -76,7 +77,7 @@ final class OnnxExport {
    * Writes the file.
    *
    * @param inputShape one sample's dimensions in the data set
-   * @param sample the same as the network takes them
+   * @param sample one sample's dimensions as the network takes them
    * @param classes number of outputs
    * @throws IllegalArgumentException naming the first layer that cannot be written
    */
@@ -147,7 +148,7 @@ final class OnnxExport {
               image.getInputWidth());
       return graph.add(name + "-image", new Operator("Reshape", input, shape));
     }
-    throw refused(name, "behind a %s".formatted(before.getClass().getSimpleName()));
+    throw refused(name, "preceded by a %s".formatted(before.getClass().getSimpleName()));
   }
 
   private String layer(String name, Layer layer, String input) {
@@ -186,7 +187,7 @@ final class OnnxExport {
     throw refused(name, "a %s".formatted(layer.getClass().getSimpleName()));
   }
 
-  /** Not a subclass, which computes something else. */
+  /** Compares the class exactly, because a subclass may compute something else. */
   private static boolean is(Layer layer, Class<? extends Layer> type) {
     return layer.getClass() == type;
   }
@@ -263,7 +264,7 @@ final class OnnxExport {
         new Operator(
                 "BatchNormalization", input, scale, shift, vector(name, "mean", channels), variance)
             .with("epsilon", (float) layer.getEps());
-    // The layer has an activation by default, and DL4J does not compute it.
+    // The layer has an activation by default, but DL4J does not compute it.
     return graph.add(name, norm);
   }
 

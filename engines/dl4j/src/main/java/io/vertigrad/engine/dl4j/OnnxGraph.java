@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A graph in the format ONNX that is being written: operators, constants, one input, one output.
+ * Writes a graph in the format ONNX: operators, constants, one input, one output.
  *
  * <p>The numbers of fields and types are those of {@code onnx.proto}; operators are of set 13.
  */
@@ -20,13 +20,16 @@ final class OnnxGraph {
   private static final int INT64 = 7;
   private static final String BATCH = "batch";
 
-  /** Bytes that a message may have in protocol buffers, less what is not numbers. */
+  /**
+   * Largest number of bytes of the arrays: the limit of a protocol-buffers message, less room for
+   * everything else.
+   */
   private static final long MOST_BYTES = Integer.MAX_VALUE - (64L << 20);
 
   private final ProtoMessage graph = new ProtoMessage();
   private long bytes;
 
-  /** One operator: what it reads, its attributes and the one value it puts out. */
+  /** One operator: its inputs, its attributes and its single output. */
   static final class Operator {
 
     private final String type;
@@ -70,12 +73,12 @@ final class OnnxGraph {
     }
   }
 
-  /** A graph of this name. */
+  /** Creates an empty graph of this name. */
   OnnxGraph(String name) {
     graph.text(2, name);
   }
 
-  /** Adds an operator that puts out a value of this name; returns the name. */
+  /** Adds an operator with an output of this name; returns the name. */
   String add(String output, Operator operator) {
     ProtoMessage node = new ProtoMessage();
     operator.inputs.forEach(input -> node.text(1, input));
@@ -123,18 +126,18 @@ final class OnnxGraph {
     return name;
   }
 
-  /** Names what goes in, any number of samples of this shape; returns the name. */
+  /** Declares the input: any number of samples of this shape; returns the name. */
   String input(String name, List<Integer> sample) {
     graph.message(11, value(name, sample));
     return name;
   }
 
-  /** Names what comes out, likewise. */
+  /** Declares the output: any number of samples of this shape. */
   void output(String name, List<Integer> sample) {
     graph.message(12, value(name, sample));
   }
 
-  /** The whole file. */
+  /** Returns the content of the file. */
   byte[] toBytes() {
     return new ProtoMessage()
         .integer(1, FORMAT_VERSION)

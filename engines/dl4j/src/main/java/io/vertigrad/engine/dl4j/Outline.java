@@ -16,9 +16,10 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A network as a graph of layers, each after what it reads; a chain of layers is a graph too.
+ * The structure of a network: a graph of layers, each after the layers that it reads. A chain of
+ * layers is a graph too.
  *
- * @param graph its configuration, which stages are cut from
+ * @param graph configuration of the network, from which stages are cut
  * @param order names of all layers and vertices
  */
 record Outline(ComputationGraphConfiguration graph, List<String> order) {
@@ -52,17 +53,17 @@ record Outline(ComputationGraphConfiguration graph, List<String> order) {
     return new Outline(builder.setOutputs(before).build(), List.copyOf(order));
   }
 
-  /** The name of the one input. */
+  /** Returns the name of the one input. */
   String input() {
     return graph.getNetworkInputs().get(0);
   }
 
-  /** What a layer reads. */
+  /** Returns the names of a layer's inputs. */
   List<String> inputsOf(String name) {
     return graph.getVertexInputs().get(name);
   }
 
-  /** Shapes of one sample's activations, by the name of what puts them out. */
+  /** Returns the shapes of one sample's activations by the name of their layer or vertex. */
   Map<String, List<Integer>> shapes(NeuralNetwork network, INDArray sample) {
     Map<String, List<Integer>> shapes = new LinkedHashMap<>();
     if (network instanceof ComputationGraph whole) {
@@ -77,7 +78,7 @@ record Outline(ComputationGraphConfiguration graph, List<String> order) {
     return shapes;
   }
 
-  /** Why no stage may end with this layer; null if one may. */
+  /** Returns the reason why no stage may end with this layer; null if one may. */
   String obstacle(int end) {
     Set<String> before = new HashSet<>(order.subList(0, end + 1));
     before.add(input());

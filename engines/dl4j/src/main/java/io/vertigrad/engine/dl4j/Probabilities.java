@@ -5,7 +5,9 @@ import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
 
-/** What a network answered, sample after sample one probability per class or label, or values. */
+/**
+ * Scores a network's outputs: for each sample one probability per class or label, or the values.
+ */
 final class Probabilities {
 
   private static final double SMALLEST = 1e-10;
@@ -13,11 +15,11 @@ final class Probabilities {
   private Probabilities() {}
 
   /**
-   * Compares answers with the truth; of equally probable classes the first is the answer.
+   * Compares outputs with the labels. Of equally probable classes the first is the prediction.
    *
    * @param values as many per sample as there are classes
-   * @param topK how many of the most probable classes count as the right answer beside the first; 0
-   *     to count none
+   * @param topK number of most probable classes that count as correct in the second count; 0 to
+   *     count none
    */
   static Score score(float[] values, int[] labels, int topK) {
     int classes = values.length / labels.length;
@@ -30,7 +32,7 @@ final class Probabilities {
       for (int k = first + 1; k < first + classes; k++) {
         best = values[k] > values[best] ? k : best;
       }
-      // With NaN among them nothing comes before anything.
+      // No value compares as larger than NaN, so a label with NaN must not count as the best.
       boolean known = !Float.isNaN(values[first + labels[i]]);
       correct += known && best == first + labels[i] ? 1 : 0;
       correctTop += known && before(values, first, classes, labels[i]) < topK ? 1 : 0;
@@ -40,10 +42,10 @@ final class Probabilities {
   }
 
   /**
-   * Compares a network's outputs with what was to be told.
+   * Compares a network's outputs with the targets.
    *
-   * @param values of each sample as many as the network has outputs: probabilities, or values
-   * @param topK see above; of classes only
+   * @param values for each sample as many as the network has outputs: probabilities, or values
+   * @param topK see above; for classes only
    */
   static Score score(float[] values, Batch batch, Loss loss, Metric metric, int topK) {
     return switch (loss) {
@@ -88,7 +90,9 @@ final class Probabilities {
     return new Score(batch.count(), sum / outputs, 0, 0, 0, Metric.RMSE);
   }
 
-  /** How many classes of a sample come before this one. */
+  /**
+   * Returns the number of classes of a sample that precede this one in the order of probability.
+   */
   private static int before(float[] values, int first, int classes, int label) {
     float own = values[first + label];
     int before = 0;

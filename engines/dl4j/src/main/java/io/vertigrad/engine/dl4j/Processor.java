@@ -9,7 +9,7 @@ import java.util.Set;
 /**
  * The instruction sets of this machine's processor, as Linux lists them.
  *
- * @param flags for example {@code avx2}; empty where there is no such list
+ * @param flags for example {@code avx2}; empty if there is no such list
  */
 record Processor(Set<String> flags) {
 
@@ -39,8 +39,8 @@ record Processor(Set<String> flags) {
   }
 
   /**
-   * The name of the OpenBLAS kernels to use. Left to itself, OpenBLAS 0.3.19 falls back to SSE on
-   * processors newer than it is.
+   * Returns the name of the OpenBLAS kernels to use. OpenBLAS 0.3.19 would fall back to SSE on
+   * processors that are newer than it.
    *
    * @return null to leave the choice to OpenBLAS
    */

@@ -29,11 +29,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * A network in a file: a zip of {@code ModelSerializer} or a configuration as JSON.
+ * Reads a network from a file: a zip of {@code ModelSerializer} or a configuration as JSON.
  *
- * <p>The parameters are read here and not by ND4J, which allocates native memory for whatever
- * length a file names; {@code ModelSerializer} would also read serialised Java objects from the
- * zip, which could run any code.
+ * <p>The parameters are read in Java and not by ND4J, which allocates native memory for any length
+ * that a file claims. {@code ModelSerializer} would also read serialised Java objects from the zip,
+ * which could run any code.
  */
 final class SavedNetwork {
 
@@ -48,7 +48,7 @@ final class SavedNetwork {
   /**
    * Reads a file.
    *
-   * @param seed for the initial parameters, where the file has none
+   * @param seed for the initial parameters if the file has none
    * @throws IllegalArgumentException when it is missing or not a DL4J model
    */
   static NeuralNetwork read(Path file, long seed) {
@@ -72,7 +72,7 @@ final class SavedNetwork {
     }
   }
 
-  /** The first line of what a failure says, for a sentence of our own. */
+  /** Returns the first line of a failure's message, for use inside another message. */
   static String reason(Throwable failure) {
     String message = failure.getMessage();
     String first =
@@ -86,7 +86,10 @@ final class SavedNetwork {
     return file.getFileName().toString().endsWith(".json");
   }
 
-  /** DL4J says of a layer of one's own whose class is missing only that it may be an old one. */
+  /**
+   * Describes a user's layer class that is missing. DL4J's own error says only that the layer may
+   * be an old one.
+   */
   private static Optional<String> missingLayer(Path file) {
     try {
       Stream<String> classes = CLASS.matcher(json(file)).results().map(found -> found.group(1));
@@ -109,7 +112,7 @@ final class SavedNetwork {
       }
     }
     String text = new String(bytes, StandardCharsets.UTF_8);
-    // DL4J's parser takes nesting without end, keys that come twice, and more behind the end.
+    // DL4J's parser accepts unlimited nesting, duplicate keys, and text after the end.
     JsonText.object(CONFIGURATION, text);
     return text;
   }
@@ -167,10 +170,10 @@ final class SavedNetwork {
   }
 
   /**
-   * The parameters, as {@code Nd4j.write} has written them: shape, strides and order as whole
-   * numbers, then the values, either with their storage's name, length and type before them.
+   * Reads the parameters that {@code Nd4j.write} has written: shape, strides and order as whole
+   * numbers, then the values, each part preceded by its storage's name, length and type.
    *
-   * @param expected how many the configuration needs
+   * @param expected number of parameters that the configuration needs
    */
   private static INDArray parameters(Path file, long expected) throws IOException {
     if (expected < 1 || expected > Integer.MAX_VALUE - 1024) {
@@ -199,7 +202,7 @@ final class SavedNetwork {
     }
   }
 
-  /** Reads what stands before values of this type, and returns how many there are. */
+  /** Reads the header of values of this type and returns their number. */
   private static long header(DataInputStream in, String type) throws IOException {
     in.readUTF();
     long count = in.readLong();

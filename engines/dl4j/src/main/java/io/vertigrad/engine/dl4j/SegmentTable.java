@@ -10,24 +10,27 @@ import java.util.List;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Where each stretch of the exchange vector lies in a network's flat memory.
+ * Maps ranges of the exchange vector to ranges of a network's flat memory.
  *
- * <p>Batch-norm statistics lie among the trainable arrays there but at the end of the exchange
- * vector, so that both orders agree on stretches only; neighbours are merged into one.
+ * <p>In memory, batch-norm statistics lie among the trainable arrays; in the exchange vector they
+ * come last. So the orders agree only range by range; neighbouring ranges are merged.
  */
 final class SegmentTable {
 
   /**
-   * A stretch that is contiguous in both orders.
+   * A range that is contiguous in both orders.
    *
-   * @param exchange its first element in the exchange vector
-   * @param memory its first element in the network's memory
+   * @param exchange index of its first element in the exchange vector
+   * @param memory index of its first element in the network's memory
    * @param length number of elements
-   * @param kind whether an optimizer steps it
+   * @param kind whether the optimizer updates it
    */
   record Segment(int exchange, int memory, int length, Block.Kind kind) {
 
-    /** Elements from the later of both starts to the earlier of both ends; negative for none. */
+    /**
+     * Returns the number of elements that this segment shares with a range; negative if there is
+     * none.
+     */
     int overlap(int first, int count) {
       return Math.min(exchange + length, first + count) - Math.max(exchange, first);
     }
@@ -69,7 +72,7 @@ final class SegmentTable {
     return layout;
   }
 
-  /** Ordered by their place in the exchange vector. */
+  /** Returns the segments in the order of the exchange vector. */
   List<Segment> segments() {
     return segments;
   }
@@ -86,7 +89,10 @@ final class SegmentTable {
     segments.add(next);
   }
 
-  /** Dimensions with the fastest last, which for DL4J's column-major weights is reversed. */
+  /**
+   * Describes an array with its fastest dimension last. DL4J's weights are column-major, so their
+   * dimensions are reversed.
+   */
   private static Block block(Network.Parameter parameter) {
     INDArray values = parameter.values();
     List<Integer> shape = new ArrayList<>();

@@ -19,9 +19,10 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A network with places where it is cut.
+ * A network that is cut into stages.
  *
- * <p>Keeps the network's first parameters, but no gradients and no activations, until it is let go.
+ * <p>Keeps the network's initial parameters, but no gradients and no activations, until it is
+ * garbage-collected.
  */
 final class SplitNetwork implements SplitModel {
 
@@ -59,7 +60,7 @@ final class SplitNetwork implements SplitModel {
     return cut;
   }
 
-  /** Lets the stages end with these layers; each must be a place where a cut is possible. */
+  /** Sets the layers that the stages end with; a cut must be possible after each of them. */
   void cutAt(List<Integer> ends) {
     stages.clear();
     int first = 0;

@@ -11,7 +11,10 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** A stage's native input for micro-batches of one size, and what its backward pass starts from. */
+/**
+ * A stage's native arrays for micro-batches of one size: the input, and the target or gradient that
+ * its backward pass starts from.
+ */
 final class StageArrays {
 
   private final INDArray input;
@@ -19,10 +22,10 @@ final class StageArrays {
   private final BatchArrays labelled;
 
   /**
-   * Arrays for micro-batches of one size.
+   * Creates arrays for micro-batches of one size.
    *
-   * @param targets what is to be told of each sample; null where the next stage's gradient takes
-   *     their place
+   * @param targets what the model predicts for each sample; null when the next stage's gradient
+   *     takes their place
    */
   StageArrays(int samples, StageSpec spec, Targets targets) {
     labelled = targets != null ? new BatchArrays(samples, spec.input(), targets) : null;
@@ -34,7 +37,7 @@ final class StageArrays {
     return input;
   }
 
-  /** Labels, or the gradient of what goes out. */
+  /** Returns the labels, or the gradient of the stage's output. */
   INDArray target() {
     return target;
   }

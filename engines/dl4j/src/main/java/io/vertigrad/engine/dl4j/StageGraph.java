@@ -23,15 +23,14 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * The layers of one stage as a graph of their own.
+ * The layers of one stage as a graph.
  *
- * <p>In front of them, unless they read the data, stands a layer that notes the gradient of what
- * comes in; behind them, unless they end with the loss, one whose labels are the gradient of what
- * goes out.
+ * <p>Unless the stage reads the data, a layer before them records the gradient of the input. Unless
+ * the stage ends with the loss, a layer after them takes the gradient of the output as its labels.
  *
  * @param graph ready to compute
- * @param network the same, as trained networks are seen here
- * @param tap notes the input's gradient; null in the first stage
+ * @param network the same graph as a {@link Network}
+ * @param tap records the input's gradient; null in the first stage
  */
 record StageGraph(ComputationGraph graph, GraphNetwork network, InputTap tap) {
 
@@ -39,7 +38,7 @@ record StageGraph(ComputationGraph graph, GraphNetwork network, InputTap tap) {
   private static final String END = "vertigrad-out";
 
   /**
-   * Cuts a run of layers out.
+   * Cuts a run of layers out of the network.
    *
    * @param values their parameters, by name
    */
@@ -110,7 +109,10 @@ record StageGraph(ComputationGraph graph, GraphNetwork network, InputTap tap) {
     part.getVertexInputs().put(name, List.of(input));
   }
 
-  /** As in the whole network, so that parameters lie and gradients add up in the same order. */
+  /**
+   * Orders the layers as in the whole network, so that parameters and sums of gradients have the
+   * same order.
+   */
   private static void keepOrder(
       ComputationGraphConfiguration part, List<String> layers, boolean first, boolean last) {
     List<String> order = new ArrayList<>(part.getNetworkInputs());

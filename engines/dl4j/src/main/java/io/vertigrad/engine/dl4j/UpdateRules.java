@@ -6,7 +6,7 @@ import io.vertigrad.compute.optimizer.UpdateRule;
 import org.nd4j.linalg.learning.config.AdaGrad;
 import org.nd4j.linalg.learning.config.RmsProp;
 
-/** Chooses the update rule that a configuration names: ND4J's where it has state of its own. */
+/** Chooses the update rule that a configuration names: ND4J's for rules whose state ND4J keeps. */
 final class UpdateRules {
 
   private UpdateRules() {}

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Files of DL4J that are damaged, or that somebody made to do damage. */
+/** Tests DL4J files that are damaged or malicious. */
 @Tag("slow")
 class DamagedModelTest {
 
@@ -41,7 +41,9 @@ class DamagedModelTest {
   private static final String PARAMETERS = "coefficients.bin";
   private static final int CLASSES = 10;
 
-  /** Before the values: the shape with its header, then the header of the values. */
+  /**
+   * Length of the data before the values: the shape with its header, then the header of the values.
+   */
   private static final int COUNT_AT = 18 + 8 + 6 + 6 * 8 + 18;
 
   @TempDir private Path folder;
@@ -148,7 +150,7 @@ class DamagedModelTest {
     assertTrue(refused > FileMutants.count() / 2, refused + " were refused");
   }
 
-  /** The configuration is damaged, and its checksum is right. */
+  /** Damages the configuration and corrects its checksum. */
   @Test
   @Timeout(value = 600, unit = TimeUnit.SECONDS)
   void shouldReadOrRefuseWhenAConfigurationIsDamaged() throws Exception {
@@ -170,7 +172,7 @@ class DamagedModelTest {
     assertTrue(refused > FileMutants.count() / 2, refused + " were refused");
   }
 
-  /** The parameters are damaged, and their checksum is right. */
+  /** Damages the parameters and corrects their checksum. */
   @Test
   @Timeout(value = 600, unit = TimeUnit.SECONDS)
   void shouldReadOrRefuseWhenParametersAreDamaged() throws Exception {
@@ -254,7 +256,7 @@ class DamagedModelTest {
     }
   }
 
-  /** Counts how often somebody makes it from its serialised form. */
+  /** Counts how often an object is created from its serialised form. */
   private static final class Trap implements Serializable {
 
     private static final long serialVersionUID = 1L;

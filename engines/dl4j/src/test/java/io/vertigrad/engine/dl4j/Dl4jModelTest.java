@@ -83,7 +83,7 @@ class Dl4jModelTest {
     assertEquals(0, firsts.get(layers - 1));
     assertArrayEquals(Arrays.copyOf(expected, trainable), early);
     assertEquals(model.gradient(batch), loss);
-    assertEquals(layers, firsts.size(), "nobody listens any more");
+    assertEquals(layers, firsts.size(), "the listener was removed");
   }
 
   @Test
@@ -221,7 +221,10 @@ class Dl4jModelTest {
     assertEquals(0, score.correctTop());
   }
 
-  /** Running statistics r move by {@code (1 - decay) (batch - r)}, the variance unbiased. */
+  /**
+   * Checks that running statistics r change by {@code (1 - decay) (batch - r)}, with the unbiased
+   * variance.
+   */
   @Test
   void shouldLeaveTheDifferenceToSubtractWhenElementsAreStatistics() {
     Backend.start(1);

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** Networks of one's own, whose output layer has to have the loss of the job. */
+/** Tests users' networks, whose output layer must have the loss of the job. */
 class LossCheckTest {
 
   private static final float STEP = 0.02f;

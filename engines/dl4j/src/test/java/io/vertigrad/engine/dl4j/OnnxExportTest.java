@@ -51,7 +51,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** Compares what ONNX Runtime computes from an exported file with what the network computes. */
+/** Compares the outputs of ONNX Runtime for an exported file with those of the network. */
 class OnnxExportTest {
 
   private static final double TOLERANCE = 1e-5;
@@ -86,11 +86,14 @@ class OnnxExportTest {
 
       assertEquals(expected.length, found.length);
       assertEquals(0, largestDifference(expected, found), TOLERANCE);
-      assertTrue(spread(expected) > 0.01, "answers that could be told apart");
+      assertTrue(spread(expected) > 0.01, "different samples have different outputs");
     }
   }
 
-  /** What the built-in networks do not have: other padding, pooling, activations, and rows. */
+  /**
+   * Exports layers that the built-in networks do not have: other padding, pooling, activations, and
+   * rows.
+   */
   @Test
   void shouldComputeTheSameWhenLayersAreOfOtherKinds() throws Exception {
     MultiLayerNetwork network =
@@ -169,7 +172,7 @@ class OnnxExportTest {
     }
   }
 
-  /** On real MNIST where it is there, else on generated digits. */
+  /** Uses real MNIST if it is present, otherwise generated digits. */
   @Test
   @Tag("slow")
   void shouldClassifyTheSameImagesRightWhenTheNetworkIsTrained() throws Exception {
@@ -232,7 +235,7 @@ class OnnxExportTest {
     }
   }
 
-  /** Parameters and statistics as training leaves them: nothing is 0 or 1. */
+  /** Sets parameters and statistics to values as after training: none is 0 or 1. */
   private static void scatter(Model model) {
     SplittableRandom random = new SplittableRandom(11);
     int first = 0;

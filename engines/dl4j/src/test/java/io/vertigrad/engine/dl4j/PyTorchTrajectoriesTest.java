@@ -19,10 +19,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every optimizer beside PyTorch's over 20 updates.
+ * Compares every optimizer with PyTorch's over 20 updates.
  *
- * <p>The numbers are of {@code pytorch_trajectories.py}, which is kept beside them: float64,
- * gradients from 1e-6 to 10. Ours computes in float32.
+ * <p>The numbers are from {@code pytorch_trajectories.py} in the same folder: float64, gradients
+ * from 1e-6 to 10. Vertigrad computes in float32.
  */
 class PyTorchTrajectoriesTest {
 
@@ -37,7 +37,7 @@ class PyTorchTrajectoriesTest {
     assertFollows(expected, Optimizer.of(new Dl4jEngine(), config, parameters.length), parameters);
   }
 
-  /** The rules that need no engine. */
+  /** Returns the rules that need no engine. */
   @ParameterizedTest
   @MethodSource("cases")
   void shouldFollowPyTorchWhenComputedInJava(JsonObject settings, JsonArray expected) {

@@ -3,7 +3,7 @@ package io.vertigrad.engine.dl4j;
 import io.vertigrad.compute.Batch;
 import java.util.List;
 
-/** The named networks written down once more, plainly and in double precision. */
+/** Computes the built-in networks in a simple way and in double precision. */
 final class ReferenceNetworks {
 
   private ReferenceNetworks() {}
@@ -13,7 +13,7 @@ final class ReferenceNetworks {
     double of(double[] parameters, Batch batch);
   }
 
-  /** Central differences of a loss; error about {@code h^2}. */
+  /** Computes central differences of a loss; their error is about {@code h^2}. */
   static float[] gradient(Loss loss, float[] at, Batch batch) {
     double h = 1e-5;
     double[] parameters = new double[at.length];
@@ -31,7 +31,7 @@ final class ReferenceNetworks {
     return gradient;
   }
 
-  /** Weights [hidden, in], bias, weights [10, hidden], bias. */
+  /** Computes the loss for weights [hidden, in], bias, weights [10, hidden], bias. */
   static double mlp(double[] p, Batch batch, int hidden) {
     int inputs = batch.features().length / batch.count();
     double loss = 0;
@@ -44,7 +44,9 @@ final class ReferenceNetworks {
     return loss / batch.count();
   }
 
-  /** Bias [3], kernels [3, 1, 3, 3], weights [10, 3 * pooled area], bias [10]. */
+  /**
+   * Computes the loss for bias [3], kernels [3, 1, 3, 3], weights [10, 3 * pooled area], bias [10].
+   */
   static double convNet(double[] p, Batch batch) {
     List<Integer> shape = batch.shape();
     double loss = 0;

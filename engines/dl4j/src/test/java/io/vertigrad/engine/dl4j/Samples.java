@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 
-/** Random batches, small configurations and distances for the tests of this engine. */
+/**
+ * Creates random batches and small configurations, and measures distances, for the tests of this
+ * engine.
+ */
 public final class Samples {
 
   private Samples() {}
@@ -28,7 +31,7 @@ public final class Samples {
     return new Batch(features, labels, shape, 0);
   }
 
-  /** Samples {@code [first, end)} of a batch. */
+  /** Returns samples {@code [first, end)} of a batch. */
   static Batch part(Batch batch, int first, int end) {
     int size = batch.features().length / batch.count();
     return new Batch(
@@ -60,7 +63,7 @@ public final class Samples {
     return values;
   }
 
-  /** {@code |actual - expected| / |expected|} in the L2 norm. */
+  /** Returns {@code |actual - expected| / |expected|} in the L2 norm. */
   public static double distance(float[] expected, float[] actual) {
     double difference = 0;
     double length = 0;

@@ -22,7 +22,7 @@ class SplitNetworkTest {
 
   private static final List<Integer> DIGIT = List.of(1, 28, 28);
 
-  /** Sums of 64 and of 4 times 16 samples are rounded differently. */
+  /** Tolerance: sums of 64 and of 4 times 16 samples are rounded differently. */
   private static final double TO_FULL_BATCH = 1e-6;
 
   @ParameterizedTest
@@ -98,7 +98,7 @@ class SplitNetworkTest {
   void shouldSayWhyWhenACutIsImpossible() {
     assertRefused("conv9", "no such layer", "index from 0 to 3");
     assertRefused("fc", "it is the last layer");
-    assertRefused(List.of("relu1", "conv1"), "comes before the cut before it");
+    assertRefused(List.of("relu1", "conv1"), "precedes the previous cut");
     assertRefused(List.of("conv1", "relu1"), "from pool1 to relu1 would have no parameters");
     IllegalArgumentException tooMany =
         assertThrows(IllegalArgumentException.class, () -> split("convnet", SplitConfig.into(3)));

@@ -36,7 +36,7 @@ class SplitResNet20Test {
     assertArrayEquals(expected, four, 0);
   }
 
-  /** Running statistics are made to differ from those of the batch, and from stage to stage. */
+  /** Makes running statistics differ from those of the batch, and from stage to stage. */
   @Test
   void shouldNormaliseByRunningStatisticsWhenItOnlyGoesForward() {
     Batch batch = Samples.batch(8, IMAGE, 10, 5);
@@ -57,7 +57,7 @@ class SplitResNet20Test {
     assertEquals(found, stages.score(batch), "nothing moves");
   }
 
-  /** Each micro-batch is normalised by its own mean and variance, in the network too. */
+  /** Normalises each micro-batch by its own mean and variance, also in the whole network. */
   @Test
   void shouldHaveTheMeanOfTheUnsplitGradientsWhenMicroBatchesAreNormalisedAlone() {
     Batch batch = Samples.batch(8, IMAGE, 10, 5);

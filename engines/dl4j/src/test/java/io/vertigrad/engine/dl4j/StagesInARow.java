@@ -15,7 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** All stages of a model on one thread, one micro-batch after the other. */
+/** Runs all stages of a model on one thread, one micro-batch after another. */
 final class StagesInARow {
 
   private final SplitModel split;
@@ -33,12 +33,12 @@ final class StagesInARow {
     return split;
   }
 
-  /** Mean loss of the last batch. */
+  /** Returns the mean loss of the last batch. */
   double loss(int samples) {
     return lossSum / samples;
   }
 
-  /** The whole model's gradient, all forward passes first, then all backward passes. */
+  /** Computes the whole model's gradient: all forward passes first, then all backward passes. */
   float[] gradient(Batch batch, int microBatches) {
     List<float[]> sums = new ArrayList<>();
     stages.forEach(stage -> sums.add(new float[stage.layout().length()]));
@@ -55,7 +55,7 @@ final class StagesInARow {
     return assembled(sums);
   }
 
-  /** Forward in inference mode. */
+  /** Runs the forward pass in inference mode. */
   Score score(Batch batch) {
     float[] values = batch.features();
     for (StageModel stage : stages.subList(0, stages.size() - 1)) {
@@ -64,7 +64,7 @@ final class StagesInARow {
     return stages.get(stages.size() - 1).score(values, batch.labels());
   }
 
-  /** Takes over a whole model's parameters. */
+  /** Copies a whole model's parameters to the stages. */
   void become(float[] parameters) {
     int trainable = 0;
     int statistics = split.layout().trainable();
@@ -109,7 +109,7 @@ final class StagesInARow {
     }
   }
 
-  /** Stages' vectors by block, as the whole layout orders them. */
+  /** Combines the stages' vectors block by block, in the order of the whole layout. */
   private float[] assembled(List<float[]> vectors) {
     Map<String, float[]> blocks = new HashMap<>();
     for (int s = 0; s < stages.size(); s++) {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Every rule against its formula in double precision, over several steps. */
+/** Compares every rule with its formula in double precision, over several steps. */
 class UpdateRulesTest {
 
   private static final int STEPS = 20;

@@ -25,10 +25,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a model's HDF5 file holds: the description of its layers and their arrays, read as a whole.
+ * Reads a model's HDF5 file: the description of its layers, and their arrays.
  *
- * <p>The file is read in Java, without the HDF5 library; nothing is allocated that the file has no
- * bytes for, and links, which may name other files, are not followed.
+ * <p>The file is read in Java, without the HDF5 library. Memory is allocated only for bytes that
+ * the file has. Links, which may name other files, are not followed.
  */
 final class KerasFile {
 
@@ -41,7 +41,7 @@ final class KerasFile {
   private static final String SAVE =
       "save it with Keras 2 (tf_keras, TensorFlow before 2.16) as model.save(\"model.h5\")";
 
-  /** One array, the last dimension fastest. */
+  /** One array with the last dimension fastest. */
   record Values(List<Integer> shape, float[] values) {}
 
   private final Path path;
@@ -55,14 +55,14 @@ final class KerasFile {
   }
 
   /**
-   * Reads a file from end to end.
+   * Reads a whole file.
    *
    * @throws IllegalArgumentException naming the file, what was found and what was expected
    */
   static KerasFile read(Path path) {
     long bytes = checkSignature(path);
     try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ);
-        // From a buffer, because from a file the library allocates whatever a damaged length says.
+        // Read from a buffer: from a file the library allocates as much as a damaged length says.
         HdfFile file = HdfFile.fromByteBuffer(channel.map(MapMode.READ_ONLY, 0, bytes))) {
       Attribute description = file.getAttribute(DESCRIPTION);
       if (description == null) {
@@ -83,18 +83,22 @@ final class KerasFile {
     } catch (IOException e) {
       throw new Refused(path, "cannot be read: " + e.getMessage(), e);
     } catch (RuntimeException | StackOverflowError e) {
-      // The library reports whatever does not fit together, and a group within itself never ends.
+      // The library throws various exceptions for inconsistent data; a group within itself recurses
+      // until the stack overflows.
       throw new Refused(
           path, "is damaged or was cut short (%s): copy it again".formatted(reason(e)), e);
     }
   }
 
-  /** The description of the model. */
+  /** Returns the description of the model. */
   JsonObject model() {
     return model;
   }
 
-  /** Arrays of a layer by their short names, such as {@code kernel}; empty where it has none. */
+  /**
+   * Returns the arrays of a layer by their short names, such as {@code kernel}; empty if it has
+   * none.
+   */
   Map<String, Values> weights(String layer) {
     return weights.getOrDefault(layer, Map.of());
   }
@@ -103,7 +107,10 @@ final class KerasFile {
     return refused(path, what);
   }
 
-  /** What went wrong while the network was built, unless it is said in our own words already. */
+  /**
+   * Returns an error about a failure while the network was built, unless its message already names
+   * the file.
+   */
   IllegalArgumentException refused(RuntimeException failure) {
     return failure instanceof Refused own
         ? own
@@ -286,7 +293,7 @@ final class KerasFile {
         : message.lines().findFirst().orElse("no detail");
   }
 
-  /** A file that is not taken; its message is for the user. */
+  /** An error about a file that cannot be used; its message is for the user. */
   private static final class Refused extends IllegalArgumentException {
 
     private static final long serialVersionUID = 1L;

@@ -6,10 +6,13 @@ import java.nio.file.Path;
 import java.util.Set;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 
-/** Models that Keras 2 has saved to one HDF5 file; found by the DL4J engine. */
+/**
+ * Reads models that Keras 2 has saved to one HDF5 file. The DL4J engine finds this format through
+ * the {@code ServiceLoader}.
+ */
 public final class KerasFormat implements ModelFormat {
 
-  /** Made by the {@code ServiceLoader}. */
+  /** Creates the format; called by the {@code ServiceLoader}. */
   public KerasFormat() {}
 
   @Override

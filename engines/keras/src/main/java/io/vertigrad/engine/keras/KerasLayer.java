@@ -7,9 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One layer as Keras describes it; whatever is read from it is checked, and errors name it.
+ * One layer as Keras describes it. Every value that is read is checked, and errors name the layer.
  *
- * @param file it is from
+ * @param file that holds the layer
  * @param kind its class in Keras, such as {@code Conv2D}
  * @param name its name in the model
  * @param config its settings
@@ -43,7 +43,7 @@ record KerasLayer(
         "a layer has no %s, expected layers as Keras 2 describes them".formatted(key));
   }
 
-  /** One use of the layer: {@code [[["before", 0, 0, {}], ...]]}. */
+  /** Reads one use of the layer: {@code [[["before", 0, 0, {}], ...]]}. */
   private List<String> inbound(JsonArray nodes) {
     if (nodes.isEmpty()) {
       return List.of();
@@ -79,7 +79,7 @@ record KerasLayer(
     if (value instanceof String text) {
       return text;
     }
-    // Written by a Keras that describes objects with their module, or a function of one's own.
+    // Some Keras versions write an object with its module here, or a user's own function.
     throw refused(
         "%s is %s, expected a name".formatted(key, JsonText.shown(String.valueOf(value))));
   }
@@ -116,7 +116,7 @@ record KerasLayer(
     throw refused("%s is %s, expected a number from %s to %s".formatted(key, value, least, most));
   }
 
-  /** Height and width, from one number or two. */
+  /** Returns height and width, from one number or two. */
   int[] pair(String key, int otherwise, int least, int most) {
     Object value = config.getValue(key);
     if (value == null) {
@@ -140,12 +140,14 @@ record KerasLayer(
             .formatted(key, JsonText.shown(String.valueOf(value)), least, most));
   }
 
-  /** Whether its images are {@code [channels, height, width]}; by default channels are last. */
+  /**
+   * Returns true when images are {@code [channels, height, width]}; by default channels are last.
+   */
   boolean channelsFirst() {
     return choice("data_format", LAST, List.of(LAST, FIRST)).equals(FIRST);
   }
 
-  /** An array of this layer, which must have this shape. */
+  /** Returns an array of this layer and checks its shape. */
   float[] weight(String key, Integer... shape) {
     KerasFile.Values found = file.weights(name).get(key);
     if (found == null) {

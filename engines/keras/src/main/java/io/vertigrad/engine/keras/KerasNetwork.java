@@ -42,12 +42,12 @@ import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * Turns a model of Keras into a graph of DL4J's stock layers whose images are {@code [channels,
- * height, width]}, whichever order the model had.
+ * Converts a Keras model into a graph of DL4J's stock layers. Its images are {@code [channels,
+ * height, width]} in either case.
  *
- * <p>Keras keeps the kernel of a convolution as {@code [height, width, inputs, outputs]} in either
- * order, DL4J as {@code [outputs, inputs, height, width]}. A dense layer behind a flattened image
- * has its rows in the order of the image; they are brought into the order of channels first.
+ * <p>Keras stores the kernel of a convolution as {@code [height, width, inputs, outputs]} for both
+ * orders of images, DL4J as {@code [outputs, inputs, height, width]}. The rows of a dense layer
+ * after a flattened image follow the order of the image; they are reordered to channels first.
  */
 final class KerasNetwork {
 
@@ -59,7 +59,7 @@ final class KerasNetwork {
   private static final String SIGMOID = "sigmoid";
   private static final String LINEAR = "linear";
 
-  /** Activations that both compute alike. */
+  /** Activations that Keras and DL4J compute the same way. */
   private static final Map<String, Activation> ACTIVATIONS =
       Map.of(
           LINEAR,
@@ -83,7 +83,7 @@ final class KerasNetwork {
           "swish",
           Activation.SWISH);
 
-  /** The order in which Keras laid out what is one row now. */
+  /** The order in which Keras flattened an image into a row. */
   private enum Row {
     NONE,
     CHANNELS_FIRST,
@@ -91,11 +91,11 @@ final class KerasNetwork {
   }
 
   /**
-   * What a layer puts out for one sample.
+   * The output of a layer for one sample.
    *
    * @param vertex of the graph that computes it
-   * @param image whether it is an image for DL4J
-   * @param row whether it is one row for Keras, and how it was made of the image
+   * @param image whether it is an image in DL4J
+   * @param row whether it is a row in Keras, and how the image was flattened
    */
   private record Output(
       String vertex, int channels, int height, int width, boolean image, Row row) {
@@ -117,7 +117,7 @@ final class KerasNetwork {
     }
   }
 
-  /** Puts the parameters of one layer into the network that was built. */
+  /** Copies the parameters of one layer into the network that was built. */
   private interface Parameters {
     void write(ComputationGraph network);
   }
@@ -125,7 +125,7 @@ final class KerasNetwork {
   private final KerasFile file;
   private final Loss loss;
 
-  /** The activation of Keras that belongs to the loss. */
+  /** The activation in Keras that belongs to the loss. */
   private final String ending;
 
   private final Map<String, KerasLayer> layers = new LinkedHashMap<>();
@@ -138,9 +138,9 @@ final class KerasNetwork {
   private KerasLayer head;
 
   /**
-   * A network to be built.
+   * Prepares the conversion of a model.
    *
-   * @param loss that it is trained by
+   * @param loss that the model is trained by
    */
   KerasNetwork(KerasFile file, Loss loss) {
     this.file = file;
@@ -153,7 +153,7 @@ final class KerasNetwork {
         };
   }
 
-  /** A network with the file's parameters. */
+  /** Builds the network with the file's parameters. */
   ComputationGraph build(long seed) {
     String last = readLayers();
     graph =
@@ -186,7 +186,7 @@ final class KerasNetwork {
           "is a %s, expected a Sequential or a Functional model".formatted(JsonText.shown(kind)));
     }
     Object config = file.model().getValue("config");
-    // Before 2.2.3 a chain was only the list.
+    // Before version 2.2.3 the config of a Sequential model was only the list.
     Object list = config instanceof JsonObject object ? object.getValue("layers") : config;
     if (!(list instanceof JsonArray all) || all.isEmpty()) {
       throw file.refused("describes no layers, expected at least one");
@@ -215,7 +215,9 @@ final class KerasNetwork {
     return only(config, "output_layers");
   }
 
-  /** The name in {@code [["name", 0, 0]]}, or in the shorter form without the outer list. */
+  /**
+   * Returns the name in {@code [["name", 0, 0]]}, or in the shorter form without the outer list.
+   */
   private String only(JsonObject config, String key) {
     Object value = config.getValue(key);
     if (value instanceof JsonArray places && places.size() == 1) {
@@ -237,9 +239,9 @@ final class KerasNetwork {
   }
 
   /**
-   * The dense layer that ends the model, behind it at most the activation of the loss; null if
-   * there is none. Without that activation its outputs count as scores that it is still to be
-   * applied to.
+   * Returns the dense layer that ends the model, followed by at most the activation of the loss;
+   * null if there is none. Without that activation its outputs count as scores to which the loss
+   * applies it.
    */
   private KerasLayer head(KerasLayer last) {
     KerasLayer found = last;
@@ -268,7 +270,7 @@ final class KerasNetwork {
     return fits ? found : null;
   }
 
-  /** Whether a layer is nothing but the activation that the loss comes with. */
+  /** Returns true for a layer that only computes the activation of the loss. */
   private boolean isEnding(KerasLayer layer) {
     return ending.equals(SOFTMAX) && layer.kind().equals("Softmax")
         || layer.kind().equals("Activation") && layer.text("activation", "").equals(ending);
@@ -279,7 +281,7 @@ final class KerasNetwork {
         || layer.kind().equals("Activation") && layer.text("activation", "").equals(SOFTMAX);
   }
 
-  /** The name of the graph's output, which has a loss. */
+  /** Adds the output layer with the loss and returns its name. */
   private String finished(KerasLayer last, Output output) {
     if (!output.isRow()) {
       throw last.refused("the model ends with an image, expected one row of outputs");
@@ -411,7 +413,7 @@ final class KerasNetwork {
     return input;
   }
 
-  /** The name of a vertex that Keras has no layer for, and perhaps a layer of that name. */
+  /** Returns an unused name, based on this one, for a vertex without a layer in Keras. */
   private String unused(String name) {
     return layers.containsKey(name) ? unused(name + "_") : name;
   }
@@ -425,7 +427,7 @@ final class KerasNetwork {
     boolean ofHead = head != null && layer.inputs().get(0).equals(head.name()) && isEnding(layer);
     boolean ofLoss = isEnding(layer) && !isRead(layer);
     if (ofHead || ofLoss) {
-      // The output layer has it.
+      // The output layer computes this activation.
       return input;
     }
     if (isSoftmax(layer) && !input.isRow()) {
@@ -486,7 +488,10 @@ final class KerasNetwork {
     return Output.row(layer.name(), units);
   }
 
-  /** The weights of a dense layer, their rows in the order in which DL4J flattens an image. */
+  /**
+   * Returns the weights of a dense layer with the rows in the order in which DL4J flattens an
+   * image.
+   */
   private static INDArray rows(float[] kernel, Output input, int units) {
     if (input.row() != Row.CHANNELS_LAST) {
       return Nd4j.createFromArray(kernel).reshape('c', input.units(), units);
@@ -673,12 +678,12 @@ final class KerasNetwork {
     return values;
   }
 
-  /** Nothing to compute: what reads it takes the image as a row. */
+  /** Adds no layer: the layers that read this output take the image as a row. */
   private Output flat(KerasLayer layer, Output input) {
     if (input.isRow()) {
       return input;
     }
-    // With channels first, Keras turns the image around unless it is told channels_last.
+    // With channels first, Keras transposes the image unless data_format is channels_last.
     boolean turned = channelsFirst == layer.channelsFirst();
     Row row = turned ? Row.CHANNELS_LAST : Row.CHANNELS_FIRST;
     return new Output(input.vertex(), input.channels(), input.height(), input.width(), true, row);

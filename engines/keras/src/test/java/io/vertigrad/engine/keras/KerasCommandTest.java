@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The commands with a model of Keras, each in a process of its own. */
+/** Tests the commands with a Keras model, each in a separate process. */
 @Tag("slow")
 class KerasCommandTest {
 

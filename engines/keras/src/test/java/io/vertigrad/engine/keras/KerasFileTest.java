@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Files that are no models of Keras, or none that fit. */
+/** Tests files that are no Keras models, or models that cannot be used. */
 class KerasFileTest {
 
   @TempDir private Path folder;
@@ -48,7 +48,10 @@ class KerasFileTest {
     assertTrue(refusal(loop).contains("no such file"), refusal(loop));
   }
 
-  /** Numbers and names of the description, which lies in the file as text of the same length. */
+  /**
+   * Replaces numbers and names in the description, which the file stores as text of the same
+   * length.
+   */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -139,7 +142,7 @@ class KerasFileTest {
     return layers.getJsonObject(index).getJsonObject("config");
   }
 
-  /** The file with another description of its layers, in as many bytes. */
+  /** Returns the file with another description of its layers in the same number of bytes. */
   private static byte[] described(String name, UnaryOperator<JsonObject> change) throws Exception {
     String text =
         new String(Files.readAllBytes(KerasModelTest.file(name)), StandardCharsets.ISO_8859_1);

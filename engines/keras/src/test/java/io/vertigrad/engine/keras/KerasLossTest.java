@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Models of Keras that tell labels or values, trained by the loss that the job names. */
+/** Tests Keras models that predict labels or values, trained by the loss that the job names. */
 class KerasLossTest {
 
   private static final int SAMPLES = 4;
@@ -30,8 +30,9 @@ class KerasLossTest {
   @TempDir private Path folder;
 
   /**
-   * The files' known probabilities are a softmax of scores, of which they tell all differences. The
-   * activation at the end is changed in the file, and must leave these differences as they are.
+   * Checks outputs against the files' known probabilities, a softmax of scores, which determine all
+   * differences of the scores. Another activation at the end of the file must not change these
+   * differences.
    */
   @ParameterizedTest
   @CsvSource({
@@ -115,7 +116,7 @@ class KerasLossTest {
     int last = model.layout().trainable() - 1;
     double slope = (lossAt(model, batch, last, 1e-3f) - lossAt(model, batch, last, -1e-3f)) / 2e-3;
     assertEquals(slope, gradient[last], 3e-3, "the last bias");
-    assertTrue(Math.abs(gradient[last]) > 3e-3, "too small to tell anything: " + gradient[last]);
+    assertTrue(Math.abs(gradient[last]) > 3e-3, "too small for a comparison: " + gradient[last]);
   }
 
   private static double lossAt(Model model, Batch batch, int element, float by) {
@@ -143,7 +144,7 @@ class KerasLossTest {
     return sum / found.length;
   }
 
-  /** The file with another activation at its end, in a text of the same length. */
+  /** Returns the file with another activation at its end, in a text of the same length. */
   private Path ending(String name, String activation) throws Exception {
     String text =
         new String(Files.readAllBytes(KerasModelTest.file(name)), StandardCharsets.ISO_8859_1);

@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Models that {@code src/test/python/models.py} wrote, against the answers that it computed by the
- * formulas in double precision.
+ * Compares models that {@code src/test/python/models.py} wrote with the outputs that it computed by
+ * the formulas in double precision.
  */
 class KerasModelTest {
 
@@ -32,7 +32,7 @@ class KerasModelTest {
 
   @TempDir private Path folder;
 
-  /** What a file's text has: inputs and probabilities, row behind row. */
+  /** The content of a file's text: inputs and probabilities, row after row. */
   record Answers(float[] inputs, float[] probabilities) {}
 
   @ParameterizedTest

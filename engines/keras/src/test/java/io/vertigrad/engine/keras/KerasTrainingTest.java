@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whole jobs that begin with a model of Keras. */
+/** Tests whole jobs that start from a Keras model. */
 @Tag("slow")
 class KerasTrainingTest {
 

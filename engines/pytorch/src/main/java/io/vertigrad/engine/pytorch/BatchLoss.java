@@ -5,14 +5,17 @@ import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Score;
 import java.nio.FloatBuffer;
 
-/** The loss of a batch's outputs with its gradient; in Java, because a module ends with them. */
+/**
+ * Computes the loss of a batch's outputs and its gradient. This is done in Java, because a
+ * TorchScript module ends with its outputs.
+ */
 interface BatchLoss {
 
   /**
-   * The loss that a model is trained by.
+   * Creates the loss that a model is trained by.
    *
    * @param config the model
-   * @param output what its module has put out, sample after sample; it is copied
+   * @param output the module's output, sample after sample; it is copied
    */
   static BatchLoss of(ModelConfig config, FloatBuffer output) {
     return switch (config.loss()) {
@@ -24,26 +27,30 @@ interface BatchLoss {
   }
 
   /**
-   * Compares the outputs with what was to be told.
+   * Compares the outputs with the targets.
    *
-   * @param topK how many of the most probable classes count; 0 to count none
+   * @param topK number of most probable classes that count as correct in the second count; 0 to
+   *     count none
    */
   Score score(Batch batch, int topK);
 
   /**
-   * Likewise, and leaves the gradient of the samples' mean loss, or of their sum.
+   * Compares the outputs with the targets and computes the gradient of the samples' loss.
    *
-   * @param gradient takes as many values as there are outputs
+   * @param gradient receives as many values as there are outputs
    * @param scale 1 for the gradient of the sum, {@code 1 / samples} for that of the mean
    */
   void gradient(Batch batch, FloatBuffer gradient, float scale);
 
-  /** Sample after sample a probability for each class or label, or the values. */
+  /** Returns for each sample a probability for each class or label, or the values. */
   float[] probabilities();
 
-  /** The sum of the samples' losses, once they were compared. */
+  /** Returns the sum of the samples' losses of the last comparison. */
   double lossSum();
 
-  /** How many answers were right, once they were compared; -1 where nothing is right or wrong. */
+  /**
+   * Returns the number of correct predictions of the last comparison; -1 when predictions are
+   * neither correct nor wrong.
+   */
   int correct();
 }

@@ -7,7 +7,7 @@ import java.nio.FloatBuffer;
 
 /**
  * Sigmoid and negative log-likelihood of labels that are 0 or 1, from logits: {@code log(1 +
- * exp(z)) - y z}, of which a sample's loss is the mean over its labels.
+ * exp(z)) - y z}. A sample's loss is the mean over its labels.
  */
 final class BinaryCrossEntropy implements BatchLoss {
 
@@ -17,7 +17,7 @@ final class BinaryCrossEntropy implements BatchLoss {
   private int correct;
 
   /**
-   * Takes what a module has put out.
+   * Copies a module's output.
    *
    * @param output {@code samples * labels} logits, sample after sample
    */
@@ -67,7 +67,7 @@ final class BinaryCrossEntropy implements BatchLoss {
     correct = 0;
     for (int i = 0; i < logits.length; i++) {
       double z = logits[i];
-      // exp of a negative number neither overflows nor loses the small one beside 1.
+      // exp of a negative number does not overflow, and log1p keeps the precision of a small one.
       sum += Math.max(z, 0) - z * truth[i] + Math.log1p(Math.exp(-Math.abs(z)));
       correct += z > 0 == truth[i] > 0.5f ? 1 : 0;
     }

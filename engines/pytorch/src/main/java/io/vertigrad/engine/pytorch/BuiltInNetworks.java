@@ -9,7 +9,7 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.function.BiFunction;
 
-/** The named networks, with the options that the engine {@code dl4j} has for them. */
+/** Builds the built-in networks. They have the same options as in the engine {@code dl4j}. */
 final class BuiltInNetworks {
 
   private static final TreeMap<String, BiFunction<ModelConfig, Settings, Network>> NETWORKS =
@@ -36,9 +36,9 @@ final class BuiltInNetworks {
   }
 
   /**
-   * Checks a network's options; nothing is built.
+   * Checks a network's options without building it.
    *
-   * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
+   * @throws io.vertigrad.compute.settings.SettingsException at the first error
    */
   static void check(String name, Settings options) {
     Options.read(name, options);
@@ -46,7 +46,7 @@ final class BuiltInNetworks {
   }
 
   /**
-   * A network with its first parameters.
+   * Returns a network with its initial parameters.
    *
    * @throws IllegalArgumentException when an option is wrong, or the data do not fit
    */
@@ -62,7 +62,7 @@ final class BuiltInNetworks {
     }
   }
 
-  /** How many parameters a network has, where that is known without building it. */
+  /** Returns the number of parameters of a network if it is known without building it. */
   static OptionalLong parameters(ModelConfig config) {
     if (!config.name().equals("mlp")) {
       return OptionalLong.empty();
@@ -77,16 +77,18 @@ final class BuiltInNetworks {
     return OptionalLong.of((inputs + 1) * hidden + between + (hidden + 1) * config.classes());
   }
 
-  /** The named networks end with one row of outputs. */
+  /**
+   * Refuses data with several positions, because the built-in networks end with one row of outputs.
+   */
   static void requireOnePosition(ModelConfig config) {
     if (config.positions() > 1) {
       throw new IllegalArgumentException(
-          "model %s: the data have a class at each of %d positions, and this network tells one of a sample; expected a TorchScript module, or data with one target for each sample (data.predict next)"
+          "model %s: the data have a class at each of %d positions, but this network predicts one per sample; expected a TorchScript module, or data with one target for each sample (data.predict next)"
               .formatted(config.name(), config.positions()));
     }
   }
 
-  /** What the networks can be told; each reads its own. */
+  /** The options of the networks; each network uses its own. */
   private record Options(boolean glorot, int hidden, int layers, boolean projects) {
 
     static Options read(String name, Settings settings) {
@@ -101,7 +103,7 @@ final class BuiltInNetworks {
     }
   }
 
-  /** Convolution to 3 channels of 3 x 3, max-pool 3, ReLU, dense. */
+  /** Builds a convolution to 3 channels of 3 x 3, max-pool 3, ReLU and a dense layer. */
   private static Network convNet(ModelConfig config, Settings settings) {
     requireImages(config, 5);
     NetworkBuilder network =
@@ -113,7 +115,7 @@ final class BuiltInNetworks {
     return network.build();
   }
 
-  /** Dense layers with a ReLU after each but the last. */
+  /** Builds dense layers with a ReLU after each but the last. */
   private static Network mlp(ModelConfig config, Settings settings) {
     Options options = Options.read(config.name(), settings);
     NetworkBuilder network = new NetworkBuilder(config, options.glorot());
@@ -126,7 +128,9 @@ final class BuiltInNetworks {
     return network.build();
   }
 
-  /** He, Zhang, Ren and Sun (2016), section 4.2: three stages of three blocks. */
+  /**
+   * Builds the network of He, Zhang, Ren and Sun (2016), section 4.2: three stages of three blocks.
+   */
   private static Network resNet20(ModelConfig config, Settings settings) {
     requireImages(config, 4);
     Options options = Options.read(config.name(), settings);
@@ -153,7 +157,10 @@ final class BuiltInNetworks {
     return network.build();
   }
 
-  /** Two convolutions beside a shortcut; one that narrows doubles channels and halves the rest. */
+  /**
+   * Adds two convolutions beside a shortcut. A narrowing block doubles the channels and halves
+   * height and width.
+   */
   private static String block(
       NetworkBuilder network,
       String name,
@@ -172,7 +179,8 @@ final class BuiltInNetworks {
       network.convolution(
           name + "s-conv", from, new NetworkBuilder.Convolution(channels, 1, 2, 0), false);
       network.batchNorm(shortcut, name + "s-conv");
-      // Drawn after the others, but computed, and exchanged, where its input is there.
+      // Its parameters are drawn after the others, but it is computed and exchanged where its input
+      // is.
       network.move(name + "s-conv", name + "a-conv");
       network.move(shortcut, name + "a-bn");
     } else if (narrows) {

@@ -6,11 +6,11 @@ import io.vertigrad.compute.Score;
 import java.nio.FloatBuffer;
 
 /**
- * Softmax and negative log-likelihood of a batch's logits, with their gradient; in Java, because a
- * module ends with its logits.
+ * Softmax and negative log-likelihood of a batch's logits, with their gradient. This is done in
+ * Java, because a module ends with its logits.
  *
- * <p>Adding the same number to all logits of a sample changes nothing, so that log-probabilities
- * will do as well as logits.
+ * <p>The loss does not change when the same number is added to all logits of a sample, so
+ * log-probabilities work as well as logits.
  */
 final class CrossEntropy implements BatchLoss {
 
@@ -23,7 +23,7 @@ final class CrossEntropy implements BatchLoss {
   private int correctTop;
 
   /**
-   * Takes what a module has put out.
+   * Copies a module's output, with one class per sample.
    *
    * @param output {@code samples * classes} logits, sample after sample
    */
@@ -32,11 +32,11 @@ final class CrossEntropy implements BatchLoss {
   }
 
   /**
-   * Takes what a module has put out.
+   * Copies a module's output.
    *
    * @param output {@code samples * positions * classes} logits, sample after sample
-   * @param positions of a sample, of whose losses its own is the mean
-   * @param metric what people are told beside the loss
+   * @param positions number of positions of a sample; a sample's loss is the mean over them
+   * @param metric the figure that is reported besides the loss
    */
   CrossEntropy(FloatBuffer output, int classes, int positions, Metric metric) {
     this.logits = new float[output.remaining()];
@@ -53,9 +53,10 @@ final class CrossEntropy implements BatchLoss {
   }
 
   /**
-   * Compares it with the truth; of equally probable classes the first is the answer.
+   * Compares the outputs with the labels. Of equally probable classes the first is the prediction.
    *
-   * @param topK how many of the most probable classes count; 0 to count none
+   * @param topK number of most probable classes that count as correct in the second count; 0 to
+   *     count none
    */
   Score score(int[] labels, int topK) {
     compare(labels, topK);
@@ -68,9 +69,9 @@ final class CrossEntropy implements BatchLoss {
   }
 
   /**
-   * Likewise, and leaves the gradient of the mean loss, or of their sum.
+   * Compares the outputs with the labels and computes the gradient of the samples' loss.
    *
-   * @param gradient takes {@code samples * classes} values
+   * @param gradient receives {@code samples * classes} values
    * @param scale 1 for the gradient of the sum, {@code 1 / samples} for that of the mean
    */
   void gradient(int[] labels, FloatBuffer gradient, float scale) {
@@ -88,7 +89,7 @@ final class CrossEntropy implements BatchLoss {
         sum += e;
       }
       lossSum += Math.log(sum) + largest - logits[own];
-      correct += isRight(own, before(first, own)) ? 1 : 0;
+      correct += isCorrect(own, before(first, own)) ? 1 : 0;
       float share = (float) (scale / sum);
       for (int k = 0; k < classes; k++) {
         row[k] *= share;
@@ -138,12 +139,12 @@ final class CrossEntropy implements BatchLoss {
       }
       int before = before(first, own);
       lossSum += Math.log(sum) + largest - logits[own];
-      correct += isRight(own, before) ? 1 : 0;
+      correct += isCorrect(own, before) ? 1 : 0;
       correctTop += before < topK && logits[own] == logits[own] ? 1 : 0;
     }
   }
 
-  /** How many classes of a row come before this one. */
+  /** Returns the number of classes of a row that precede this one in the order of probability. */
   private int before(int first, int own) {
     int before = 0;
     for (int at = first; at < first + classes; at++) {
@@ -152,8 +153,8 @@ final class CrossEntropy implements BatchLoss {
     return before;
   }
 
-  /** With NaN among them nothing comes before anything. */
-  private boolean isRight(int own, int before) {
+  /** Returns true when the class is the prediction. A logit that is NaN is never the prediction. */
+  private boolean isCorrect(int own, int before) {
     return before == 0 && logits[own] == logits[own];
   }
 

@@ -12,21 +12,21 @@ import java.util.Arrays;
 import java.util.Properties;
 
 /**
- * The GPUs of this machine, as the CUDA runtime sees them that comes with libtorch; it is asked
- * before libtorch is loaded, which without a driver cannot be.
+ * The GPUs of this machine according to the CUDA runtime that comes with libtorch. The runtime is
+ * asked before libtorch is loaded, because libtorch cannot be loaded without a driver.
  */
 final class Cuda {
 
-  /** How DJL and JNA name the runtime; each asks for it by this name. */
+  /** The name by which DJL and JNA look for the runtime. */
   private static final String RUNTIME = "cudart";
 
   private final Properties natives;
   private final Path cache;
 
   /**
-   * The GPUs that natives can use; nothing is loaded yet.
+   * Describes the GPUs that the natives can use, without loading anything.
    *
-   * @param natives what the libtorch on the class path says of itself
+   * @param natives properties of the libtorch on the class path
    * @param cache folder in which natives are unpacked
    */
   Cuda(Properties natives, Path cache) {
@@ -34,7 +34,7 @@ final class Cuda {
     this.cache = cache;
   }
 
-  /** True for a libtorch that was built for CUDA. */
+  /** Returns true for a libtorch that was built for CUDA. */
   boolean present() {
     return flavor().startsWith("cu");
   }
@@ -65,9 +65,9 @@ final class Cuda {
   }
 
   /**
-   * Checks that a device is there. Natives for CUDA need a driver even for the processor.
+   * Checks that a device exists. Natives for CUDA need a driver even for the processor.
    *
-   * @throws IllegalArgumentException with the reason why it is not, and what to do
+   * @throws IllegalArgumentException with the reason why it does not, and what to do
    */
   void check(Device device) {
     int count = device.gpu() || present() ? count() : 0;
@@ -78,7 +78,7 @@ final class Cuda {
     }
   }
 
-  /** Such as {@code 2 GPUs}. */
+  /** Returns a text such as {@code 2 GPUs}. */
   static String counted(int gpus) {
     return gpus == 1 ? "1 GPU" : gpus + " GPUs";
   }
@@ -95,19 +95,19 @@ final class Cuda {
     return text.invokeString(new Object[] {error}, false);
   }
 
-  /** Such as {@code cu124}, or {@code cpu}. */
+  /** Returns for example {@code cu124}, or {@code cpu}. */
   private String flavor() {
     return natives.getProperty("flavor", "cpu");
   }
 
-  /** Such as {@code 12.4}. */
+  /** Returns for example {@code 12.4}. */
   private String version() {
     return flavor().replaceAll("^cu(\\d+)(\\d).*", "$1.$2");
   }
 
   /**
-   * The runtime among the natives, where DJL finds it too: DJL asks the system's for the number of
-   * GPUs, and without one takes none of the natives.
+   * Unpacks and loads the runtime where DJL also finds it. DJL asks the system's runtime for the
+   * number of GPUs; without a runtime it uses none of the natives.
    */
   private NativeLibrary runtime() throws IOException {
     Path folder = cache.resolve("vertigrad-cudart-" + natives.getProperty("version"));

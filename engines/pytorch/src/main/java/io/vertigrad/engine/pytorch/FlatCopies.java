@@ -9,14 +9,15 @@ import ai.djl.pytorch.jni.JniUtils;
 import java.nio.ByteBuffer;
 
 /**
- * The exchange vector of a module whose tensors Java cannot reach, as on a GPU: one flat tensor
- * there holds all parameters and statistics, another their gradients, and the module's tensors
- * become views of them. Each is copied from or to the buffer in Java as a whole, in one transfer.
+ * The exchange vector of a module whose tensors Java cannot read directly, as on a GPU. One flat
+ * tensor on the device holds all parameters and statistics, another one their gradients; the
+ * module's tensors become views of them. Each flat tensor is copied from or to the buffer in Java
+ * in one transfer.
  */
 final class FlatCopies {
 
-  /** What the module does not have yet of what was written. */
-  private enum Behind {
+  /** The part of Java's buffer that has not been copied to the module yet. */
+  private enum Outdated {
     NOTHING,
     STATISTICS,
     ALL
@@ -28,12 +29,12 @@ final class FlatCopies {
   private final Pair statistics;
   private final Pair gradients;
   private final PtNDArray zero;
-  private Behind behind = Behind.NOTHING;
+  private Outdated outdated = Outdated.NOTHING;
 
-  /** A buffer of Java as a tensor, and the tensor where the module computes. */
+  /** A buffer of Java as a tensor, and the tensor on the module's device. */
   private record Pair(PtNDArray here, PtNDArray there) {
 
-    /** Elements from {@code first} on, or null where there are none. */
+    /** Returns the elements from {@code first} on, or null if there are none. */
     Pair from(int first) {
       long length = here.size();
       return first == length
@@ -45,12 +46,12 @@ final class FlatCopies {
   }
 
   /**
-   * Two tensors of zeros, which live as long as the module.
+   * Creates two tensors of zeros that live as long as the module.
    *
    * @param owner of the module's tensors
    * @param parameters Java's buffer, trainable elements first
-   * @param gradients as long
-   * @param trainable how many elements are trainable
+   * @param gradients Java's buffer of the same length
+   * @param trainable number of trainable elements
    */
   FlatCopies(PtNDManager owner, ByteBuffer parameters, ByteBuffer gradients, int trainable) {
     PtNDManager here = owner.newSubManager(Device.cpu());
@@ -69,12 +70,12 @@ final class FlatCopies {
         (PtNDArray) there.zeros(shape, DataType.FLOAT32));
   }
 
-  /** Makes a parameter or statistic a view of the flat tensor; its values go along. */
+  /** Makes a parameter or statistic a view of the flat tensor and keeps its values. */
   void adopt(PtNDArray tensor, int start) {
     adopt(all.there(), tensor, start);
   }
 
-  /** The same for a gradient. */
+  /** Makes a gradient a view of the flat tensor and keeps its values. */
   void adoptGradient(PtNDArray gradient, int start) {
     adopt(gradients.there(), gradient, start);
   }
@@ -87,20 +88,20 @@ final class FlatCopies {
     }
   }
 
-  /** Fills Java's buffer with what the module began with. */
-  void begun() {
+  /** Copies the module's initial values to Java's buffer. */
+  void readInitialValues() {
     copy.apply(all.here(), all.there());
   }
 
-  /** Says that Java's buffer was written. */
-  void written() {
-    behind = Behind.ALL;
+  /** Records that Java's buffer was markWritten. */
+  void markWritten() {
+    outdated = Outdated.ALL;
   }
 
-  /** Before a pass: the module computes with what was written. */
+  /** Copies what was markWritten to the device, before a pass. */
   void push() {
     Pair changed =
-        switch (behind) {
+        switch (outdated) {
           case ALL -> all;
           case STATISTICS -> statistics;
           case NOTHING -> null;
@@ -108,15 +109,15 @@ final class FlatCopies {
     if (changed != null) {
       copy.apply(changed.there(), changed.here());
     }
-    behind = Behind.NOTHING;
+    outdated = Outdated.NOTHING;
   }
 
-  /** Before a backward pass, which adds to the gradients. */
+  /** Clears the gradients before a backward pass, which adds to them. */
   void clearGradients() {
     copy.apply(gradients.there(), zero);
   }
 
-  /** After a backward pass: gradients and what became of the statistics are in Java's buffers. */
+  /** Copies gradients and statistics to Java's buffers after a backward pass. */
   void pull() {
     copy.apply(gradients.here(), gradients.there());
     if (statistics != null) {
@@ -124,10 +125,10 @@ final class FlatCopies {
     }
   }
 
-  /** Says that Java's statistics hold, not what the module has made of its own. */
-  void statisticsMoved() {
-    if (statistics != null && behind == Behind.NOTHING) {
-      behind = Behind.STATISTICS;
+  /** Records that Java's statistics replace those of the module. */
+  void markStatisticsWritten() {
+    if (statistics != null && outdated == Outdated.NOTHING) {
+      outdated = Outdated.STATISTICS;
     }
   }
 }

@@ -16,16 +16,16 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A module's tensors laid out as its exchange vector: one direct buffer holds all parameters and
- * statistics, another their gradients. What is exchanged is read from them and written to them
- * without going through libtorch.
+ * A module's tensors in the layout of its exchange vector: one direct buffer holds all parameters
+ * and statistics, another one their gradients. Exchanged values are read from and written to these
+ * buffers without calls to libtorch.
  *
- * <p>On the processor the module's tensors become views of these buffers. Elsewhere they are views
- * of tensors like them, and {@link FlatCopies} copies between the two.
+ * <p>On the processor the module's tensors become views of these buffers. On other devices they are
+ * views of equal tensors there, and {@link FlatCopies} copies between the two.
  */
 final class FlatTensors {
 
-  /** A tensor of the module and the block it is to be. */
+  /** A tensor of the module and its block in the layout. */
   record Bound(Block block, PtNDArray array) {}
 
   private static final float[] ZEROS = new float[8192];
@@ -40,14 +40,14 @@ final class FlatTensors {
   private final FloatBuffer gradients;
   private final float[] statistics;
 
-  /** Null where the tensors are views of the buffers themselves. */
+  /** Null if the tensors are views of the buffers themselves. */
   private final FlatCopies copies;
 
   /**
    * Moves the tensors of a module into one buffer.
    *
-   * @param bound every tensor once, of float32; the layout takes trainable ones first
-   * @throws IllegalArgumentException when they are more than one buffer holds
+   * @param bound every tensor once, of float32; the layout puts trainable ones first
+   * @throws IllegalArgumentException when they are larger than one buffer
    */
   FlatTensors(ScriptModule module, List<Bound> bound) {
     layout = new ParameterLayout(bound.stream().map(Bound::block).toList());
@@ -79,11 +79,14 @@ final class FlatTensors {
     }
     adopted = new boolean[ordered.size()];
     if (copies != null) {
-      copies.begun();
+      copies.readInitialValues();
     }
   }
 
-  /** The tensors of a network, in its order and by its names, which are those of every engine. */
+  /**
+   * Returns the tensors of a network, in its order and with its names, which are the same in every
+   * engine.
+   */
   static FlatTensors of(ScriptModule module, Network network) {
     Map<String, PtNDArray> found = module.tensors();
     return new FlatTensors(
@@ -108,13 +111,13 @@ final class FlatTensors {
     starts.add(start);
   }
 
-  /** Where a tensor's memory begins. */
+  /** Returns the address of a tensor's memory. */
   static long address(PtNDArray array) {
     ByteBuffer memory = array.toByteBuffer(true);
     return memory.capacity() == 0 ? 0 : Pointer.nativeValue(Native.getDirectBufferPointer(memory));
   }
 
-  /** The tensors without those at the same address as one before. */
+  /** Returns the tensors without those that have the address of an earlier one. */
   static List<ScriptModule.Named> distinct(List<ScriptModule.Named> tensors) {
     Set<Long> seen = new HashSet<>();
     return tensors.stream()
@@ -126,47 +129,50 @@ final class FlatTensors {
     return layout;
   }
 
-  /** Copies parameters and statistics out, as {@link io.vertigrad.compute.Model} says. */
+  /** Copies parameters and statistics out, as {@link io.vertigrad.compute.Model} specifies. */
   void readParameters(int first, FloatBuffer destination) {
     destination.put(range(parameters, first, destination.remaining()));
   }
 
-  /** Copies them in. */
+  /** Copies parameters and statistics in. */
   void writeParameters(int first, FloatBuffer source) {
     range(parameters, first, source.remaining()).put(source);
     if (copies != null) {
-      copies.written();
+      copies.markWritten();
     }
   }
 
-  /** Copies their gradients out. */
+  /** Copies the gradients out. */
   void readGradient(int first, FloatBuffer destination) {
     destination.put(range(gradients, first, destination.remaining()));
   }
 
-  /** The gradients of parameters and statistics in exchange order, at position 0. */
+  /** Returns the gradients of parameters and statistics in exchange order, at position 0. */
   FloatBuffer gradients() {
     return gradients.duplicate();
   }
 
-  /** Before a forward pass in inference mode: the module computes with what was written. */
-  void ready() {
+  /** Prepares a forward pass in inference mode: copies what was written to the module. */
+  void beginInference() {
     if (copies != null) {
       copies.push();
-      // Those of a batch norm that was traced in training mode move even now.
-      copies.statisticsMoved();
+      // The statistics of a batch norm that was traced in training mode change even in inference
+      // mode.
+      copies.markStatisticsWritten();
     }
   }
 
-  /** Before a forward pass in training mode: remembers statistics, for {@link #undo}. */
-  void remember() {
+  /**
+   * Prepares a forward pass in training mode: saves the statistics for {@link #restoreStatistics}.
+   */
+  void beginForward() {
     parameters.get(layout.trainable(), statistics);
     if (copies != null) {
       copies.push();
     }
   }
 
-  /** Before a forward and a backward pass: sets gradients to zero, and remembers statistics. */
+  /** Prepares a forward and a backward pass: clears the gradients and saves the statistics. */
   void begin() {
     if (copies == null) {
       FloatBuffer all = gradients.duplicate();
@@ -176,12 +182,12 @@ final class FlatTensors {
     } else {
       copies.clearGradients();
     }
-    remember();
+    beginForward();
   }
 
   /**
-   * After a backward pass: the gradients are where they belong, and statistics are back at what
-   * they were, their change left as the difference to subtract.
+   * Ends a forward and a backward pass. The gradients can be read, the statistics have their values
+   * from before the pass, and their change is stored as the difference to subtract.
    */
   void end() {
     adoptGradients();
@@ -191,23 +197,23 @@ final class FlatTensors {
     int first = layout.trainable();
     for (int i = 0; i < statistics.length; i++) {
       float moved = parameters.get(first + i);
-      // Equal ones may be infinite.
+      // Equal values may both be infinite, whose difference is NaN.
       gradients.put(first + i, moved == statistics[i] ? 0 : statistics[i] - moved);
     }
-    undo();
+    restoreStatistics();
   }
 
-  /** After a pass that failed, or was forward only: statistics are back at what they were. */
-  void undo() {
+  /** Restores the statistics after a pass that failed or was forward only. */
+  void restoreStatistics() {
     parameters.put(layout.trainable(), statistics);
     if (copies != null) {
-      copies.statisticsMoved();
+      copies.markStatisticsWritten();
     }
   }
 
   /**
-   * Makes gradients that libtorch has allocated views of the flat buffer; it adds to them from then
-   * on. A parameter that no backward pass has reached yet has none.
+   * Makes gradients that libtorch has allocated views of the flat buffer; libtorch adds to them
+   * from then on. A parameter that no backward pass has reached yet has no gradient.
    */
   private void adoptGradients() {
     int trainable = layout.trainable();
@@ -230,7 +236,7 @@ final class FlatTensors {
     }
   }
 
-  /** Elements {@code [first, first + count)} of one of the two vectors. */
+  /** Returns elements {@code [first, first + count)} of one of the two vectors. */
   private static FloatBuffer range(FloatBuffer vector, int first, int count) {
     if (first < 0 || first + (long) count > vector.capacity()) {
       throw new IndexOutOfBoundsException(

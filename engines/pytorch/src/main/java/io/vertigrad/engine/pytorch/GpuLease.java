@@ -10,16 +10,19 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * A model's place on a GPU of this machine, from its creation to its end: the next one takes the
- * GPU with the fewest, whichever of the user's processes they are in.
+ * A model's lease on a GPU of this machine, from its creation to its end. The next model gets the
+ * GPU with the fewest leases, counted over all of the user's processes.
  *
- * <p>A place is a locked file, so that the places of a process that was killed are free again.
+ * <p>A lease is a locked file, so the leases of a killed process are released.
  */
 final class GpuLease implements AutoCloseable {
 
   private static final int MOST_PLACES = 1024;
 
-  /** Files that this process has locked: closing one of them a second time would unlock it. */
+  /**
+   * The files that this process has locked. Closing a second channel of such a file would unlock
+   * it.
+   */
   private static final Set<Path> OWN = new HashSet<>();
 
   private final Path file;
@@ -33,11 +36,11 @@ final class GpuLease implements AutoCloseable {
   }
 
   /**
-   * Takes a place on the GPU with the fewest models, of equal ones the first.
+   * Takes a lease on the GPU with the fewest models, the first of several.
    *
-   * @param folder where the locked files are, the same for all processes
-   * @param gpus how many there are, 1 or more
-   * @throws IOException when the folder cannot be written, or every place is taken
+   * @param folder of the locked files, the same for all processes
+   * @param gpus number of GPUs, 1 or more
+   * @throws IOException when the folder cannot be written, or every lease is taken
    */
   static GpuLease take(Path folder, int gpus) throws IOException {
     Path all = Files.createDirectories(folder).toRealPath();
@@ -56,7 +59,7 @@ final class GpuLease implements AutoCloseable {
     throw new IOException("all %d places of each GPU in %s are taken".formatted(MOST_PLACES, all));
   }
 
-  /** The open file, or null if another process has it locked. */
+  /** Locks a file and returns it open, or null if another process has it locked. */
   private static FileChannel locked(Path file) throws IOException {
     FileChannel channel =
         FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
@@ -71,7 +74,7 @@ final class GpuLease implements AutoCloseable {
     }
   }
 
-  /** The GPU's number, from 0. */
+  /** Returns the GPU's number, from 0. */
   int gpu() {
     return gpu;
   }
@@ -84,7 +87,7 @@ final class GpuLease implements AutoCloseable {
           channel.close();
         }
       } catch (IOException e) {
-        // The process's end unlocks it.
+        // The end of the process releases the lock.
       }
     }
   }

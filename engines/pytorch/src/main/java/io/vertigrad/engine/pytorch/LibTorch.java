@@ -27,8 +27,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The native library of PyTorch, started once per process, from what is on the class path and never
- * from the network: DJL would otherwise fetch a library that is missing, and report its use.
+ * The native library of PyTorch. It is started once per process, from the class path and never from
+ * the network: DJL would otherwise download a missing library and report its use.
  */
 final class LibTorch {
 
@@ -60,7 +60,7 @@ final class LibTorch {
     this.engine = engine;
   }
 
-  /** The part of the C library that changes the running process. */
+  /** The function of the C library that changes the running process. */
   private static final class CLibrary {
 
     static {
@@ -71,9 +71,9 @@ final class LibTorch {
   }
 
   /**
-   * The library, started by the first caller.
+   * Returns the library. The first call starts it.
    *
-   * @param threads threads the caller's model may compute on
+   * @param threads number of threads that the caller's model may compute on
    * @throws IllegalStateException with one sentence for the user when it cannot start
    */
   static synchronized LibTorch start(int threads) {
@@ -93,17 +93,17 @@ final class LibTorch {
     return started;
   }
 
-  /** True once somebody has started it; never waits for a start that is under way. */
+  /** Returns true once the library has started. Never waits for a start that is in progress. */
   static boolean running() {
     return started != null;
   }
 
   /**
-   * Lets the calling thread compute on so many threads; libtorch keeps that number by thread.
+   * Sets the number of threads that the calling thread computes on; libtorch keeps it per thread.
    *
-   * <p>Code is run as it is, too: what the optimizer of graphs gains in a forward pass, a backward
-   * pass more than loses (ResNet-20 takes a fifth longer with it), and it compiles anew whenever
-   * the size of a batch changes.
+   * <p>Also switches the graph optimizer off. It speeds up the forward pass but slows the backward
+   * pass by more (ResNet-20 takes a fifth longer with it), and it recompiles whenever the size of a
+   * batch changes.
    */
   static void computeOn(int threads) {
     JniUtils.setNumThreads(threads);
@@ -111,22 +111,27 @@ final class LibTorch {
     JniUtils.setGradMode(false);
   }
 
-  /** A new owner of native arrays on a device; whoever closes it frees them. */
+  /** Returns a new owner of native arrays on a device. Closing it frees them. */
   static PtNDManager manager(Device device) {
     return (PtNDManager) NDManager.newBaseManager(device, "PyTorch");
   }
 
-  /** The GPUs that the libtorch on the class path can use; it need not have started. */
+  /**
+   * Returns the GPUs that the libtorch on the class path can use. The library need not have
+   * started.
+   */
   static Cuda cuda() {
     return new Cuda(properties(NATIVES), cache());
   }
 
-  /** The folder in which natives are unpacked. */
+  /** Returns the folder in which natives are unpacked. */
   static Path cache() {
     return Utils.getEngineCacheDir("pytorch");
   }
 
-  /** Physical memory of the process; libtorch does not tell what its own arrays take. */
+  /**
+   * Returns the physical memory of the process; libtorch does not report the size of its arrays.
+   */
   static NativeMemory memory() {
     try {
       long pages = Long.parseLong(Files.readString(STATUS).split(" ")[1]);
@@ -146,10 +151,7 @@ final class LibTorch {
     return facts;
   }
 
-  /**
-   * Sees to it that all natives are here, in the versions that belong together, and that DJL stays
-   * offline.
-   */
+  /** Checks that all natives are on the class path in matching versions, and keeps DJL offline. */
   private static void stayOffline(Properties engine) {
     System.setProperty("ai.djl.offline", "true");
     System.setProperty("OPT_OUT_TRACKING", "true");
@@ -180,7 +182,10 @@ final class LibTorch {
     }
   }
 
-  /** Natives for CUDA cannot be loaded where there is no driver, not even for the processor. */
+  /**
+   * Returns the number of GPUs. Natives for CUDA cannot be loaded without a driver, even for the
+   * processor.
+   */
   private static int gpus() {
     Cuda cuda = cuda();
     try {
@@ -190,7 +195,10 @@ final class LibTorch {
     }
   }
 
-  /** One process at a time: the first unpacks the natives where the others find them. */
+  /**
+   * Loads the natives. Processes do it one after another: the first unpacks the natives for the
+   * others.
+   */
   private static void load() {
     Thread thread = Thread.currentThread();
     ClassLoader before = thread.getContextClassLoader();
@@ -216,8 +224,8 @@ final class LibTorch {
   }
 
   /**
-   * DJL's binding calls what libtorch advises against, and libtorch says so on the standard error:
-   * from here on it tells errors only.
+   * Limits libtorch's log to errors: DJL's binding makes calls that libtorch warns about on
+   * standard error.
    */
   private static void quieten() {
     try {
@@ -242,7 +250,10 @@ final class LibTorch {
     return message == null ? root.toString() : message.lines().findFirst().orElse(message);
   }
 
-  /** Returning big blocks to the system costs page faults at every step. */
+  /**
+   * Tells the C library to keep freed memory: returning large blocks to the system costs page
+   * faults at every step.
+   */
   private static List<String> keepFreedMemory() {
     List<String> missing = new ArrayList<>();
     if (!Platform.isLinux() || System.getenv("MALLOC_MMAP_THRESHOLD_") != null) {

@@ -33,16 +33,16 @@ final class ModelLoader {
           .formatted(BuiltInNetworks.names());
   private static final double ROUNDING = 1e-4;
 
-  /** Files whose warnings were told; every role of a job loads the same one. */
-  private static final Set<Path> TOLD = ConcurrentHashMap.newKeySet();
+  /** Files whose warnings were logged. Every role of a job loads the same file. */
+  private static final Set<Path> WARNED = ConcurrentHashMap.newKeySet();
 
   private final ModelConfig config;
   private final Supplier<Place> places;
 
   /**
-   * A loader of one model.
+   * Creates a loader of one model.
    *
-   * @param places gives it the place where it computes
+   * @param places provides the place where the model computes
    */
   ModelLoader(ModelConfig config, Supplier<Place> places) {
     this.config = config;
@@ -50,10 +50,10 @@ final class ModelLoader {
   }
 
   /**
-   * Checks name and options of a model that is not built yet.
+   * Checks name and options of a model without building it.
    *
    * @param options the section of the job file
-   * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
+   * @throws io.vertigrad.compute.settings.SettingsException at the first error
    */
   static void check(String name, Settings options) {
     if (BuiltInNetworks.has(name)) {
@@ -98,7 +98,7 @@ final class ModelLoader {
     }
     Path file = Path.of(config.name());
     ScriptArchive archive = ScriptArchive.open(file);
-    if (TOLD.add(file.toAbsolutePath())) {
+    if (WARNED.add(file.toAbsolutePath())) {
       archive.warnings().forEach(warning -> LOG.warn("model {}: {}", file, warning));
     }
     ScriptModule module = module(archive, file, places.get());
@@ -114,7 +114,10 @@ final class ModelLoader {
     }
   }
 
-  /** The same for a module whose memory cannot be looked at: by what the file holds. */
+  /**
+   * Binds the tensors of a module by the content of its file, when their memory addresses are not
+   * available.
+   */
   private List<FlatTensors.Bound> bound(ScriptModule module, ScriptArchive archive, Path file) {
     Map<String, PtNDArray> there = module.tensors();
     try (ScriptModule here = module(archive, file, Place.shared())) {
@@ -134,7 +137,7 @@ final class ModelLoader {
     }
   }
 
-  /** How a module takes samples. */
+  /** The shape and type in which a module takes samples. */
   private record Form(List<Integer> sample, DataType type) {}
 
   private PyTorchModel loadNamed(Network network) {
@@ -143,7 +146,9 @@ final class ModelLoader {
     return new PyTorchModel(config, module, tensors, network.input(), DataType.FLOAT32);
   }
 
-  /** What is exchanged: parameters that are trained, those that are frozen, and statistics. */
+  /**
+   * Binds the tensors that are exchanged: trained parameters, frozen parameters, and statistics.
+   */
   private List<FlatTensors.Bound> bound(ScriptModule module) {
     List<FlatTensors.Bound> bound = new ArrayList<>();
     for (ScriptModule.Named parameter : FlatTensors.distinct(module.parameters())) {
@@ -153,7 +158,7 @@ final class ModelLoader {
             "parameter %s is of %s, expected float32: export it after module.float()"
                 .formatted(parameter.name(), type));
       }
-      // A frozen parameter must not move, not even by weight decay.
+      // A frozen parameter must not change, not even by weight decay.
       boolean trained = parameter.array().hasGradient();
       bound.add(bound(parameter, trained ? Block.Kind.TRAINABLE : Block.Kind.STATISTIC));
     }
@@ -169,7 +174,10 @@ final class ModelLoader {
     return bound;
   }
 
-  /** Counters, and tables such as masks of minus infinity, stay in the module. */
+  /**
+   * Returns true for a statistic. Counters, and tables such as masks of minus infinity, stay in the
+   * module.
+   */
   private static boolean isStatistic(PtNDArray buffer) {
     if (buffer.getDataType() != DataType.FLOAT32 || buffer.size() == 0) {
       return false;
@@ -189,8 +197,8 @@ final class ModelLoader {
   }
 
   /**
-   * The form in which the module takes the data set's samples: as they are or as one row; ids of
-   * tokens as int64, or as float32 where it takes those only.
+   * Returns the form in which the module takes the data set's samples: unchanged or as one row; ids
+   * of tokens as int64, or as float32 if it takes only those.
    */
   private Form form(ScriptModule module) {
     List<Integer> row = List.of(config.inputShape().stream().reduce(1, Math::multiplyExact));
@@ -208,7 +216,7 @@ final class ModelLoader {
         found.add(obstacle);
       }
     }
-    // An output of another size tells more than a module that fails.
+    // Prefer the message about the size of the output: it says more than a failure of the module.
     throw refused(
         found.stream()
             .filter(one -> one.startsWith("its output"))
@@ -216,14 +224,14 @@ final class ModelLoader {
             .orElse(found.get(0)));
   }
 
-  /** Why the module does not take samples in this form; empty if it does. */
+  /** Returns the reason why the module does not take samples in this form; empty if it does. */
   private String obstacle(ScriptModule module, Form form) {
     try (PtNDManager one = (PtNDManager) module.manager().newSubManager()) {
       int length = form.sample().stream().reduce(1, Math::multiplyExact);
       ByteBuffer values =
           ByteBuffer.allocateDirect(length * form.type().getNumOfBytes())
               .order(ByteOrder.nativeOrder());
-      // The last id, which a module for fewer tokens does not take.
+      // Use the last id: a module for fewer tokens fails on it.
       for (int i = 0; i < length && config.tokens() > 0; i++) {
         if (form.type() == DataType.INT64) {
           values.putLong(i * Long.BYTES, config.tokens() - 1L);
@@ -266,7 +274,7 @@ final class ModelLoader {
     }
     FloatBuffer values = output.toByteBuffer(true).order(ByteOrder.nativeOrder()).asFloatBuffer();
     double sum = 0;
-    // Sigmoids cannot be told from values that happen to lie between 0 and 1.
+    // Outputs of a sigmoid look the same as values that happen to lie between 0 and 1.
     boolean probable = config.loss() == Loss.CROSS_ENTROPY && config.classes() > 1;
     for (int i = 0; i < values.capacity(); i++) {
       sum += values.get(i);

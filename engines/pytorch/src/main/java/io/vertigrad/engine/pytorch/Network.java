@@ -7,27 +7,27 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A network as layers that follow each other, each with its arrays and the line of TorchScript that
- * computes it.
+ * A network as a list of layers, each with its arrays and the TorchScript expression that computes
+ * it.
  *
  * @param name of the model
  * @param input one sample's dimensions
- * @param layers each after those it reads; the last one's output is the network's
+ * @param layers each after the layers that it reads; the last one's output is the network's
  */
 record Network(String name, List<Integer> input, List<Layer> layers) {
 
-  /** What a layer calls the network's input. */
+  /** The name of the network's input among the inputs of a layer. */
   static final String INPUT = "in";
 
   /**
-   * An array with its first values.
+   * An array with its initial values.
    *
    * @param block its name, {@code layer.array}, its shape and its kind
    * @param values as many as the block has
    */
   record Array(Block block, float[] values) {
 
-    /** The attribute of the module, an identifier. */
+    /** Returns the name of the module's attribute, an identifier. */
     String attribute() {
       return identifier(block.name());
     }
@@ -37,10 +37,10 @@ record Network(String name, List<Integer> input, List<Layer> layers) {
    * One layer.
    *
    * @param name unique in the network
-   * @param inputs layers it reads, or {@link #INPUT}
+   * @param inputs names of the layers it reads, or {@link #INPUT}
    * @param expression TorchScript with {@code %s} for each input, in their order
-   * @param arrays what it learns and what it counts
-   * @param output one sample's dimensions of what it puts out
+   * @param arrays parameters and statistics
+   * @param output one sample's dimensions at the output
    */
   record Layer(
       String name,
@@ -55,7 +55,11 @@ record Network(String name, List<Integer> input, List<Layer> layers) {
       output = List.copyOf(output);
     }
 
-    /** The same layer where what it reads of another is the network's input. */
+    /**
+     * Returns this layer with one input replaced by the network's input.
+     *
+     * @param other name of the replaced input
+     */
     Layer after(String other) {
       List<String> renamed =
           inputs.stream().map(read -> read.equals(other) ? INPUT : read).toList();
@@ -69,10 +73,10 @@ record Network(String name, List<Integer> input, List<Layer> layers) {
   }
 
   /**
-   * A run of its layers, whose input is what the layer before it puts out.
+   * Returns a range of layers as a network whose input is the output of the layer before the range.
    *
-   * @param first index of its first layer
-   * @param last index of its last layer
+   * @param first index of the first layer
+   * @param last index of the last layer
    */
   Network part(int first, int last) {
     if (first == 0) {
@@ -85,7 +89,7 @@ record Network(String name, List<Integer> input, List<Layer> layers) {
         layers.subList(first, last + 1).stream().map(layer -> layer.after(before.name())).toList());
   }
 
-  /** Why no stage may end with this layer; null if one may. */
+  /** Returns the reason why no stage may end with this layer; null if one may. */
   String obstacle(int end) {
     Set<String> before = new HashSet<>(Set.of(INPUT));
     layers.subList(0, end).forEach(layer -> before.add(layer.name()));
@@ -100,12 +104,15 @@ record Network(String name, List<Integer> input, List<Layer> layers) {
     return end == layers.size() - 1 ? "it is the last layer" : null;
   }
 
-  /** All arrays, layer after layer: trainable ones and statistics as each layer has them. */
+  /**
+   * Returns all arrays, layer after layer, in each layer's order of trainable arrays and
+   * statistics.
+   */
   List<Array> arrays() {
     return layers.stream().flatMap(layer -> layer.arrays().stream()).toList();
   }
 
-  /** The class of the module, as text of TorchScript. */
+  /** Returns the class of the module as TorchScript. */
   String code(String className) {
     List<String> lines = new ArrayList<>();
     lines.add("class " + className + "(Module):");

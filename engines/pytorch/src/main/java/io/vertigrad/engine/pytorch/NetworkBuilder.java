@@ -10,10 +10,10 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /**
- * Adds layers to a network, one after the other, and draws their first parameters from one
- * generator in that order: weights, then the bias.
+ * Adds layers to a network one after another. Draws their initial parameters from one generator in
+ * that order: weights, then bias.
  *
- * <p>Names, order and numbers are those of the engine {@code dl4j}, so that both engines begin with
+ * <p>Names, order and numbers are those of the engine {@code dl4j}, so that both engines start with
  * the same bits and exchange the same vector.
  */
 final class NetworkBuilder {
@@ -25,9 +25,9 @@ final class NetworkBuilder {
   private final List<Network.Layer> layers = new ArrayList<>();
 
   /**
-   * An empty network.
+   * Creates an empty network.
    *
-   * @param glorot Keras' initial parameters, not PyTorch's
+   * @param glorot uses Keras' initial parameters instead of PyTorch's
    */
   NetworkBuilder(ModelConfig config, boolean glorot) {
     this.name = config.name();
@@ -36,7 +36,7 @@ final class NetworkBuilder {
     this.random = new SplittableRandom(config.seed());
   }
 
-  /** A square convolution that pads with zeros on all sides. */
+  /** Adds a square convolution that pads with zeros on all sides. */
   void convolution(String layer, String from, Convolution size, boolean biased) {
     List<Integer> shape = shape(from);
     int window = size.kernel() * size.kernel();
@@ -65,9 +65,9 @@ final class NetworkBuilder {
   }
 
   /**
-   * A convolution's window.
+   * The window of a convolution.
    *
-   * @param channels it puts out
+   * @param channels number of output channels
    * @param kernel height and width
    */
   record Convolution(int channels, int kernel, int stride, int padding) {
@@ -78,9 +78,9 @@ final class NetworkBuilder {
   }
 
   /**
-   * A layer that computes {@code x W' + b}; samples are flattened before it.
+   * Adds a layer that computes {@code x W' + b}; samples are flattened before it.
    *
-   * @param rectified with a ReLU, which is a part of the layer
+   * @param rectified adds a ReLU that is part of the layer
    */
   void dense(String layer, String from, int units, boolean rectified) {
     int inputs = shape(from).stream().reduce(1, Math::multiplyExact);
@@ -99,7 +99,7 @@ final class NetworkBuilder {
         new Network.Layer(layer, List.of(from), expression, List.of(matrix, bias), List.of(units)));
   }
 
-  /** Batch normalisation of channels: momentum 0.1, epsilon 1e-5, as PyTorch's default. */
+  /** Adds batch normalisation of channels with PyTorch's defaults: momentum 0.1, epsilon 1e-5. */
   void batchNorm(String layer, String from) {
     int channels = shape(from).get(0);
     List<Network.Array> arrays =
@@ -118,7 +118,7 @@ final class NetworkBuilder {
     plain(layer, "torch.relu(%s)", shape(from), from);
   }
 
-  /** The largest of each window, which do not overlap. */
+  /** Adds max-pooling with windows that do not overlap. */
   void maxPool(String layer, String from, int size) {
     List<Integer> shape = shape(from);
     plain(
@@ -128,7 +128,7 @@ final class NetworkBuilder {
         from);
   }
 
-  /** Every second pixel of each row and column. */
+  /** Adds a layer that keeps every second pixel of each row and column. */
   void everySecond(String layer, String from) {
     List<Integer> shape = shape(from);
     plain(
@@ -138,7 +138,7 @@ final class NetworkBuilder {
         from);
   }
 
-  /** As many channels of zeros before and after. */
+  /** Adds a layer that puts the same number of zero channels before and after. */
   void padChannels(String layer, String from, int more) {
     List<Integer> shape = shape(from);
     plain(
@@ -152,12 +152,12 @@ final class NetworkBuilder {
     plain(layer, "torch.add(%s, %s)", shape(from), from, other);
   }
 
-  /** The mean of each channel. */
+  /** Adds a layer that computes the mean of each channel. */
   void mean(String layer, String from) {
     plain(layer, "torch.mean(%s, [2, 3])", List.of(shape(from).get(0)), from);
   }
 
-  /** Puts a layer behind another that is there already. */
+  /** Moves a layer to the position after an existing one. */
   void move(String layer, String after) {
     Network.Layer moved = layers.remove(index(layer));
     layers.add(index(after) + 1, moved);
@@ -182,7 +182,10 @@ final class NetworkBuilder {
         .orElseThrow();
   }
 
-  /** Uniform numbers in {@code [-bound, bound)}: He's with a = sqrt(5), or Glorot's. */
+  /**
+   * Returns the bound of uniform numbers in {@code [-bound, bound)}: He's with a = sqrt(5), or
+   * Glorot's.
+   */
   private double bound(int in, int out) {
     return glorot ? Math.sqrt(6.0 / (in + out)) : 1 / Math.sqrt(in);
   }

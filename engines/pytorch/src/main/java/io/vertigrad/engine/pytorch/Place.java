@@ -4,8 +4,8 @@ import io.vertigrad.compute.Device;
 import java.io.IOException;
 
 /**
- * Where the tensors of a module are, and whether Java reads and writes them in place; its module
- * closes it.
+ * The device of a module's tensors, and whether Java reads and writes them in place. The module
+ * closes its place.
  */
 final class Place implements AutoCloseable {
 
@@ -19,20 +19,23 @@ final class Place implements AutoCloseable {
     this.release = release;
   }
 
-  /** In the processor's memory, which Java reads and writes, too. */
+  /** Returns a place in the processor's memory that Java reads and writes directly. */
   static Place shared() {
     return new Place(ai.djl.Device.cpu(), true, () -> {});
   }
 
-  /** In the processor's memory, but read and written by copies as on a GPU; for tests. */
+  /**
+   * Returns a place in the processor's memory that is read and written by copies as on a GPU; for
+   * tests.
+   */
   static Place copied() {
     return new Place(ai.djl.Device.cpu(), false, () -> {});
   }
 
   /**
-   * On a GPU: the one that the device names, or the one with the fewest models.
+   * Returns a place on a GPU: the one that the device names, or the one with the fewest models.
    *
-   * @throws IllegalArgumentException when it is not there
+   * @throws IllegalArgumentException when that GPU does not exist
    */
   static Place on(Device device) {
     Cuda cuda = LibTorch.cuda();

@@ -16,8 +16,9 @@ import java.util.OptionalLong;
 import java.util.function.Supplier;
 
 /**
- * PyTorch as an engine: trains the named networks, and TorchScript modules that {@code
- * torch.jit.script} or {@code torch.jit.trace} exported. Update rules are computed in Java.
+ * The engine that computes with PyTorch. It trains the built-in networks, and TorchScript modules
+ * that {@code torch.jit.script} or {@code torch.jit.trace} exported. Update rules are computed in
+ * Java.
  */
 public final class PyTorchEngine implements Engine {
 
@@ -25,12 +26,12 @@ public final class PyTorchEngine implements Engine {
 
   private final Supplier<Place> processor;
 
-  /** Made by the {@code ServiceLoader}. */
+  /** Creates the engine; called by the {@code ServiceLoader}. */
   public PyTorchEngine() {
     this(Place::shared);
   }
 
-  /** With other places on the processor; for tests. */
+  /** Creates an engine with other places on the processor; for tests. */
   PyTorchEngine(Supplier<Place> processor) {
     this.processor = processor;
   }

@@ -24,7 +24,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** A TorchScript module as the rest of the project sees it. */
+/** Adapts a TorchScript module to {@link Model}. */
 final class PyTorchModel implements Model {
 
   private static final ByteBuffer NOTHING = ByteBuffer.allocateDirect(0);
@@ -44,9 +44,9 @@ final class PyTorchModel implements Model {
   private int correct;
 
   /**
-   * A model over a module that fits.
+   * Creates a model from a module that fits the data.
    *
-   * @param config what it was built from
+   * @param config from which the module was built
    * @param sample one sample's dimensions as the module takes them
    * @param type of the numbers that the module takes: float32, or int64 for ids of tokens
    */
@@ -108,7 +108,7 @@ final class PyTorchModel implements Model {
       if (done) {
         tensors.end();
       } else {
-        tensors.undo();
+        tensors.restoreStatistics();
       }
     }
   }
@@ -125,18 +125,18 @@ final class PyTorchModel implements Model {
 
   @Override
   public Score score(Batch batch, int topK) {
-    return answered(batch, true).score(batch, topK);
+    return computeLoss(batch, true).score(batch, topK);
   }
 
   @Override
   public float[] probabilities(Batch batch, int classes) {
-    return answered(batch, false).probabilities();
+    return computeLoss(batch, false).probabilities();
   }
 
-  private BatchLoss answered(Batch batch, boolean compared) {
+  private BatchLoss computeLoss(Batch batch, boolean compared) {
     check(batch, compared);
     module.training(false);
-    tensors.ready();
+    tensors.beginInference();
     try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
       return BatchLoss.of(config, values(output(step, batch)));
     }
@@ -165,14 +165,14 @@ final class PyTorchModel implements Model {
     }
   }
 
-  /** The same model where Java shares its tensors, in a file of which no device is named. */
+  /** Returns this model in memory that Java shares, so that the file names no device. */
   private PyTorchModel onProcessor() {
     PyTorchModel here = new ModelLoader(config, Place::shared).load();
     FloatBuffer parameters = FloatBuffer.allocate(layout().length());
     readParameters(0, parameters);
     here.writeParameters(0, parameters.flip());
-    // Counters are not exchanged, and are what this model has counted.
-    tensors.ready();
+    // Counters are not exchanged, so take this model's.
+    tensors.beginInference();
     Map<String, PtNDArray> own = module.tensors();
     TensorFunction copy = TensorFunction.copy(here.module.manager());
     here.module.buffers().forEach(one -> copy.apply(one.array(), own.get(one.name())));
@@ -215,7 +215,10 @@ final class PyTorchModel implements Model {
     return step.create(features.slice(0, bytes), inputShape(batch.count()), type);
   }
 
-  /** What a module has to put out: a position of its own only where there are several. */
+  /**
+   * Returns the expected shape of the module's output. It has a dimension for positions only if a
+   * sample has several.
+   */
   static long[] outputShape(int count, ModelConfig config) {
     return config.positions() == 1
         ? new long[] {count, config.classes()}
@@ -239,7 +242,7 @@ final class PyTorchModel implements Model {
     return array.toByteBuffer(true).order(ByteOrder.nativeOrder()).asFloatBuffer();
   }
 
-  /** As long as it has to be: DJL sets limits of longer ones. */
+  /** Returns a buffer of exactly the needed length: DJL limits longer ones. */
   private ByteBuffer outputGradient(int count) {
     int bytes = Math.multiplyExact(count * outputs, Float.BYTES);
     outputGradient = atLeast(outputGradient, bytes);
@@ -271,7 +274,7 @@ final class PyTorchModel implements Model {
     }
   }
 
-  /** Refuses a batch whose labels or targets are not those of the loss. */
+  /** Refuses a batch whose labels or targets do not fit the loss. */
   static void checkTargets(Batch batch, ModelConfig config) {
     if (config.loss() != Loss.CROSS_ENTROPY) {
       if (batch.targets().length != batch.count() * config.classes()) {

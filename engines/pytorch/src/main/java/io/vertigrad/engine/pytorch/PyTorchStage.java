@@ -14,7 +14,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 
-/** One stage as a TorchScript module of its own. */
+/** One pipeline stage as a TorchScript module. */
 final class PyTorchStage implements StageModel {
 
   private static final FloatBuffer NOTHING = FloatBuffer.allocate(0);
@@ -30,9 +30,9 @@ final class PyTorchStage implements StageModel {
   private int lastCount;
 
   /**
-   * A stage.
+   * Creates a stage.
    *
-   * @param config what the model is built from; null for a stage without a loss
+   * @param config from which the model is built; null for a stage without a loss
    * @param place where it computes; the stage closes it
    */
   PyTorchStage(StageSpec spec, Network part, ModelConfig config, Place place) {
@@ -65,18 +65,18 @@ final class PyTorchStage implements StageModel {
   @Override
   public FloatBuffer forward(float[] input, int samples) {
     module.training(true);
-    tensors.remember();
+    tensors.beginForward();
     try {
       return output(input, samples);
     } finally {
-      tensors.undo();
+      tensors.restoreStatistics();
     }
   }
 
   @Override
   public FloatBuffer infer(float[] input, int samples) {
     module.training(false);
-    tensors.ready();
+    tensors.beginInference();
     return output(input, samples);
   }
 
@@ -95,7 +95,7 @@ final class PyTorchStage implements StageModel {
   public Score score(Batch part, int topK) {
     PyTorchModel.checkTargets(part, config);
     module.training(false);
-    tensors.ready();
+    tensors.beginInference();
     try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
       PtNDArray output = module.forward(input(step, part.features(), part.count()));
       return BatchLoss.of(config, PyTorchModel.values(output)).score(part, topK);
@@ -141,7 +141,7 @@ final class PyTorchStage implements StageModel {
     return new StageLoss(loss[0].lossSum(), loss[0].correct(), inputGradient);
   }
 
-  /** A forward and a backward pass, which leaves the gradient of the sum over its samples. */
+  /** A forward and a backward pass that computes the gradient of the sum over its samples. */
   private abstract class Pass {
 
     private final float[] input;
@@ -152,7 +152,7 @@ final class PyTorchStage implements StageModel {
       this.samples = samples;
     }
 
-    /** Says what the backward pass starts from. */
+    /** Computes the gradient that the backward pass starts from. */
     abstract void start(PtNDArray output, FloatBuffer gradient);
 
     FloatBuffer run() {
@@ -177,7 +177,7 @@ final class PyTorchStage implements StageModel {
         if (done) {
           tensors.end();
         } else {
-          tensors.undo();
+          tensors.restoreStatistics();
         }
       }
     }

@@ -21,16 +21,17 @@ import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 
 /**
- * A TorchScript file, looked at in Java before native code reads it: a zip that holds the module's
- * attributes as a pickle ({@code data.pkl}), its code as text and its tensors as raw bytes.
+ * A TorchScript file, checked in Java before native code reads it. It is a zip that holds the
+ * module's attributes as a pickle ({@code data.pkl}), its code as text and its tensors as raw
+ * bytes.
  *
- * <p>libtorch loads a file whose weights were damaged without a word; so every checksum is compared
- * here. libtorch's binding for Java tells parameters, but no buffers; so a copy of the file can be
- * written in which the module has one method more, which returns them.
+ * <p>libtorch loads a file with damaged weights without an error, so every checksum is compared
+ * here. libtorch's binding for Java lists parameters but no buffers. So a copy of the file can be
+ * written whose module has one more method that returns them.
  */
 final class ScriptArchive {
 
-  /** The method that a copy has more; a file that was saved by this engine has it already. */
+  /** The method that a copy has in addition; a file that this engine saved has it already. */
   static final String BUFFERS = "vertigrad_buffers";
 
   private static final String EXPORT =
@@ -63,7 +64,7 @@ final class ScriptArchive {
   }
 
   /**
-   * Reads a file from end to end and checks it.
+   * Reads a whole file and checks it.
    *
    * @throws IllegalArgumentException when it is missing, damaged, or no TorchScript module; the
    *     message says which, and what to do
@@ -85,12 +86,16 @@ final class ScriptArchive {
     }
   }
 
-  /** Paths of the module's buffers, such as {@code bn1.running_mean}, in module order. */
+  /**
+   * Returns the paths of the module's buffers, such as {@code bn1.running_mean}, in module order.
+   */
   List<String> buffers() {
     return classes.buffers(top);
   }
 
-  /** What will not be as its author expects, one sentence each; empty when all is well. */
+  /**
+   * Returns behaviour that the author may not expect, one sentence each; empty if there is none.
+   */
   List<String> warnings() {
     List<String> found = new ArrayList<>();
     for (String text : code.values()) {
@@ -118,7 +123,7 @@ final class ScriptArchive {
   /**
    * Writes a copy whose module has the method {@link #BUFFERS}.
    *
-   * @param copy is written anew
+   * @param copy is replaced if it exists
    */
   void writeWithBuffers(Path copy) throws IOException {
     String changed = codePath();
@@ -208,7 +213,10 @@ final class ScriptArchive {
     return archive;
   }
 
-  /** Reads an entry to its end, compares its checksum, and returns its bytes if asked for. */
+  /**
+   * Reads an entry to its end, compares its checksum, and returns its first bytes, at most {@code
+   * kept}.
+   */
   private static byte[] checked(Path file, ZipFile zip, ZipEntry entry, int kept)
       throws IOException {
     if (kept > 0 && entry.getSize() > kept) {
@@ -226,7 +234,8 @@ final class ScriptArchive {
         length = bytes.length;
       } else {
         byte[] tile = new byte[1 << 16];
-        // Never more than the entry says it has: a compressed one may hold any number of zeros.
+        // Never read more than the entry's declared size: a compressed entry may hold any number of
+        // zeros.
         for (int some = in.read(tile);
             some > 0 && length <= entry.getSize();
             some = in.read(tile)) {

@@ -9,8 +9,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The classes of a TorchScript file, as far as it takes to find a module's buffers: which class
- * declares which, and of which classes its submodules are.
+ * The classes of a TorchScript file, as far as needed to find a module's buffers: the buffers that
+ * each class declares, and the classes of its submodules.
  */
 final class ScriptClasses {
 
@@ -32,7 +32,7 @@ final class ScriptClasses {
    */
   private record ScriptClass(List<String> buffers, Map<String, String> attributes) {}
 
-  /** Submodules looked at since the last question; a class may be in many places. */
+  /** Number of submodules visited in the current search; a class may occur in many places. */
   private int modules;
 
   private final Map<String, ScriptClass> classes = new HashMap<>();
@@ -83,7 +83,7 @@ final class ScriptClasses {
     }
   }
 
-  /** Paths of all buffers that are tensors in a module of this class, depth first. */
+  /** Returns the paths of all buffers that are tensors in a module of this class, depth first. */
   List<String> buffers(String top) {
     List<List<String>> paths = new ArrayList<>();
     modules = 0;
@@ -118,11 +118,11 @@ final class ScriptClasses {
   }
 
   /**
-   * The code of a class with a method more that returns all its buffers.
+   * Adds a method that returns all buffers to the code of a class.
    *
    * @param text of the file that holds the class
    * @param top the class, with its package
-   * @return the text as it is if the method is there
+   * @return the text unchanged if the method exists
    */
   String withMethod(String text, String top, String method) {
     List<List<String>> paths = new ArrayList<>();
@@ -145,7 +145,7 @@ final class ScriptClasses {
     return String.join("\n", lines) + "\n";
   }
 
-  /** How code reaches it: {@code getattr(self.layers, "0").mean}. */
+  /** Returns the expression that reads a path: {@code getattr(self.layers, "0").mean}. */
   private static String expression(List<String> path) {
     String reached = "self";
     for (String step : path) {

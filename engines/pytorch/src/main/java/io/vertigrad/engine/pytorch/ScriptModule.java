@@ -20,10 +20,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** A TorchScript module in native memory, and its tensors. One thread uses it. */
+/** A TorchScript module in native memory, and its tensors. Use it from one thread. */
 final class ScriptModule implements AutoCloseable {
 
-  /** A tensor and its path in the module; it is the module's own, not a copy. */
+  /** A tensor and its path in the module. It is the module's tensor, not a copy. */
   record Named(String name, PtNDArray array) {}
 
   private static final String ERROR = "RuntimeError:";
@@ -44,8 +44,8 @@ final class ScriptModule implements AutoCloseable {
   /**
    * Loads a file that was checked.
    *
-   * @param place where its tensors are to be; the module owns it, and closes it even if this fails
-   * @throws EngineException when libtorch refuses it
+   * @param place of its tensors; the module owns it, and closes it even if this fails
+   * @throws EngineException when libtorch refuses the file
    */
   static ScriptModule load(ScriptArchive archive, Path file, Place place) {
     List<String> buffers = archive.buffers();
@@ -58,7 +58,7 @@ final class ScriptModule implements AutoCloseable {
         archive.writeWithBuffers(copy);
         loaded = copy;
       }
-      // On a GPU constants of the code go there, too, which are no attributes of the module.
+      // On a GPU, constants of the code, which are not attributes of the module, go there too.
       boolean everything = place.device().isGpu();
       PtSymbolBlock block =
           JniUtils.loadModule(manager, loaded, everything, new String[0], new String[0], true);
@@ -78,7 +78,10 @@ final class ScriptModule implements AutoCloseable {
     }
   }
 
-  /** A network goes through a file like any other module, which is there until it is loaded. */
+  /**
+   * Builds the module of a network. The network goes through a temporary file like any other
+   * module.
+   */
   static ScriptModule of(Network network, Place place) {
     Path file = null;
     try {
@@ -96,7 +99,10 @@ final class ScriptModule implements AutoCloseable {
     }
   }
 
-  /** Deletes a file that is no longer needed, if there is one; at the latest when the JVM ends. */
+  /**
+   * Deletes a file that is no longer needed, or marks it for deletion when the JVM ends. Null is
+   * allowed.
+   */
   static void delete(Path copy) {
     if (copy != null) {
       try {
@@ -110,13 +116,13 @@ final class ScriptModule implements AutoCloseable {
   private void findTensors(List<String> bufferNames) {
     for (NDArray array : JniUtils.moduleGetParams(block, manager)) {
       parameters.add(new Named(array.getName(), (PtNDArray) array));
-      // As an input it would be taken for an entry of a dictionary.
+      // As a plain input it would be taken for an entry of a dictionary.
       array.setName(null);
     }
     if (bufferNames.isEmpty()) {
       return;
     }
-    // An array of this name is DJL's way to call another method than forward.
+    // In DJL, an array with this name selects a method other than forward.
     PtNDArray call = manager.create(new Shape(0), DataType.FLOAT32);
     call.setName("module_method:" + ScriptArchive.BUFFERS);
     NDList found = IValueUtils.forward(block, new NDList(call), true);
@@ -130,12 +136,12 @@ final class ScriptModule implements AutoCloseable {
     }
   }
 
-  /** Where its tensors are. */
+  /** Returns the place of the tensors. */
   Place place() {
     return place;
   }
 
-  /** Its parameters and buffers by name. */
+  /** Returns parameters and buffers by name. */
   Map<String, PtNDArray> tensors() {
     Map<String, PtNDArray> found = new HashMap<>();
     parameters.forEach(one -> found.put(one.name(), one.array()));
@@ -143,22 +149,22 @@ final class ScriptModule implements AutoCloseable {
     return found;
   }
 
-  /** In module order; one that two submodules share is there twice. */
+  /** Returns the parameters in module order; one that two submodules share occurs twice. */
   List<Named> parameters() {
     return parameters;
   }
 
-  /** In module order, of any type. */
+  /** Returns the buffers in module order, of any type. */
   List<Named> buffers() {
     return buffers;
   }
 
-  /** Owner of this module's tensors, and parent of what a step makes. */
+  /** Returns the owner of this module's tensors, which is the parent of each step's manager. */
   PtNDManager manager() {
     return manager;
   }
 
-  /** Switches batch norm, dropout and the like. */
+  /** Switches batch norm, dropout and similar layers between training and evaluation mode. */
   void training(boolean on) {
     if (training == null || training != on) {
       if (on) {
@@ -171,14 +177,14 @@ final class ScriptModule implements AutoCloseable {
   }
 
   /**
-   * One forward pass, in which gradients are followed if the thread's mode says so.
+   * Runs one forward pass. Records gradients if the thread's mode says so.
    *
-   * @param input whose manager owns the result
+   * @param input its manager owns the result
    * @throws EngineException when the module fails
    * @throws IllegalArgumentException when it does not put out one tensor
    */
   PtNDArray forward(PtNDArray input) {
-    // "true" here means: without libtorch's inference mode, whose tensors cannot be trained later.
+    // "true" disables libtorch's inference mode, whose tensors could not be trained later.
     NDList output = IValueUtils.forward(block, new NDList(input), true);
     if (output.size() != 1) {
       throw new IllegalArgumentException(
@@ -200,7 +206,7 @@ final class ScriptModule implements AutoCloseable {
     place.close();
   }
 
-  /** The line of a native failure that says what was wrong, without the trace around it. */
+  /** Returns the line of a native failure that states the error, without the trace around it. */
   static String reason(Throwable failure) {
     String message = failure.getMessage();
     if (message == null) {

@@ -15,12 +15,12 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
 /**
- * Writes a network as a TorchScript file, without PyTorch: the module's attributes as a pickle of
+ * Writes a network as a TorchScript file without PyTorch: the module's attributes as a pickle of
  * protocol 2, its class as text, and each array's bytes.
  */
 final class ScriptWriter {
 
-  /** What every module that is written here is an object of. */
+  /** The class name of every module that is written here. */
   static final String CLASS = "Network";
 
   private static final String ROOT = "network/";
@@ -39,9 +39,9 @@ final class ScriptWriter {
   }
 
   /**
-   * Writes the network with its first values.
+   * Writes the network with its initial values.
    *
-   * @param file is written anew
+   * @param file is replaced if it exists
    */
   static void write(Network network, Path file) throws IOException {
     new ScriptWriter(network.code(CLASS), network.arrays()).write(file);
@@ -51,7 +51,7 @@ final class ScriptWriter {
    * Writes a module without arrays.
    *
    * @param method lines of its {@code forward}
-   * @param file is written anew
+   * @param file is replaced if it exists
    */
   static void write(List<String> method, Path file) throws IOException {
     String head = "class %s(Module):\n  training : bool\n".formatted(CLASS);
@@ -86,14 +86,14 @@ final class ScriptWriter {
     entry.setMethod(ZipEntry.STORED);
     entry.setSize(bytes.length);
     entry.setCrc(crc.getValue());
-    // The same bytes for the same network, whenever it is written.
+    // A fixed time makes the file of a network the same whenever it is written.
     entry.setTime(0);
     zip.putNextEntry(entry);
     zip.write(bytes);
     zip.closeEntry();
   }
 
-  /** An object of the class, made of a dictionary of its attributes. */
+  /** Returns the pickle of an object of the class, built from a dictionary of its attributes. */
   private byte[] attributes() {
     put(0x80, 2);
     global("__torch__", CLASS);
@@ -108,7 +108,7 @@ final class ScriptWriter {
     return pickle.toByteArray();
   }
 
-  /** {@code _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks)}. */
+  /** Writes {@code _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks)}. */
   private void tensor(int key, Network.Array array) {
     global("torch._utils", "_rebuild_tensor_v2");
     put('(');
@@ -140,16 +140,16 @@ final class ScriptWriter {
   private void text(String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     put('X');
-    word(bytes.length);
+    int32(bytes.length);
     pickle.writeBytes(bytes);
   }
 
   private void number(int value) {
     put('J');
-    word(value);
+    int32(value);
   }
 
-  private void word(int value) {
+  private void int32(int value) {
     put(value, value >>> 8, value >>> 16, value >>> 24);
   }
 

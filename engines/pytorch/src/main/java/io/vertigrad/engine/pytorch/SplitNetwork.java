@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** A named network with places where it is cut; nothing of it is in native memory. */
+/** A built-in network that is cut into stages. It holds no native memory. */
 final class SplitNetwork implements SplitModel {
 
   private final Network whole;
@@ -35,8 +35,8 @@ final class SplitNetwork implements SplitModel {
   /**
    * Cuts a network.
    *
-   * @param places gives each stage the place where it computes
-   * @throws IllegalArgumentException when it has no such name, or cannot be cut there
+   * @param places provides the place where each stage computes
+   * @throws IllegalArgumentException when it is no built-in network, or cannot be cut there
    */
   static SplitNetwork of(ModelConfig config, SplitConfig split, Supplier<Place> places) {
     if (!BuiltInNetworks.has(config.name())) {

@@ -5,7 +5,7 @@ import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
 import java.nio.FloatBuffer;
 
-/** Squared differences of outputs and values, of which a sample's loss is the mean. */
+/** Squared differences of outputs and values. A sample's loss is the mean over its values. */
 final class SquaredError implements BatchLoss {
 
   private final float[] outputs;
@@ -13,7 +13,7 @@ final class SquaredError implements BatchLoss {
   private double lossSum;
 
   /**
-   * Takes what a module has put out.
+   * Copies a module's output.
    *
    * @param output {@code samples * values} numbers, sample after sample
    */

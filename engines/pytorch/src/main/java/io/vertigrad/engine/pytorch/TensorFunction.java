@@ -12,8 +12,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * An operation of libtorch on two tensors, for those that DJL's binding has no call for. Tensors
- * may be on any device.
+ * An operation of libtorch on two tensors that DJL's binding has no call for. Tensors may be on any
+ * device.
  */
 final class TensorFunction {
 
@@ -24,14 +24,17 @@ final class TensorFunction {
   }
 
   /**
-   * Copies the second tensor's values into the first one, which may be on another device; whatever
-   * is a view of the first has them, too.
+   * Creates the operation that copies the second tensor's values into the first one, which may be
+   * on another device. Views of the first tensor see the values too.
    */
   static TensorFunction copy(PtNDManager owner) {
     return of("torch.copy_(a, b)", owner);
   }
 
-  /** Lets the first tensor be the second one's memory; who holds the first sees the change. */
+  /**
+   * Creates the operation that gives the first tensor the second one's memory. All references to
+   * the first tensor see the change.
+   */
   static TensorFunction replace(PtNDManager owner) {
     return of("torch.set_data(a, b)", owner);
   }

@@ -1,5 +1,5 @@
 /**
- * PyTorch as an engine: libtorch inside this JVM, through Deep Java Library, without Python. The
- * only code that knows DJL.
+ * The engine that computes with PyTorch: libtorch inside this JVM, through Deep Java Library,
+ * without Python. Only this package uses DJL.
  */
 package io.vertigrad.engine.pytorch;

@@ -12,8 +12,8 @@ import io.vertigrad.compute.settings.Settings;
 import java.util.Map;
 
 /**
- * The engine as it is on a GPU, but on the processor: the tensors of a module are out of Java's
- * reach, and parameters and gradients are copied.
+ * Runs the engine on the processor as it runs on a GPU: Java cannot read a module's tensors, so
+ * parameters and gradients are copied.
  */
 public final class CopiesEngine implements Engine {
 
@@ -21,7 +21,7 @@ public final class CopiesEngine implements Engine {
 
   private final PyTorchEngine engine = new PyTorchEngine(Place::copied);
 
-  /** Made by the {@code ServiceLoader}. */
+  /** Creates the engine; called by the {@code ServiceLoader}. */
   public CopiesEngine() {}
 
   @Override

@@ -2,7 +2,7 @@ package io.vertigrad.engine.pytorch;
 
 import io.vertigrad.compute.Engine;
 
-/** The contract where parameters and gradients are copied, as on a GPU. */
+/** Runs the contract with parameters and gradients that are copied, as on a GPU. */
 class CopiesEngineTest extends EngineContract {
 
   @Override

@@ -16,7 +16,7 @@ import java.util.Properties;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is said where a GPU is asked for and there is none. */
+/** Tests the errors when a GPU is requested and there is none. */
 class CudaTest {
 
   private static final Device GPU = Device.of("cuda").orElseThrow();

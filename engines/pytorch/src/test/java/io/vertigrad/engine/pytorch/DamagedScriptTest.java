@@ -19,7 +19,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** TorchScript files that are damaged: what is left of them reaches libtorch, or a sentence. */
+/**
+ * Tests damaged TorchScript files: libtorch loads what is left of them, or Java reports an error.
+ */
 @Tag("slow")
 class DamagedScriptTest {
 

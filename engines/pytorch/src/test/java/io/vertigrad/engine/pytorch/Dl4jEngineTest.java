@@ -3,7 +3,7 @@ package io.vertigrad.engine.pytorch;
 import io.vertigrad.compute.Engine;
 import org.junit.jupiter.api.Tag;
 
-/** The other engine, of which this module's tests know the name only. */
+/** Runs the contract on the other engine, which this module's tests know only by name. */
 @Tag("slow")
 class Dl4jEngineTest extends EngineContract {
 

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the rest of the project relies on in every engine, shown on the named networks. */
+/** Tests the behaviour that every engine must have, on the built-in networks. */
 abstract class EngineContract {
 
   private static final double FULL_BATCH = 2e-6;
@@ -109,7 +109,7 @@ abstract class EngineContract {
       int first = 0;
       for (Block block : model.layout().blocks()) {
         if (block.name().equals("stem-bn.var")) {
-          // From 1 by a tenth towards the variance of the batch, which is above 0.
+          // The variance moves from 1 by a tenth towards that of the batch, which is above 0.
           float after = before[first] - gradient[first];
           assertTrue(after > 0.9f, "variance " + after);
           assertFalse(gradient[first] == 0);
@@ -302,7 +302,7 @@ abstract class EngineContract {
     assertTrue(engine().memory().residentBytes() > 1 << 20);
   }
 
-  /** As a job file's section is checked, of which the name has been read. */
+  /** Checks options like a job file's section of which the name has been read. */
   private void check(String section) {
     Settings settings = settings(section);
     engine().check(settings.requiredString("name"), settings);

@@ -20,7 +20,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The named networks on both engines: one exchange vector, the same first bits, the same steps. */
+/**
+ * Compares the built-in networks on both engines: the same exchange vector, initial bits and steps.
+ */
 class EnginesAgreeTest {
 
   private static final List<Integer> DIGIT = List.of(1, 28, 28);
@@ -57,9 +59,10 @@ class EnginesAgreeTest {
   }
 
   /**
-   * Two libraries round differently. Where a rectifier's input is that close to zero, one of them
-   * passes it on and the other does not, and through batch norm that reaches everything: which
-   * batch it happens in depends on the processor. It does not happen in all.
+   * Compares with a tolerance, because two libraries round differently. If a ReLU's input is very
+   * close to zero, one library passes it on and the other does not, and batch norm spreads that
+   * difference to all values. The batch in which it happens depends on the processor, but it never
+   * happens in all.
    */
   @ParameterizedTest
   @MethodSource("networks")

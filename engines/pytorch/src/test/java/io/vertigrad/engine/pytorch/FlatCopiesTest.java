@@ -39,8 +39,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Parameters and gradients that are copied, as on a GPU, against those that Java shares with
- * libtorch: everything has the same bits.
+ * Compares parameters and gradients that are copied, as on a GPU, with those that Java shares with
+ * libtorch: all bits are equal.
  */
 class FlatCopiesTest {
 
@@ -75,7 +75,7 @@ class FlatCopiesTest {
 
         assertEquals(shared.gradient(batch), copied.gradient(batch), 0);
         assertEquals(shared.correct(), copied.correct());
-        // Twice, so that nothing of the first pass is left in the second.
+        // Run twice, so that a value left over from the first pass would show in the second.
         assertSameBits(Samples.gradient(shared, batch), Samples.gradient(copied, batch));
         assertEquals(shared.score(batch, 2), copied.score(batch, 2));
         step(shared);
@@ -90,7 +90,7 @@ class FlatCopiesTest {
     }
   }
 
-  /** As servers answer: partition by partition, and some of them not at all. */
+  /** Writes parameters as servers answer: partition by partition, some of them not at all. */
   @Test
   void shouldComputeWithWhatWasWrittenLastWhenOnlyPartsWere() {
     ModelConfig config = config("resnet20", List.of(3, 8, 8), 10, Loss.CROSS_ENTROPY);
@@ -109,7 +109,7 @@ class FlatCopiesTest {
     }
   }
 
-  /** A trace has statistics that move in every pass; only the exchange may change them. */
+  /** Uses a trace whose statistics change in every pass; only the exchange may change them. */
   @Test
   void shouldKeepTheStatisticsOfATraceWhenItIsTested() {
     ModelConfig config = config(file("traced.pt"), List.of(1, 4, 4), 3, Loss.CROSS_ENTROPY);
@@ -128,7 +128,7 @@ class FlatCopiesTest {
     }
   }
 
-  /** Statistics moved in the forward pass, which then failed: three samples are not one row. */
+  /** Makes a forward pass fail after it changed the statistics: three samples are not one row. */
   @ParameterizedTest
   @ValueSource(strings = {"pytorch", CopiesEngine.NAME})
   void shouldBeAsBeforeWhenAPassFails(String engine) throws IOException {
@@ -169,9 +169,9 @@ class FlatCopiesTest {
     }
   }
 
-  /** Everything that two stages tell in three rounds of two micro-batches and a test. */
+  /** Returns all results of two stages in three rounds of two micro-batches and a test. */
   private static List<float[]> inStages(String engine, ModelConfig config) {
-    List<float[]> told = new ArrayList<>();
+    List<float[]> results = new ArrayList<>();
     SplitConfig cut = SplitConfig.into(2);
     try (StageModel first = Engine.named(engine).split(config, cut).stage(0);
         StageModel last = Engine.named(engine).split(config, cut).stage(1)) {
@@ -186,16 +186,16 @@ class FlatCopiesTest {
           float[] returned = values(loss.inputGradient());
           first.backward(batch.features(), returned, 4);
           first.addGradient(front, 8);
-          told.addAll(List.of(between, returned, new float[] {(float) loss.sum()}));
+          results.addAll(List.of(between, returned, new float[] {(float) loss.sum()}));
         }
-        told.addAll(List.of(front, back, step(first, front), step(last, back)));
+        results.addAll(List.of(front, back, step(first, front), step(last, back)));
         Batch test = batch(config, 5, 100 + round);
         float[] between = values(first.infer(test.features(), 5));
         double lossSum = last.score(between, test.labels(), 0).lossSum();
-        told.addAll(List.of(between, new float[] {(float) lossSum}));
+        results.addAll(List.of(between, new float[] {(float) lossSum}));
       }
     }
-    return told;
+    return results;
   }
 
   @Tag("slow")
@@ -242,7 +242,7 @@ class FlatCopiesTest {
     float[] gradient = new float[parameters.length];
     model.readGradient(0, FloatBuffer.wrap(gradient));
     move(parameters, gradient, model.layout().trainable());
-    // In two runs, as partitions arrive.
+    // Write in two parts, as partitions arrive.
     int half = parameters.length / 2;
     model.writeParameters(half, FloatBuffer.wrap(parameters, half, parameters.length - half));
     model.writeParameters(0, FloatBuffer.wrap(parameters, 0, half));

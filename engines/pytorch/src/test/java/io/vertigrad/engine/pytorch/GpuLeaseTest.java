@@ -31,7 +31,7 @@ class GpuLeaseTest {
     List.of(first, third, fourth).forEach(GpuLease::close);
   }
 
-  /** Another process has a place on GPU 0, until it is killed. */
+  /** Has another process hold a lease on GPU 0 until it is killed. */
   @Test
   void shouldSeeThePlacesOfOtherProcessesForAsLongAsTheyLive() throws Exception {
     Process other =
@@ -58,7 +58,7 @@ class GpuLeaseTest {
     }
   }
 
-  /** Takes a place, prints its GPU and waits to be killed. */
+  /** Takes a lease, prints its GPU and waits to be killed. */
   static final class Holder {
 
     private Holder() {}

@@ -20,8 +20,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A GPU against the processor, with the profile {@code pytorch-cuda} on a machine that has one;
- * left out everywhere else. Convolutions may use TF32, which has 10 bits of a number's fraction.
+ * Compares a GPU with the processor, with the profile {@code pytorch-cuda} on a machine with a GPU;
+ * skipped on others. Convolutions may use TF32, which has 10 bits of a number's fraction.
  */
 class GpuTest {
 

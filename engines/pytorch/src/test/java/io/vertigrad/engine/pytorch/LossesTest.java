@@ -28,8 +28,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every loss on both engines, on one of them in both ways: against PyTorch, against finite
- * differences, against each other.
+ * Compares every loss on both engines, and both ways of pytorch, with PyTorch, with finite
+ * differences, and with each other.
  */
 class LossesTest {
 
@@ -227,7 +227,7 @@ class LossesTest {
     }
   }
 
-  /** Logits of 40: the loss is 40 for a label that is wrong, and its gradient is not lost. */
+  /** Uses logits of 40: the loss of a wrong label is 40, and its gradient is not 0. */
   @ParameterizedTest
   @MethodSource("losses")
   void shouldKeepTheGradientOfALabelThatIsFarOff(String engine, Loss loss) {
@@ -249,7 +249,7 @@ class LossesTest {
     }
   }
 
-  /** Two stages with two micro-batches, put together as a pipeline does. */
+  /** Runs two stages with two micro-batches and combines them like a pipeline. */
   @ParameterizedTest
   @MethodSource("losses")
   void shouldComputeTheSameInStages(String engine, Loss loss) {

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Workers of one job that compute with different libraries. */
+/** Tests jobs whose workers compute with different libraries. */
 @Tag("slow")
 class MixedEnginesTest {
 
@@ -73,7 +73,7 @@ class MixedEnginesTest {
     running.stop();
   }
 
-  /** Files of one name that hold the same network under different names of its arrays. */
+  /** Writes files of one name that hold the same network with different names of its arrays. */
   private Path saved(String engine, String subfolder, Map<String, Object> options)
       throws IOException {
     Path file = Files.createDirectory(folder.resolve(subfolder)).resolve("net.zip");
@@ -88,7 +88,7 @@ class MixedEnginesTest {
     JobConfig job = job("dl4j", model);
     RunningJob running = deployWithoutSecondWorker(job);
     JobConfig second = job(engine, model);
-    // As TrainingJob does: the model's options are a part of what members compare.
+    // Like TrainingJob: the model's options are part of what members compare.
     second.checkModel();
     get(deployWorker(second.json()));
     return get(running.result());

@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Random batches and distances for the tests of engines. */
+/** Creates random batches and measures distances, for the tests of engines. */
 final class Samples {
 
   private Samples() {}
@@ -25,7 +25,7 @@ final class Samples {
     return new Batch(features, labels, shape, 0);
   }
 
-  /** Samples {@code [first, end)} of a batch. */
+  /** Returns samples {@code [first, end)} of a batch. */
   static Batch part(Batch batch, int first, int end) {
     int size = batch.features().length / batch.count();
     return new Batch(
@@ -41,7 +41,7 @@ final class Samples {
     return values;
   }
 
-  /** What a batch's gradient is after it was computed. */
+  /** Computes a batch's gradient and returns it. */
   static float[] gradient(Model model, Batch batch) {
     model.gradient(batch);
     float[] values = new float[model.layout().length()];
@@ -49,7 +49,7 @@ final class Samples {
     return values;
   }
 
-  /** {@code |actual - expected| / |expected|} in the L2 norm. */
+  /** Returns {@code |actual - expected| / |expected|} in the L2 norm. */
   static double distance(float[] expected, float[] actual) {
     double difference = 0;
     double length = 0;

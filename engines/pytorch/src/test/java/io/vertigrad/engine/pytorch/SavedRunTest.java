@@ -29,8 +29,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What {@code evaluate}, {@code predict} and {@code export} do with the model of a run: all three
- * are {@code SavedModel}.
+ * Tests what {@code evaluate}, {@code predict} and {@code export} do with the model of a run; all
+ * three use {@code SavedModel}.
  */
 @Tag("slow")
 class SavedRunTest {

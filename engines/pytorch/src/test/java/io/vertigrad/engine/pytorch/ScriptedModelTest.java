@@ -31,8 +31,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * TorchScript files of {@code modules.py}, which is kept beside them, against the numbers that
- * PyTorch 1.13 itself came to.
+ * Compares TorchScript files of {@code modules.py}, in the same folder, with the numbers that
+ * PyTorch 1.13 computed.
  */
 class ScriptedModelTest {
 
@@ -81,7 +81,10 @@ class ScriptedModelTest {
     }
   }
 
-  /** Parameters in module order, then statistics; counters and infinite tables stay behind. */
+  /**
+   * Expects parameters in module order, then statistics; counters and infinite tables are not
+   * exchanged.
+   */
   @Test
   void shouldKeepTheNamesOfTheModule() {
     try (Model model = model("normed.pt", List.of(1, 4, 4))) {
@@ -218,7 +221,7 @@ class ScriptedModelTest {
     }
   }
 
-  /** Every byte in turn: an error in Java, or a byte that nothing depends on. */
+  /** Changes each byte in turn: Java reports an error, or no result depends on the byte. */
   @Test
   void shouldNeverLoadOtherWeightsWhenOneByteIsFlipped() throws Exception {
     byte[] whole = Files.readAllBytes(path("softmax.pt"));
@@ -251,7 +254,9 @@ class ScriptedModelTest {
         assertThrows(IllegalArgumentException.class, () -> engine().model(classes)).getMessage());
   }
 
-  /** Classes that hold two of each other would be looked through for ever. */
+  /**
+   * Uses classes that contain two of each other, on which a search without a limit would not end.
+   */
   @Test
   void shouldRefuseAFileWhoseClassesHoldThemselves() {
     String text = "class A(Module):\n  __buffers__ = []\n  a : __torch__.A\n  b : __torch__.A\n";

@@ -49,7 +49,8 @@ class SplitNetworkTest {
   }
 
   /**
-   * Micro-batches have statistics of their own, whose differences are weighted by their samples.
+   * Checks micro-batches with statistics of their own, whose differences are weighted by the number
+   * of samples.
    */
   @Test
   void shouldMoveNoStatisticsWhenItGoesForwardAgain() {
@@ -81,7 +82,7 @@ class SplitNetworkTest {
     }
   }
 
-  /** So that a job file's cuts mean the same with both. */
+  /** Checks that a job file's cuts have the same meaning with both engines. */
   @ParameterizedTest
   @CsvSource({"convnet,2", "mlp,2", "resnet20,2", "resnet20,5"})
   void shouldCutWhereTheOtherEngineDoes(String name, int stages) {
@@ -149,7 +150,7 @@ class SplitNetworkTest {
     return name.equals("resnet20") ? List.of(3, 8, 8) : List.of(1, 28, 28);
   }
 
-  /** All stages on one thread, one micro-batch after the other. */
+  /** Runs all stages on one thread, one micro-batch after another. */
   private static final class Row implements AutoCloseable {
 
     private final SplitModel split;
@@ -192,7 +193,7 @@ class SplitNetworkTest {
         gradient = array(stages.get(s).backward(inputs[s], gradient, part.count()));
         stages.get(s).addGradient(sums.get(s), batch);
       }
-      assertEquals(0, gradient.length, "nobody needs the gradient of the samples");
+      assertEquals(0, gradient.length, "the gradient of the samples is not needed");
     }
 
     Score score(Batch batch, int topK) {
@@ -213,7 +214,7 @@ class SplitNetworkTest {
       return assembled(values);
     }
 
-    /** Stages' vectors by block, as the whole layout orders them. */
+    /** Combines the stages' vectors block by block, in the order of the whole layout. */
     private float[] assembled(List<float[]> vectors) {
       Map<String, FloatBuffer> blocks = new HashMap<>();
       for (int s = 0; s < stages.size(); s++) {

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Modules that take ids of tokens as int64 and tell the next one at each position. */
+/** Tests modules that take ids of tokens as int64 and predict the next one at each position. */
 class TokensTest {
 
   private static final int LENGTH = 5;
@@ -108,7 +108,7 @@ class TokensTest {
     }
   }
 
-  /** Ten words that follow each other in a circle: the next one is certain. */
+  /** Returns ten words that follow each other in a cycle, so the next one is certain. */
   @Tag("slow")
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce"})

@@ -16,9 +16,9 @@ import org.nd4j.linalg.ops.transforms.Transforms;
 /**
  * Batch normalisation (Ioffe and Szegedy, 2015) over channels of images or over columns.
  *
- * <p>{@code y = gamma (x - m) / sqrt(v + eps) + beta} with the batch's mean m and variance v in
- * training and the running ones otherwise. The gradient of a running statistic is {@code (1 -
- * decay) (running - batch)}, where the batch's variance is the unbiased {@code v n / (n - 1)}, as
+ * <p>{@code y = gamma (x - m) / sqrt(v + eps) + beta}, in training with the batch's mean m and
+ * variance v, otherwise with the running ones. The gradient of a running statistic is {@code (1 -
+ * decay) (running - batch)}. The batch's variance is the unbiased {@code v n / (n - 1)} there, as
  * in PyTorch; the stock layer uses the biased one. A backward pass belongs to the last forward pass
  * in training mode.
  */
@@ -29,14 +29,16 @@ final class BatchNorm extends BatchNormalization implements ReportingLayer {
   private final transient Scratch scratch;
   private transient ChannelMoments moments;
   private transient boolean rectifies;
-  private transient Runnable done = () -> {};
+  private transient Runnable gradientFinal = () -> {};
 
   private BatchNorm(Layer stock, Scratch scratch) {
     super(stock.conf(), DataType.FLOAT);
     this.scratch = scratch;
   }
 
-  /** The replacement of a stock layer, or null if that one does something else. */
+  /**
+   * Returns the replacement of a stock layer, or null if the stock layer computes something else.
+   */
   static BatchNorm of(Layer stock, Scratch scratch) {
     boolean same =
         stock.getClass() == BatchNormalization.class
@@ -49,7 +51,10 @@ final class BatchNorm extends BatchNormalization implements ReportingLayer {
     return same ? Replacement.adopt(new BatchNorm(stock, scratch), stock) : null;
   }
 
-  /** Puts out {@code max(y, 0)} from now on; the gradient that comes back is still that of y. */
+  /**
+   * Makes the layer put out {@code max(y, 0)} from now on. The gradient it receives is still that
+   * of y.
+   */
   void rectify() {
     rectifies = true;
   }
@@ -85,8 +90,8 @@ final class BatchNorm extends BatchNormalization implements ReportingLayer {
   }
 
   @Override
-  public void whenDone(Runnable report) {
-    done = report;
+  public void onGradientFinal(Runnable listener) {
+    gradientFinal = listener;
   }
 
   @Override
@@ -138,7 +143,7 @@ final class BatchNorm extends BatchNormalization implements ReportingLayer {
     put(gradient, BatchNormalizationParamInitializer.BETA, dBeta);
     put(gradient, BatchNormalizationParamInitializer.GLOBAL_MEAN, dMean);
     put(gradient, BatchNormalizationParamInitializer.GLOBAL_VAR, dVariance);
-    done.run();
+    gradientFinal.run();
     return gradient;
   }
 

@@ -1,10 +1,11 @@
 package io.vertigrad.engine.dl4j.kernels;
 
 /**
- * Mean and variance of every channel, gathered part by part.
+ * Accumulates mean and variance of every channel, part by part.
  *
  * <p>Parts are merged as in Chan, Golub and LeVeque (1979), so that one pass over the data loses no
- * precision: {@code M2 = M2a + M2b + d^2 na nb / (na + nb)}, d the difference of their means.
+ * precision: {@code M2 = M2a + M2b + d^2 na nb / (na + nb)}, where d is the difference of their
+ * means.
  */
 final class ChannelMoments {
 
@@ -18,7 +19,7 @@ final class ChannelMoments {
     this.counts = new double[channels];
   }
 
-  /** Moments that are known, for normalising only. */
+  /** Returns moments with known values, for normalising only. */
   static ChannelMoments of(float[] means, float[] variances) {
     ChannelMoments moments = new ChannelMoments(means.length);
     for (int c = 0; c < means.length; c++) {
@@ -30,12 +31,14 @@ final class ChannelMoments {
   }
 
   /**
-   * Adds values of one channel that were summed up in several places, the same number in each.
+   * Adds values of one channel that were summed in several places, with the same number of values
+   * in each.
    *
-   * @param run values in each place
-   * @param origins what was subtracted from each place's values before they were summed
-   * @param sums of the distances to the origin, a place each from {@code first} to {@code end}
-   * @param squares sums of the squared distances
+   * @param run number of values in each place
+   * @param origins value that was subtracted from each place's values before they were summed
+   * @param sums sums of the differences from the origin, one place each from {@code first} to
+   *     {@code end}
+   * @param squares sums of the squared differences
    */
   void merge(
       int channel, int run, float[] origins, float[] sums, float[] squares, int first, int end) {
@@ -62,7 +65,7 @@ final class ChannelMoments {
     counts[channel] = both;
   }
 
-  /** Values per channel. */
+  /** Returns the number of values per channel. */
   double count() {
     return counts[0];
   }
@@ -79,7 +82,7 @@ final class ChannelMoments {
     return values;
   }
 
-  /** {@code 1 / sqrt(v + epsilon)} with the biased variance. */
+  /** Returns {@code 1 / sqrt(v + epsilon)} with the biased variance. */
   double inverseDeviation(int channel, double epsilon) {
     return 1 / Math.sqrt(squares[channel] / counts[channel] + epsilon);
   }

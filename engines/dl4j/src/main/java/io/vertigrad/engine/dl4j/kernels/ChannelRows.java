@@ -5,20 +5,22 @@ import java.util.Arrays;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The memory of {@code [samples, channels, height, width]} as rows, one for each sample with all
- * its channels; the arithmetic of {@link BatchNorm}.
+ * Views {@code [samples, channels, height, width]} as rows, one for each sample with all its
+ * channels, and computes the sums of {@link BatchNorm}.
  *
- * <p>A row is cut into pieces that stay in the nearest cache, and a piece is taken through all
- * samples with a sum for each of its elements: loops as long as a piece, however small a channel
- * is, which the compiler vectorises. The order of every sum is fixed, so results repeat bit for
- * bit.
+ * <p>A row is cut into pieces that fit into the first-level cache. Each piece is processed through
+ * all samples, with one sum per element. So loops are as long as a piece even for small channels,
+ * and the compiler vectorises them. The order of every sum is fixed, so results repeat bit for bit.
  */
 final class ChannelRows {
 
-  /** Elements of a piece: 8 KiB, of which five must fit side by side. */
+  /** Number of elements of a piece: 8 KiB; five pieces must fit into the cache. */
   private static final int PIECE = 2048;
 
-  /** Samples summed in single precision before they go on in double. */
+  /**
+   * Number of samples that are summed in single precision before the sum continues in double
+   * precision.
+   */
   private static final int RUN = 128;
 
   private final int samples;
@@ -35,7 +37,7 @@ final class ChannelRows {
     this.scratch = scratch;
   }
 
-  /** The rows of an array of rank 4, or of rank 2 with channels of one element. */
+  /** Returns the rows of an array of rank 4, or of rank 2 with channels of one element. */
   static ChannelRows of(INDArray array, Scratch scratch) {
     int samples = (int) array.size(0);
     int channels = (int) array.size(1);
@@ -54,7 +56,7 @@ final class ChannelRows {
     return moments;
   }
 
-  /** Sums up distances to the run's first sample, which are small, so that they stay precise. */
+  /** Sums the differences from the run's first sample. They are small, so the sums stay precise. */
   private void mergeRun(
       FloatBuffer x, int first, int count, int from, int run, ChannelMoments moments) {
     float[] origin = scratch.floats(0, PIECE);
@@ -76,9 +78,9 @@ final class ChannelRows {
   }
 
   /**
-   * {@code y = scale x + offset}, channel by channel.
+   * Computes {@code y = scale x + offset} channel by channel.
    *
-   * @param rectified whether what is negative becomes 0
+   * @param rectified whether negative results become 0
    */
   void scale(FloatBuffer x, float[] scale, float[] offset, boolean rectified, FloatBuffer y) {
     float[] piece = scratch.floats(0, PIECE);
@@ -97,7 +99,7 @@ final class ChannelRows {
     }
   }
 
-  /** For every channel the sums of {@code dy} and of {@code dy (x - mean)}. */
+  /** Returns for every channel the sums of {@code dy} and of {@code dy (x - mean)}. */
   double[][] gradientSums(FloatBuffer x, FloatBuffer dy, float[] means) {
     double[][] totals = new double[2][channels];
     float[] piece = scratch.floats(0, PIECE);
@@ -121,7 +123,7 @@ final class ChannelRows {
     return totals;
   }
 
-  /** {@code dx = f[0] dy + f[1] x + f[2]}, channel by channel. */
+  /** Computes {@code dx = f[0] dy + f[1] x + f[2]} channel by channel. */
   void combine(FloatBuffer dy, FloatBuffer x, float[][] f, FloatBuffer dx) {
     float[] piece = scratch.floats(0, PIECE);
     float[] gradient = scratch.floats(1, PIECE);
@@ -140,7 +142,7 @@ final class ChannelRows {
     }
   }
 
-  /** One value of each channel for every element of a piece. */
+  /** Repeats one value of each channel for every element of a piece. */
   private float[] spread(int slot, float[] values, int first, int count) {
     float[] spread = scratch.floats(slot, PIECE);
     for (int at = 0; at < count; ) {

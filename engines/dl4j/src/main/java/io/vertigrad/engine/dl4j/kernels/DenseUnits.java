@@ -17,10 +17,10 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A dense layer with ReLU or nothing behind it, {@code y = max(x w + b, 0)}.
+ * A dense layer with ReLU or no activation: {@code y = max(x w + b, 0)}.
  *
- * <p>Keeps its output for the backward pass, where the stock layer computes it once more, and
- * leaves out the gradient of the network's own input. A backward pass belongs to the last forward
+ * <p>It keeps its output for the backward pass, where the stock layer would compute it again, and
+ * it skips the gradient of the network's own input. A backward pass belongs to the last forward
  * pass in training mode.
  */
 final class DenseUnits extends DenseLayer implements ReportingLayer {
@@ -31,7 +31,7 @@ final class DenseUnits extends DenseLayer implements ReportingLayer {
   private final boolean rectified;
   private final transient Scratch scratch;
   private transient INDArray output;
-  private transient Runnable done = () -> {};
+  private transient Runnable gradientFinal = () -> {};
 
   private DenseUnits(Layer stock, boolean first, Scratch scratch) {
     super(stock.conf(), DataType.FLOAT);
@@ -41,7 +41,7 @@ final class DenseUnits extends DenseLayer implements ReportingLayer {
   }
 
   /**
-   * The replacement of a stock layer, or null if that one does something else.
+   * Returns the replacement of a stock layer, or null if the stock layer computes something else.
    *
    * @param first whether the layer reads the network's input
    */
@@ -76,7 +76,10 @@ final class DenseUnits extends DenseLayer implements ReportingLayer {
     return output;
   }
 
-  /** Anything else is for the stock layer to compute or to refuse. */
+  /**
+   * Returns true for the case that this layer computes; the stock layer computes or refuses any
+   * other.
+   */
   private boolean isPlain() {
     return input.rank() == 2
         && input.size(1) == getParam(DefaultParamInitializer.WEIGHT_KEY).size(0)
@@ -99,8 +102,8 @@ final class DenseUnits extends DenseLayer implements ReportingLayer {
   }
 
   @Override
-  public void whenDone(Runnable report) {
-    done = report;
+  public void onGradientFinal(Runnable listener) {
+    gradientFinal = listener;
   }
 
   @Override
@@ -116,7 +119,7 @@ final class DenseUnits extends DenseLayer implements ReportingLayer {
     INDArray dw = gradientViews.get(DefaultParamInitializer.WEIGHT_KEY);
     outputGradient(dy, dz, db);
     Gemm.weightGradient(x, dz, dw);
-    done.run();
+    gradientFinal.run();
     INDArray dx =
         memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
     if (!first) {
@@ -128,7 +131,7 @@ final class DenseUnits extends DenseLayer implements ReportingLayer {
     return new Pair<>(gradient, dx);
   }
 
-  /** The gradient before the ReLU, and summed over the samples. */
+  /** Computes the gradient before the ReLU, and its sum over the samples. */
   private void outputGradient(INDArray dy, INDArray dz, INDArray db) {
     int units = (int) dy.size(1);
     float[] sums = new float[units];

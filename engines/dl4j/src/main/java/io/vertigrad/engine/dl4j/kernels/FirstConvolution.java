@@ -14,12 +14,12 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A convolution of few channels that reads the network's input, so that nobody needs the gradient
- * of what goes in.
+ * A convolution of few channels that reads the network's input, so the gradient of its input is not
+ * needed.
  *
- * <p>Works on whole padded planes at once: with rows of the padded width, the output at every
- * position is a sum of shifted input planes, {@code y += w[tap] * x[. + offset(tap)]}, which
- * vectorises well; the few columns that wrap around are dropped.
+ * <p>Processes whole padded planes: with rows of the padded width, the output at every position is
+ * a sum of shifted input planes, {@code y += w[tap] * x[. + offset(tap)]}. These loops are long and
+ * vectorised; the few columns that wrap around are dropped.
  */
 final class FirstConvolution extends ConvolutionLayer implements ReportingLayer {
 
@@ -27,13 +27,15 @@ final class FirstConvolution extends ConvolutionLayer implements ReportingLayer 
   private static final int MOST_WEIGHTS = 1024;
 
   private transient PaddedPlanes planes;
-  private transient Runnable done = () -> {};
+  private transient Runnable gradientFinal = () -> {};
 
   private FirstConvolution(Layer stock) {
     super(stock.conf(), DataType.FLOAT);
   }
 
-  /** The replacement of a stock layer, or null if that one does something else. */
+  /**
+   * Returns the replacement of a stock layer, or null if the stock layer computes something else.
+   */
   static FirstConvolution of(Layer stock) {
     boolean same =
         PlainConvolution.isPlain(stock)
@@ -59,8 +61,8 @@ final class FirstConvolution extends ConvolutionLayer implements ReportingLayer 
   }
 
   @Override
-  public void whenDone(Runnable report) {
-    done = report;
+  public void onGradientFinal(Runnable listener) {
+    gradientFinal = listener;
   }
 
   @Override
@@ -71,7 +73,7 @@ final class FirstConvolution extends ConvolutionLayer implements ReportingLayer 
     INDArray db = gradientViews.get(ConvolutionParamInitializer.BIAS_KEY);
     FloatBuffer bias = hasBias() ? NativeFloats.of(db) : null;
     planes(x).gradient((int) x.size(0), NativeFloats.of(x), dy, NativeFloats.of(dw), bias);
-    done.run();
+    gradientFinal.run();
     Gradient gradient = new DefaultGradient();
     if (hasBias()) {
       gradient.setGradientFor(ConvolutionParamInitializer.BIAS_KEY, db);

@@ -13,11 +13,11 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A dense layer with an activation and a loss whose gradient and value come from one pass over the
+ * A dense layer with an activation and a loss that computes gradient and loss in one pass over the
  * scores.
  *
- * <p>Keeps the loss and the number of right answers that it met in the backward pass; for the loss
- * the stock layer would compute the whole layer twice more.
+ * <p>It keeps the loss and the number of correct predictions of the backward pass; the stock layer
+ * would compute the whole layer twice more for the loss.
  */
 abstract class FusedOutput extends OutputLayer implements ReportingLayer {
 
@@ -25,13 +25,16 @@ abstract class FusedOutput extends OutputLayer implements ReportingLayer {
 
   private transient double loss = Double.NaN;
   private transient int correct = -1;
-  private transient Runnable done = () -> {};
+  private transient Runnable gradientFinal = () -> {};
 
   FusedOutput(Layer stock) {
     super(stock.conf(), DataType.FLOAT);
   }
 
-  /** True for a stock dense output layer with a bias and nothing else that could matter. */
+  /**
+   * Returns true for a stock dense output layer with a bias and no other feature that changes the
+   * result.
+   */
   static boolean isPlain(Layer stock) {
     return stock.getClass() == OutputLayer.class
         && stock.conf().getLayer() instanceof org.deeplearning4j.nn.conf.layers.OutputLayer layer
@@ -41,13 +44,13 @@ abstract class FusedOutput extends OutputLayer implements ReportingLayer {
   }
 
   /**
-   * How many answers of one sample are right.
+   * Counts the correct predictions of one sample.
    *
    * @param z scores without bias
-   * @param y what was to be told
-   * @return a negative number where nothing is right or wrong
+   * @param y the targets
+   * @return a negative number if predictions are neither correct nor wrong
    */
-  abstract int right(float[] z, float[] bias, float[] y);
+  abstract int countCorrect(float[] z, float[] bias, float[] y);
 
   /**
    * Replaces one sample's scores without bias by the gradient of its loss.
@@ -57,8 +60,8 @@ abstract class FusedOutput extends OutputLayer implements ReportingLayer {
   abstract double toGradient(float[] z, float[] bias, float[] y);
 
   @Override
-  public void whenDone(Runnable report) {
-    done = report;
+  public void onGradientFinal(Runnable listener) {
+    gradientFinal = listener;
   }
 
   @Override
@@ -77,7 +80,7 @@ abstract class FusedOutput extends OutputLayer implements ReportingLayer {
     Gemm.forward(x, w, dz);
     allToGradient(NativeFloats.of(dz), NativeFloats.of(NativeFloats.rows(labels)), db);
     Gemm.weightGradient(x, dz, dw);
-    done.run();
+    gradientFinal.run();
     INDArray dx =
         memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
     Gemm.inputGradient(dz, w, dx);
@@ -87,12 +90,15 @@ abstract class FusedOutput extends OutputLayer implements ReportingLayer {
     return new Pair<>(gradient, dx);
   }
 
-  /** Answers of the last backward pass that were right; -1 where it is unknown. */
+  /** Returns the number of correct predictions in the last backward pass; -1 if unknown. */
   int correct() {
     return correct;
   }
 
-  /** Turns scores without bias into their gradient, in place, and sums up loss and bias. */
+  /**
+   * Turns scores without bias into their gradient, in place, and sums the losses and the gradient
+   * of the bias.
+   */
   private void allToGradient(FloatBuffer scores, FloatBuffer targets, INDArray db) {
     int classes = (int) db.length();
     float[] bias = new float[classes];
@@ -105,7 +111,7 @@ abstract class FusedOutput extends OutputLayer implements ReportingLayer {
     for (int first = 0; first < scores.capacity(); first += classes) {
       scores.get(first, z);
       targets.get(first, y);
-      correct += right(z, bias, y);
+      correct += countCorrect(z, bias, y);
       loss += toGradient(z, bias, y);
       for (int k = 0; k < classes; k++) {
         sums[k] += z[k];

@@ -9,8 +9,8 @@ import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
 /**
- * Lets a batch norm or a sum do the forward pass of the ReLU behind it, where nobody else reads its
- * output: one pass over memory instead of two, and the same bits.
+ * Merges a ReLU into the batch norm or sum before it, if nothing else reads their output. The
+ * forward pass then makes one pass over memory instead of two and gives the same bits.
  */
 final class Fusion {
 
@@ -24,7 +24,7 @@ final class Fusion {
           && layers[i] instanceof BatchNorm norm
           && layers[i + 1] instanceof Rectifier rectifier) {
         norm.rectify();
-        rectifier.relieve();
+        rectifier.skipForward();
       }
     }
   }
@@ -32,21 +32,21 @@ final class Fusion {
   static void rectify(ComputationGraph graph, Scratch scratch) {
     GraphVertex[] vertices = graph.getVertices();
     for (int i = 0; i < vertices.length; i++) {
-      Rectifier rectifier = onlyFollower(vertices, vertices[i]);
+      Rectifier rectifier = onlyConsumer(vertices, vertices[i]);
       if (rectifier == null) {
         continue;
       }
       if (vertices[i].getLayer() instanceof BatchNorm norm) {
         norm.rectify();
-        rectifier.relieve();
+        rectifier.skipForward();
       } else if (adds(graph, vertices[i])) {
         vertices[i] = new RectifiedSum(vertices[i], scratch);
-        rectifier.relieve();
+        rectifier.skipForward();
       }
     }
   }
 
-  private static Rectifier onlyFollower(GraphVertex[] vertices, GraphVertex vertex) {
+  private static Rectifier onlyConsumer(GraphVertex[] vertices, GraphVertex vertex) {
     VertexIndices[] followers = vertex.getOutputVertices();
     if (vertex.isOutputVertex() || followers == null || followers.length != 1) {
       return null;

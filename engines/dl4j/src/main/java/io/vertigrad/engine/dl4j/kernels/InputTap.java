@@ -11,19 +11,21 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** A layer that passes everything on and keeps a copy of the gradient that comes back to it. */
+/** A layer that passes its input through and keeps a copy of the gradient that it receives. */
 public final class InputTap extends ActivationLayer {
 
   private static final long serialVersionUID = 1L;
 
   private transient FloatBuffer gradient = FloatBuffer.allocate(0);
 
-  /** In place of a stock layer. */
+  /** Creates a replacement for a stock layer. */
   public InputTap(Layer stock) {
     super(stock.conf(), DataType.FLOAT);
   }
 
-  /** The gradient of the last backward pass, sample after sample; valid until the next. */
+  /**
+   * Returns the gradient of the last backward pass, sample after sample; valid until the next pass.
+   */
   public FloatBuffer inputGradient() {
     return gradient.duplicate();
   }

@@ -10,14 +10,17 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Puts the fast layers in place of the stock ones wherever they compute the same; on the processor
- * only, a GPU has its own.
+ * Replaces stock layers by the fast layers that compute the same. Only on the processor; a GPU has
+ * kernels of its own.
  */
 public final class Kernels {
 
   private Kernels() {}
 
-  /** Replaces layers of an initialised network; call it before its gradients are laid out. */
+  /**
+   * Replaces layers of an initialised network. Call it before the network's gradients are
+   * allocated.
+   */
   public static void install(MultiLayerNetwork network) {
     Scratch scratch = new Scratch();
     Layer[] layers = network.getLayers();
@@ -27,7 +30,9 @@ public final class Kernels {
     Fusion.rectify(network);
   }
 
-  /** Replaces layers of an initialised graph; call it before its gradients are laid out. */
+  /**
+   * Replaces layers of an initialised graph. Call it before the graph's gradients are allocated.
+   */
   public static void install(ComputationGraph graph) {
     Scratch scratch = new Scratch();
     List<String> inputs = graph.getConfiguration().getNetworkInputs();
@@ -46,22 +51,24 @@ public final class Kernels {
   }
 
   /**
-   * How many answers the backward pass of an output layer last found right.
+   * Returns the number of correct predictions that an output layer counted in its last backward
+   * pass.
    *
-   * @return -1 where it does not count them: a stock layer, or one that tells values
+   * @return -1 if it does not count them: a stock layer, or a layer that predicts values
    */
   public static int correct(Layer output) {
     return output instanceof FusedOutput counting ? counting.correct() : -1;
   }
 
   /**
-   * Has a layer tell when its gradient is final, in each backward pass and on its thread.
+   * Sets a listener that a layer calls in each backward pass when its gradient is final, on the
+   * thread of the pass.
    *
-   * @param layer a stock layer tells nothing
+   * @param layer a stock layer never calls it
    */
-  public static void whenDone(Layer layer, Runnable done) {
+  public static void onGradientFinal(Layer layer, Runnable listener) {
     if (layer instanceof ReportingLayer reporting) {
-      reporting.whenDone(done);
+      reporting.onGradientFinal(listener);
     }
   }
 

@@ -5,8 +5,8 @@ import org.nd4j.linalg.activations.impl.ActivationIdentity;
 import org.nd4j.linalg.lossfunctions.impl.LossMSE;
 
 /**
- * A dense layer without an activation and the mean squared error of its outputs: loss {@code mean
- * (z - y)^2}, gradient {@code 2 (z - y) / outputs}.
+ * A dense layer without an activation, trained by the mean squared error of its outputs: loss
+ * {@code mean (z - y)^2}, gradient {@code 2 (z - y) / outputs}.
  */
 final class LinearOutput extends FusedOutput {
 
@@ -16,7 +16,9 @@ final class LinearOutput extends FusedOutput {
     super(stock);
   }
 
-  /** The replacement of a stock layer, or null if that one does something else. */
+  /**
+   * Returns the replacement of a stock layer, or null if the stock layer computes something else.
+   */
   static LinearOutput of(Layer stock) {
     boolean same =
         isPlain(stock)
@@ -29,7 +31,7 @@ final class LinearOutput extends FusedOutput {
   }
 
   @Override
-  int right(float[] z, float[] bias, float[] y) {
+  int countCorrect(float[] z, float[] bias, float[] y) {
     return -1;
   }
 

@@ -17,7 +17,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Max-pooling without padding, which remembers where each maximum was, so that its backward pass
+ * Max-pooling without padding that remembers the position of each maximum, so the backward pass
  * only scatters.
  *
  * <p>A backward pass belongs to the last forward pass in training mode. Of equal values the first
@@ -36,7 +36,9 @@ final class MaxPooling extends SubsamplingLayer {
     this.scratch = scratch;
   }
 
-  /** The replacement of a stock layer, or null if that one does something else. */
+  /**
+   * Returns the replacement of a stock layer, or null if the stock layer computes something else.
+   */
   static MaxPooling of(Layer stock, Scratch scratch) {
     boolean same =
         stock.getClass() == SubsamplingLayer.class

@@ -13,11 +13,11 @@ import org.nd4j.linalg.api.shape.Shape;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Buffers that lie directly over an array's native memory, for copies at memory speed.
+ * Buffers directly over an array's native memory, for copies at memory speed.
  *
- * <p>ND4J's own {@code asNio()} ignores the offset of a view and cuts silently beyond 2 GB; this
- * starts at the view's first element and refuses what it cannot cover. The array must stay
- * referenced for as long as the buffer is used.
+ * <p>ND4J's own {@code asNio()} ignores the offset of a view and silently truncates beyond 2 GB.
+ * These buffers start at the view's first element, and an array that is too large is refused. The
+ * array must stay referenced while the buffer is used.
  */
 public final class NativeFloats {
 
@@ -25,29 +25,29 @@ public final class NativeFloats {
 
   private NativeFloats() {}
 
-  /** Brings an array that was computed on a GPU back to the memory that these buffers cover. */
+  /** Copies an array that was computed on a GPU to the memory that these buffers cover. */
   public static void fetch(INDArray array) {
     Nd4j.getAffinityManager().ensureLocation(array, AffinityManager.Location.HOST);
   }
 
-  /** Says that an array was written through a buffer, so that a GPU takes its new values. */
+  /** Marks an array as written through a buffer, so that a GPU reads its new values. */
   public static void written(INDArray array) {
     Nd4j.getAffinityManager().tagLocation(array, AffinityManager.Location.HOST);
   }
 
-  /** The elements of a contiguous float array, in the order of its memory. */
+  /** Returns the elements of a contiguous float array, in the order of its memory. */
   public static FloatBuffer of(INDArray array) {
     return bytes(array).asFloatBuffer();
   }
 
-  /** A copy of the elements, in the same order. */
+  /** Returns a copy of the elements, in the same order. */
   static float[] values(INDArray array) {
     float[] values = new float[(int) array.length()];
     of(array).get(values);
     return values;
   }
 
-  /** The same memory as the raw bits of its floats. */
+  /** Returns a view of the same memory as the raw bits of its floats. */
   static IntBuffer bits(INDArray array) {
     return bytes(array).asIntBuffer();
   }
@@ -64,13 +64,16 @@ public final class NativeFloats {
     return start.asByteBuffer().order(ByteOrder.nativeOrder());
   }
 
-  /** The array itself if its memory is contiguous and row by row, otherwise a copy that is. */
+  /**
+   * Returns the array itself if its memory is contiguous and row by row, otherwise a copy with that
+   * layout.
+   */
   public static INDArray rows(INDArray array) {
     boolean rows = array.ordering() == 'c' && Shape.hasDefaultStridesForShape(array);
     return rows ? array : array.dup('c');
   }
 
-  /** Where the first element lies. */
+  /** Returns the address of the first element. */
   public static long address(INDArray array) {
     return array.data().addressPointer().address();
   }

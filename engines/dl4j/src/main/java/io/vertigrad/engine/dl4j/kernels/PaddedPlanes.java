@@ -6,10 +6,10 @@ import java.util.Arrays;
 /**
  * Direct convolution of stride 1 over padded planes; the arithmetic of {@link FirstConvolution}.
  *
- * <p>A plane is one channel of one sample. A span is the stretch of a padded plane that one tap of
- * the kernel sees, rows of the padded width, including columns that wrap around and are dropped.
- * Every span is copied to an array of its own, because the compiler vectorises only loops that
- * start at the same index everywhere.
+ * <p>A plane is one channel of one sample. A span is the part of a padded plane that one tap of the
+ * kernel reads, in rows of the padded width; it includes columns that wrap around and are dropped.
+ * Every span is copied to an array of its own, because the compiler vectorises only loops that use
+ * the same index in every array.
  */
 final class PaddedPlanes {
 
@@ -88,7 +88,7 @@ final class PaddedPlanes {
   /**
    * Writes the gradient of weights and bias, summed over the samples.
    *
-   * @param bias null where the convolution has none
+   * @param bias null if the convolution has none
    */
   void gradient(int samples, FloatBuffer x, FloatBuffer dy, FloatBuffer weights, FloatBuffer bias) {
     clear(products);

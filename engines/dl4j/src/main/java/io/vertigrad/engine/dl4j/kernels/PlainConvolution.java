@@ -17,27 +17,29 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A convolution without activation on oneDNN; the stock layer would also copy its output into a
+ * A convolution without activation on oneDNN. The stock layer would also copy its output into a
  * cache that the backward pass of the identity never reads.
  */
 final class PlainConvolution extends ConvolutionLayer implements ReportingLayer {
 
   private static final long serialVersionUID = 1L;
 
-  private transient Runnable done = () -> {};
+  private transient Runnable gradientFinal = () -> {};
 
   private PlainConvolution(Layer stock) {
     super(stock.conf(), DataType.FLOAT);
   }
 
-  /** The replacement of a stock layer, or null if that one does something else. */
+  /**
+   * Returns the replacement of a stock layer, or null if the stock layer computes something else.
+   */
   static PlainConvolution of(Layer stock) {
     return isPlain(stock) && stock.getHelper() instanceof MKLDNNConvHelper
         ? Replacement.adopt(new PlainConvolution(stock), stock)
         : null;
   }
 
-  /** Whether a layer is a convolution of images and nothing more. */
+  /** Returns true for a two-dimensional convolution without further features. */
   static boolean isPlain(Layer stock) {
     return stock.getClass() == ConvolutionLayer.class
         && stock.conf().getLayer()
@@ -70,16 +72,17 @@ final class PlainConvolution extends ConvolutionLayer implements ReportingLayer 
   }
 
   @Override
-  public void whenDone(Runnable report) {
-    done = report;
+  public void onGradientFinal(Runnable listener) {
+    gradientFinal = listener;
   }
 
   @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
     INDArray w = getParam(ConvolutionParamInitializer.WEIGHT_KEY);
     if (!hasBias()
-        && TurnedConvolution.suits(w, layerConf().getStride(), layerConf().getPadding())) {
-      return turned(NativeFloats.rows(input), w, NativeFloats.rows(epsilon), memory);
+        && RotatedKernelConvolution.suits(w, layerConf().getStride(), layerConf().getPadding())) {
+      return rotatedKernelGradients(
+          NativeFloats.rows(input), w, NativeFloats.rows(epsilon), memory);
     }
     Pair<Gradient, INDArray> both =
         helper.backpropGradient(
@@ -100,17 +103,17 @@ final class PlainConvolution extends ConvolutionLayer implements ReportingLayer 
             layerConf().getDilation(),
             CNN2DFormat.NCHW,
             memory);
-    done.run();
+    gradientFinal.run();
     return both;
   }
 
-  private Pair<Gradient, INDArray> turned(
+  private Pair<Gradient, INDArray> rotatedKernelGradients(
       INDArray x, INDArray w, INDArray dy, LayerWorkspaceMgr memory) {
     INDArray dw = gradientViews.get(ConvolutionParamInitializer.WEIGHT_KEY);
     INDArray dx =
         memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
-    TurnedConvolution.gradients(x, w, dy, layerConf().getPadding(), dx, dw);
-    done.run();
+    RotatedKernelConvolution.gradients(x, w, dy, layerConf().getPadding(), dx, dw);
+    gradientFinal.run();
     Gradient gradient = new DefaultGradient();
     gradient.setGradientFor(ConvolutionParamInitializer.WEIGHT_KEY, dw, 'c');
     return new Pair<>(gradient, dx);

@@ -3,8 +3,8 @@ package io.vertigrad.engine.dl4j.kernels;
 /**
  * The windows of max-pooling over one plane; the arithmetic of {@link MaxPooling}.
  *
- * <p>Floats are compared as integers that order alike, which needs no branch and vectorises. A
- * maximum is taken down the columns of the whole plane first, then along the rows.
+ * <p>Floats are compared as integers that have the same order, which needs no branch and
+ * vectorises. The maximum is taken down the columns of the whole plane first, then along the rows.
  */
 final class PoolingWindows {
 
@@ -18,10 +18,10 @@ final class PoolingWindows {
   private final int[] below;
 
   /**
-   * Windows without padding.
+   * Creates windows without padding.
    *
-   * @param kernel their height and width
-   * @param stride the distance of their corners, down and along
+   * @param kernel height and width of a window
+   * @param stride distance between corners, down and across
    */
   PoolingWindows(int height, int width, int[] kernel, int[] stride) {
     this.height = height;
@@ -58,16 +58,16 @@ final class PoolingWindows {
   }
 
   /**
-   * Finds each window's maximum, in ordered form.
+   * Finds each window's maximum, as an integer in float order.
    *
-   * @param plane bits of the floats; left in ordered form
+   * @param plane bits of the floats; converted to integers in float order
    */
   void maxima(int[] plane, int[] maxima) {
     swapOrder(plane, area());
     System.arraycopy(plane, 0, highest, 0, highest.length);
     for (int y = 1; y < kernel[0]; y++) {
       System.arraycopy(plane, y * width, below, 0, below.length);
-      raise(highest, below);
+      updateMaxima(highest, below);
     }
     for (int w = 0; w < corners.length; w++) {
       int most = highest[corners[w]];
@@ -78,7 +78,7 @@ final class PoolingWindows {
     }
   }
 
-  /** Finds the first place of each window's maximum, in a plane in ordered form. */
+  /** Finds the first position of each window's maximum, in a plane of integers in float order. */
   void places(int[] plane, int[] maxima, int[] places, int first) {
     for (int w = 0; w < corners.length; w++) {
       places[first + w] = place(plane, corners[w], maxima[w]);
@@ -95,14 +95,14 @@ final class PoolingWindows {
     }
   }
 
-  /** Turns the bits of floats into integers that compare as the floats do, and back. */
+  /** Converts the bits of floats into integers that compare like the floats, and back. */
   static void swapOrder(int[] values, int count) {
     for (int i = 0; i < count; i++) {
       values[i] ^= values[i] >> 31 & Integer.MAX_VALUE;
     }
   }
 
-  private static void raise(int[] values, int[] others) {
+  private static void updateMaxima(int[] values, int[] others) {
     for (int i = 0; i < values.length; i++) {
       values[i] = Math.max(values[i], others[i]);
     }

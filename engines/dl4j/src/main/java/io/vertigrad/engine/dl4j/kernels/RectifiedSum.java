@@ -12,17 +12,21 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.ops.transforms.Transforms;
 
 /**
- * {@code y = max(a + b, 0)} in one pass over memory: a residual block's sum, with the ReLU that
- * follows it. The gradient that comes back is that of {@code a + b}.
+ * Computes {@code y = max(a + b, 0)} in one pass over memory: a residual block's sum together with
+ * the ReLU that follows it. The gradient that it receives is that of {@code a + b}.
  */
-@SuppressWarnings("overrides") // a stock class gives up varargs; every heir is warned of it
+@SuppressWarnings(
+    "overrides") // a stock class overrides a varargs method; javac warns in every subclass
 final class RectifiedSum extends ElementWiseVertex {
 
   private static final long serialVersionUID = 1L;
 
   private final transient Scratch scratch;
 
-  /** In place of a stock vertex that adds, and whose only follower is a relieved ReLU. */
+  /**
+   * Replaces a stock vertex that adds and whose only consumer is a ReLU that skips its forward
+   * pass.
+   */
   RectifiedSum(GraphVertex stock, Scratch scratch) {
     super(
         ((ElementWiseVertex) stock).getGraph(),

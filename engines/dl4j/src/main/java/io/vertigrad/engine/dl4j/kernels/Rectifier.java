@@ -19,14 +19,16 @@ final class Rectifier extends ActivationLayer {
   private static final long serialVersionUID = 1L;
 
   private final transient Scratch scratch;
-  private transient boolean relieved;
+  private transient boolean inputIsRectified;
 
   private Rectifier(Layer stock, Scratch scratch) {
     super(stock.conf(), DataType.FLOAT);
     this.scratch = scratch;
   }
 
-  /** The replacement of a stock layer, or null if that one does something else. */
+  /**
+   * Returns the replacement of a stock layer, or null if the stock layer computes something else.
+   */
   static Rectifier of(Layer stock, Scratch scratch) {
     boolean same =
         stock.getClass() == ActivationLayer.class
@@ -38,14 +40,14 @@ final class Rectifier extends ActivationLayer {
     return same ? new Rectifier(stock, scratch) : null;
   }
 
-  /** What comes in is rectified already from now on, so that only the backward pass is left. */
-  void relieve() {
-    relieved = true;
+  /** Makes the layer skip its forward pass, because its input is rectified already. */
+  void skipForward() {
+    inputIsRectified = true;
   }
 
   @Override
   public INDArray activate(boolean training, LayerWorkspaceMgr memory) {
-    if (relieved) {
+    if (inputIsRectified) {
       return memory.leverageTo(ArrayType.ACTIVATIONS, input);
     }
     INDArray x = NativeFloats.rows(input);
@@ -87,8 +89,8 @@ final class Rectifier extends ActivationLayer {
   }
 
   /**
-   * Clears every value whose partner is not a positive float; on the bits, because a comparison of
-   * floats would not be vectorised.
+   * Clears every value whose partner is not a positive float. It compares the bits, because the
+   * compiler does not vectorise a comparison of floats.
    */
   static void keepWherePositive(int[] values, int[] partners, int count) {
     for (int i = 0; i < count; i++) {

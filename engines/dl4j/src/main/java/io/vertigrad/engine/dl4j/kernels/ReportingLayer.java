@@ -1,11 +1,11 @@
 package io.vertigrad.engine.dl4j.kernels;
 
 /**
- * A layer that tells when the gradient of its parameters is final. It does so before it computes
- * that of its input where it can, so that whoever is told has more time.
+ * A layer that reports when the gradient of its parameters is final. If possible it reports before
+ * it computes the gradient of its input, to give the listener more time.
  */
 interface ReportingLayer {
 
-  /** From now on calls this in each backward pass. */
-  void whenDone(Runnable done);
+  /** Sets a listener that the layer calls in each backward pass. */
+  void onGradientFinal(Runnable listener);
 }

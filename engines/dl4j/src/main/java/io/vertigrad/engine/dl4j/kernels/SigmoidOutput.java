@@ -5,9 +5,9 @@ import org.nd4j.linalg.activations.impl.ActivationSigmoid;
 import org.nd4j.linalg.lossfunctions.impl.LossBinaryXENT;
 
 /**
- * A dense layer with a sigmoid and the negative log-likelihood of labels that are 0 or 1: gradient
- * {@code p - y}, loss {@code sum(log(1 + exp(z)) - y z)}, a label's sum over its sample as DL4J has
- * it. Unlike the stock layer it clips nothing, so that a label that is far off still has a
+ * A dense layer with a sigmoid, trained by the negative log-likelihood of labels that are 0 or 1:
+ * gradient {@code p - y}, loss {@code sum(log(1 + exp(z)) - y z)}, summed over a sample's labels as
+ * in DL4J. Unlike the stock layer it does not clip, so a label far from its prediction still has a
  * gradient.
  */
 final class SigmoidOutput extends FusedOutput {
@@ -18,7 +18,9 @@ final class SigmoidOutput extends FusedOutput {
     super(stock);
   }
 
-  /** The replacement of a stock layer, or null if that one does something else. */
+  /**
+   * Returns the replacement of a stock layer, or null if the stock layer computes something else.
+   */
   static SigmoidOutput of(Layer stock) {
     boolean same =
         isPlain(stock)
@@ -31,12 +33,12 @@ final class SigmoidOutput extends FusedOutput {
   }
 
   @Override
-  int right(float[] z, float[] bias, float[] y) {
-    int right = 0;
+  int countCorrect(float[] z, float[] bias, float[] y) {
+    int countCorrect = 0;
     for (int k = 0; k < z.length; k++) {
-      right += z[k] + bias[k] > 0 == y[k] > 0.5f ? 1 : 0;
+      countCorrect += z[k] + bias[k] > 0 == y[k] > 0.5f ? 1 : 0;
     }
-    return right;
+    return countCorrect;
   }
 
   @Override
@@ -44,7 +46,7 @@ final class SigmoidOutput extends FusedOutput {
     double loss = 0;
     for (int k = 0; k < z.length; k++) {
       double score = z[k] + bias[k];
-      // exp of a negative number neither overflows nor loses the small one beside 1.
+      // exp of a negative number does not overflow, and log1p keeps the precision of a small one.
       double e = Math.exp(-Math.abs(score));
       loss += Math.max(score, 0) - score * y[k] + Math.log1p(e);
       z[k] = (float) ((score < 0 ? e : 1) / (1 + e) - y[k]);

@@ -1,6 +1,6 @@
 package io.vertigrad.engine.dl4j.kernels;
 
-/** Softmax and cross-entropy of one sample, in double precision inside. */
+/** Softmax and cross-entropy of one sample, computed in double precision. */
 final class Softmax {
 
   private static final double SMALLEST = 1e-10;
@@ -8,10 +8,10 @@ final class Softmax {
   private Softmax() {}
 
   /**
-   * True when the class that {@code y} marks has the highest score {@code z + bias}; of equally
-   * high ones the first is the answer.
+   * Returns true when the class that {@code y} marks has the highest score {@code z + bias}; of
+   * equal scores the first is the prediction.
    */
-  static boolean isRight(float[] z, float[] bias, float[] y) {
+  static boolean isCorrect(float[] z, float[] bias, float[] y) {
     int best = 0;
     for (int k = 1; k < z.length; k++) {
       best = z[k] + bias[k] > z[best] + bias[best] ? k : best;
@@ -21,7 +21,7 @@ final class Softmax {
 
   /**
    * Replaces scores by the gradient {@code p - y} of the loss {@code -sum(y log p)}, where {@code p
-   * = softmax(z + bias)}, clipped away from 0 in the loss as DL4J does.
+   * = softmax(z + bias)}. In the loss, p is clipped away from 0 as in DL4J.
    *
    * @return the loss
    */

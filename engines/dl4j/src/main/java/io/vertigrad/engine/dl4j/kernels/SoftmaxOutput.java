@@ -5,8 +5,8 @@ import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
 
 /**
- * A dense layer with softmax and the negative log-likelihood of one-hot labels: gradient {@code p -
- * y}, loss {@code -sum(y log p)}, from one pass over the scores.
+ * A dense layer with softmax, trained by the negative log-likelihood of one-hot labels: gradient
+ * {@code p - y}, loss {@code -sum(y log p)}, in one pass over the scores.
  */
 final class SoftmaxOutput extends FusedOutput {
 
@@ -16,7 +16,9 @@ final class SoftmaxOutput extends FusedOutput {
     super(stock);
   }
 
-  /** The replacement of a stock layer, or null if that one does something else. */
+  /**
+   * Returns the replacement of a stock layer, or null if the stock layer computes something else.
+   */
   static SoftmaxOutput of(Layer stock) {
     boolean same =
         isPlain(stock)
@@ -29,8 +31,8 @@ final class SoftmaxOutput extends FusedOutput {
   }
 
   @Override
-  int right(float[] z, float[] bias, float[] y) {
-    return Softmax.isRight(z, bias, y) ? 1 : 0;
+  int countCorrect(float[] z, float[] bias, float[] y) {
+    return Softmax.isCorrect(z, bias, y) ? 1 : 0;
   }
 
   @Override

@@ -11,14 +11,14 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The end of a stage that others follow: puts out what comes in, and takes as its labels the
- * gradient of that, which it sends back as it is.
+ * The last layer of a stage that other stages follow. Its output is its input; its labels are the
+ * gradient of the output, which it passes back unchanged.
  */
 public final class StageEnd extends LossLayer {
 
   private static final long serialVersionUID = 1L;
 
-  /** In place of a stock layer. */
+  /** Creates a replacement for a stock layer. */
   public StageEnd(Layer stock) {
     super(stock.conf(), DataType.FLOAT);
   }
@@ -33,7 +33,7 @@ public final class StageEnd extends LossLayer {
     return new Pair<>(new DefaultGradient(), memory.dup(ArrayType.ACTIVATION_GRAD, labels));
   }
 
-  /** The loss is another stage's. */
+  /** Returns 0, because the loss is computed by the last stage. */
   @Override
   public double computeScore(double regularization, boolean training, LayerWorkspaceMgr memory) {
     return 0;

@@ -10,10 +10,10 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An activation and a loss without weights whose backward pass leaves its input as it is.
+ * An activation and a loss without weights. Its backward pass does not change its input.
  *
- * <p>Of the stock layer some activations, such as the sigmoid, write the gradient over the scores
- * that came in, and the loss, which DL4J asks for afterwards, is computed from that.
+ * <p>In the stock layer, some activations such as the sigmoid overwrite the input scores with the
+ * gradient, and DL4J then computes the loss from the overwritten values.
  */
 final class StandaloneLoss extends LossLayer {
 
@@ -23,7 +23,7 @@ final class StandaloneLoss extends LossLayer {
     super(stock.conf(), DataType.FLOAT);
   }
 
-  /** The replacement of a stock layer, or null if that one is another. */
+  /** Returns the replacement of a stock layer, or null for any other layer. */
   static StandaloneLoss of(Layer stock) {
     return stock.getClass() == LossLayer.class
         ? Replacement.adopt(new StandaloneLoss(stock), stock)

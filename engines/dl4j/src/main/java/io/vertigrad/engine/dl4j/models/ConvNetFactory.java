@@ -14,7 +14,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.nd4j.linalg.activations.Activation;
 
 /**
- * {@code convnet}: the small network of Ray's parameter-server example.
+ * Builds {@code convnet}: the small network of Ray's parameter-server example.
  *
  * <p>Convolution to 3 channels of 3 x 3 without padding, max-pool 3, ReLU, dense, softmax: 1,960
  * parameters for 28 x 28 digits. Option {@code initialization}: {@code pytorch} (default) or {@code

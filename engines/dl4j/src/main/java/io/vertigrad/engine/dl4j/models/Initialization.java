@@ -9,11 +9,11 @@ import java.util.SplittableRandom;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The initial parameters of dense and convolution layers: option {@code initialization} of the
- * named networks.
+ * Sets the initial parameters of dense and convolution layers: option {@code initialization} of the
+ * built-in networks.
  *
- * <p>Batch-norm arrays are left as they are: scale 1, offset 0, mean 0, variance 1, which is what
- * PyTorch and Keras begin with too.
+ * <p>Batch-norm arrays are not changed: scale 1, offset 0, mean 0, variance 1, the initial values
+ * of PyTorch and Keras too.
  */
 enum Initialization {
 
@@ -54,12 +54,15 @@ enum Initialization {
   static final String KEY = "initialization";
 
   /**
-   * How many inputs one output of a layer has, and how many outputs one input; of a convolution,
-   * counted in all positions of its window.
+   * The number of inputs of one output of a layer, and of outputs of one input; for a convolution,
+   * counted over all positions of its window.
    */
   private record Fans(long in, long out) {
 
-    /** Convolution weights are [out, in, height, width], dense ones [in, out]. */
+    /**
+     * Returns the counts for weights: {@code [out, in, height, width]} of a convolution or {@code
+     * [in, out]} of a dense layer.
+     */
     static Fans of(INDArray weights) {
       return weights.rank() == 4
           ? new Fans(weights.length() / weights.size(0), weights.length() / weights.size(1))
@@ -72,7 +75,7 @@ enum Initialization {
   abstract void fillBias(INDArray bias, double bound, SplittableRandom random);
 
   /**
-   * Checks the option, where nothing is built yet.
+   * Checks the option without building anything.
    *
    * @throws io.vertigrad.compute.settings.SettingsException when it names no initialization
    */
@@ -81,8 +84,8 @@ enum Initialization {
   }
 
   /**
-   * Fills every layer's arrays in the order of the table, as the model's options ask for: {@code
-   * pytorch} if they do not say.
+   * Fills every layer's arrays in the order of the table, by the initialization that the model's
+   * options name; {@code pytorch} by default.
    *
    * @param table arrays by the name DL4J gives them, {@code 0_W} or {@code conv1_b}
    * @throws IllegalArgumentException when the option names no initialization

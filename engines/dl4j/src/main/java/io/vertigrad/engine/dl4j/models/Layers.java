@@ -13,7 +13,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** The pieces that the named networks share. */
+/** The layers and settings that the built-in networks share. */
 final class Layers {
 
   private Layers() {}
@@ -29,8 +29,8 @@ final class Layers {
   }
 
   /**
-   * A dense layer with the activation and the loss that the job asks for; the input width follows
-   * from the layer before.
+   * Returns a dense layer with the activation and the loss that the job asks for. Its input width
+   * follows from the previous layer.
    */
   static OutputLayer output(String name, ModelConfig config) {
     return builder(name, config).build();
@@ -54,9 +54,9 @@ final class Layers {
   }
 
   /**
-   * The input type of a network on images.
+   * Returns the input type of a network on images.
    *
-   * @param least smallest height and width that survives its convolutions and pools
+   * @param least smallest height and width that the convolutions and pools accept
    */
   static InputType images(ModelConfig config, int least) {
     List<Integer> shape = config.inputShape();

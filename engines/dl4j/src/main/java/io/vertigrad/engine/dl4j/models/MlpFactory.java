@@ -12,8 +12,9 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.nd4j.linalg.activations.Activation;
 
 /**
- * {@code mlp}: {@code layers} hidden ReLU layers (default 1) of {@code hidden} units each (default
- * 512), then softmax. Option {@code initialization}: {@code pytorch} (default) or {@code glorot}.
+ * Builds {@code mlp}: {@code layers} hidden ReLU layers (default 1) of {@code hidden} units each
+ * (default 512), then softmax. Option {@code initialization}: {@code pytorch} (default) or {@code
+ * glorot}.
  */
 public final class MlpFactory implements ModelFactory {
 

@@ -3,7 +3,7 @@ package io.vertigrad.engine.dl4j.models;
 import io.vertigrad.compute.ModelConfig;
 import java.util.Arrays;
 
-/** A model's options, read with a check of type and range. */
+/** Reads a model's options and checks their type and range. */
 final class Options {
 
   private Options() {}

@@ -11,12 +11,12 @@ import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 
 /**
- * {@code resnet20}: the residual network for CIFAR-10 of He, Zhang, Ren and Sun, "Deep Residual
- * Learning for Image Recognition" (2016), section 4.2: three stages of three blocks with 16, 32 and
- * 64 channels.
+ * Builds {@code resnet20}: the residual network for CIFAR-10 of He, Zhang, Ren and Sun, "Deep
+ * Residual Learning for Image Recognition" (2016), section 4.2: three stages of three blocks with
+ * 16, 32 and 64 channels.
  *
  * <p>Option {@code shortcut}: where the width changes, {@code B} (default) projects with a 1 x 1
- * convolution and batch norm (272,474 trainable parameters), {@code A} takes every second pixel and
+ * convolution and batch norm (272,474 trainable parameters); {@code A} takes every second pixel and
  * pads with zero channels (269,722), as the paper does on CIFAR-10. Option {@code initialization}:
  * {@code pytorch} (default) or {@code glorot}.
  */

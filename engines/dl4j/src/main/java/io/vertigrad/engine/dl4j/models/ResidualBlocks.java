@@ -13,9 +13,9 @@ import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.nd4j.linalg.activations.Activation;
 
 /**
- * Adds the blocks of a residual network to a graph; every vertex is one that DL4J ships.
+ * Adds the blocks of a residual network to a graph. Every vertex is one that DL4J contains.
  *
- * <p>All widths are given, because DL4J infers a wrong one behind a {@code SubsetVertex}.
+ * <p>All widths are given, because DL4J infers a wrong one after a {@code SubsetVertex}.
  */
 final class ResidualBlocks {
 
@@ -29,21 +29,21 @@ final class ResidualBlocks {
   private final boolean projects;
 
   /**
-   * Blocks of one graph.
+   * Adds blocks to one graph.
    *
-   * @param projects whether a shortcut between widths is a convolution, not padding
+   * @param projects whether a shortcut between widths is a convolution instead of padding
    */
   ResidualBlocks(GraphBuilder graph, boolean projects) {
     this.graph = graph;
     this.projects = projects;
   }
 
-  /** Convolution, batch norm, ReLU; returns the name of its last vertex. */
+  /** Adds convolution, batch norm and ReLU; returns the name of the last vertex. */
   String stem(String input, int channelsIn, int channelsOut) {
     return relu("stem", normalised("stem", input, new Convolution(channelsIn, channelsOut, 3, 1)));
   }
 
-  /** Two convolutions beside a shortcut; a change of width halves height and width. */
+  /** Adds two convolutions beside a shortcut; a change of width halves height and width. */
   String block(String name, String input, int channelsIn, int channelsOut) {
     int stride = channelsIn == channelsOut ? 1 : 2;
     Convolution narrowing = new Convolution(channelsIn, channelsOut, 3, stride);

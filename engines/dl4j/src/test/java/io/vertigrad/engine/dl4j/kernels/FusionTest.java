@@ -26,12 +26,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** A residual block whose sums and batch norms are rectified in passing, against the stock one. */
+/** Compares a residual block with fused ReLUs with the stock one. */
 class FusionTest {
 
   private static final int SAMPLES = 5;
 
-  /** Single precision through two batch norms, one behind the other. */
+  /** Tolerance of single precision through two successive batch norms. */
   private static final double TOLERANCE = 5e-6;
 
   @BeforeAll
@@ -63,7 +63,10 @@ class FusionTest {
     assertTrue(Samples.distance(stockOutput, output) < TOLERANCE);
   }
 
-  /** Somebody else reads the sum, and the batch norm in front of it is not followed by a ReLU. */
+  /**
+   * Uses a graph whose sum has a second consumer, and whose first batch norm is not followed by a
+   * ReLU.
+   */
   @Test
   void shouldLeaveASumAloneWhenItHasTwoFollowers() {
     GraphBuilder builder = start();

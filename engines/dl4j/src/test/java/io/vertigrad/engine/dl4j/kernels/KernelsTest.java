@@ -27,7 +27,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** Every fast layer against the stock layer it replaces: loss, outputs and gradients. */
+/** Compares every fast layer with the stock layer it replaces: loss, outputs and gradients. */
 class KernelsTest {
 
   private static final int SAMPLES = 35;
@@ -51,7 +51,9 @@ class KernelsTest {
     assertSame(PlainConvolution.class, 1, convolution(3, 1, 0, true), convolution(1, 2, 0, false));
   }
 
-  /** Few channels, stride 1, no bias: gradients by turned kernels, some samples at a time. */
+  /**
+   * Uses few channels, stride 1 and no bias: gradients by rotated kernels, some samples at a time.
+   */
   @Test
   void shouldMatchTheStockLayerWhenKernelsAreTurned() {
     Layer first = convolution(3, 1, 0, true);
@@ -146,9 +148,9 @@ class KernelsTest {
   }
 
   /**
-   * The difference is {@code 0.1 (running - v)} with v unbiased, by the closed formula in doubles.
-   * What floats lose in it is measured by what is subtracted: where v is near the running variance,
-   * little is left of both, and how much rounding that shows depends on the processor.
+   * Checks the difference {@code 0.1 (running - v)} with the unbiased v, by the closed formula in
+   * doubles. The tolerance is relative to the values that are subtracted: where v is near the
+   * running variance, their difference is small, and its rounding error depends on the processor.
    */
   private static void assertUnbiased(INDArray running, INDArray input, float[] difference) {
     int channels = difference.length;

@@ -86,7 +86,10 @@ class InitializationTest {
             .getMessage());
   }
 
-  /** Nothing beyond the bound, something close to it, and the deviation of a uniform number. */
+  /**
+   * Checks that no value exceeds the bound, that one is close to it, and the deviation of a uniform
+   * number.
+   */
   private static void assertUniform(double bound, INDArray array) {
     float[] values = values(array);
     double most = 0;
