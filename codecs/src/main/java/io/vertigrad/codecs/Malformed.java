@@ -5,7 +5,7 @@ package io.vertigrad.codecs;
  *
  * <p>Each text is cut at {@link FrameLimits#MAX_DETAIL_BYTES}.
  *
- * @param field name of the first invalid field, as in {@code docs/wire-format.md}
+ * @param field name of the first invalid field, as in {@code docs/reference/wire-format.md}
  * @param offset byte offset of the field within the frame
  * @param found value in the frame
  * @param expected valid values

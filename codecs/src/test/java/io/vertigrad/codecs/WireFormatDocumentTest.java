@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Compares {@code docs/wire-format.md} with the code. */
+/** Compares {@code docs/reference/wire-format.md} with the code. */
 class WireFormatDocumentTest {
 
   private static final Set<HeaderField> ALWAYS =
@@ -33,7 +33,7 @@ class WireFormatDocumentTest {
   @BeforeAll
   static void read() throws IOException {
     Path module = Path.of(System.getProperty("basedir", ""));
-    document = Files.readAllLines(module.resolve("../docs/wire-format.md"));
+    document = Files.readAllLines(module.resolve("../docs/reference/wire-format.md"));
   }
 
   @Test

@@ -163,7 +163,7 @@ public interface Engine {
     }
     throw new IllegalArgumentException(
         ("engine '%s' is not on the class path, expected one of: %s; put %s and what it depends on"
-                + " into VERTIGRAD_CLASSPATH (docs/pytorch.md)")
+                + " into VERTIGRAD_CLASSPATH (docs/guide/pytorch.md)")
             .formatted(
                 name,
                 String.join(", ", names()),

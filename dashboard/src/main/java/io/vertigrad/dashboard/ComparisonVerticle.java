@@ -9,7 +9,7 @@ import io.vertx.ext.web.Router;
 
 /**
  * Serves the page that shows finished runs on top of each other; {@code /comparison} has what it
- * shows, as {@code docs/metrics.md} describes it.
+ * shows, as {@code docs/reference/metrics.md} describes it.
  */
 public final class ComparisonVerticle extends VerticleBase {
 

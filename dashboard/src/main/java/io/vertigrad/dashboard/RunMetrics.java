@@ -27,7 +27,7 @@ import java.util.Objects;
 
 /**
  * A run as a dashboard sees it: events in, a snapshot or numbered deltas out, as in {@code
- * docs/metrics.md}. Bounded, whatever the length of the run; single-threaded.
+ * docs/reference/metrics.md}. Bounded, whatever the length of the run; single-threaded.
  */
 final class RunMetrics {
 

@@ -47,7 +47,7 @@ final class ProbesTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(30);
   private static final String LOCAL = "scope=\"local\"";
-  private static final Path DOCUMENT = Path.of("../docs/metrics.md");
+  private static final Path DOCUMENT = Path.of("../docs/reference/metrics.md");
 
   private Vertx vertx;
   private HttpClient client;

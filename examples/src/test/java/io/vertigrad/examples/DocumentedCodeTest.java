@@ -23,7 +23,7 @@ class DocumentedCodeTest {
   private static final Pattern BLOCK = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL);
 
   @ParameterizedTest
-  @ValueSource(strings = {"docs/api.md", "examples/embed/README.md"})
+  @ValueSource(strings = {"docs/reference/api.md", "examples/embed/README.md"})
   void shouldShowLinesOfAnExampleWhenAPageHasJava(String page) throws IOException {
     List<String> sources = sources();
     Matcher blocks = BLOCK.matcher(Files.readString(ROOT.resolve(page)));
@@ -45,7 +45,7 @@ class DocumentedCodeTest {
   @Test
   void shouldShowWholeClassesWhenAPageSaysWhatToImplement() throws IOException {
     List<String> sources = sources();
-    String page = Files.readString(ROOT.resolve("docs/api.md"));
+    String page = Files.readString(ROOT.resolve("docs/reference/api.md"));
     Matcher blocks = BLOCK.matcher(page.substring(page.indexOf("## Write a model or a data set")));
 
     int found = 0;

@@ -14,10 +14,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** Holds {@code docs/api.md} to the public types of the runtime's API packages. */
+/** Holds {@code docs/reference/api.md} to the public types of the runtime's API packages. */
 class ApiPageTest {
 
-  private static final Path PAGE = Path.of("../docs/api.md");
+  private static final Path PAGE = Path.of("../docs/reference/api.md");
   private static final Pattern ROW = Pattern.compile("^\\| `(\\w+)` \\|", Pattern.MULTILINE);
   private static final String[] PACKAGES = {
     "io.vertigrad.training",

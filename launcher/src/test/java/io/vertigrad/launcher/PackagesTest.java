@@ -29,12 +29,12 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Holds the packages to the table in {@code docs/architecture.md}: no class uses a package that its
+ * Holds the packages to the table in {@code docs/internals/architecture.md}: no class uses a package that its
  * row does not name, and every package that a row names is used.
  */
 class PackagesTest {
 
-  private static final Path PAGE = Path.of("../docs/architecture.md");
+  private static final Path PAGE = Path.of("../docs/internals/architecture.md");
   private static final String ROOT = "io.vertigrad.";
 
   private static JavaClasses classes;

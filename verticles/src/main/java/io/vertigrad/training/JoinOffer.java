@@ -30,7 +30,7 @@ import javax.net.ssl.SSLSocket;
  */
 public record JoinOffer(JsonObject job, String cluster, String localHost) {
 
-  /** Clocks that are further apart have messages refused, see docs/control-protocol.md. */
+  /** Clocks that are further apart have messages refused, see docs/reference/control-protocol.md. */
   private static final long CLOCKS_MILLIS = 4_000;
 
   private static final int CONNECT_MILLIS = 3_000;

@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A thin host: requests reach its {@link CoordinatorState} through a {@link
  * ControlRequestHandler}, and a {@link DecisionExecutor} carries out what the coordinator's state
- * decides. {@code docs/control-protocol.md} has the messages.
+ * decides. {@code docs/reference/control-protocol.md} has the messages.
  */
 public final class CoordinatorVerticle extends VerticleBase {
 

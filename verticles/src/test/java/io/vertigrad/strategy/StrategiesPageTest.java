@@ -16,10 +16,10 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Compares the settings tables of docs/strategies.md with the code. */
+/** Compares the settings tables of docs/guide/strategies.md with the code. */
 class StrategiesPageTest {
 
-  private static final Path PAGE = Path.of("..", "docs", "strategies.md");
+  private static final Path PAGE = Path.of("..", "docs", "guide", "strategies.md");
   private static final Pattern ROW =
       Pattern.compile("\\| `(\\w+)` \\| [^|]+ \\| [^|]+ \\| `([^`]+)` \\|");
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 
 class DataDocumentTest {
 
-  private static final Path DOCUMENT = Path.of("..", "docs", "data.md");
+  private static final Path DOCUMENT = Path.of("..", "docs", "guide", "data.md");
   private static final String UNHEARD_OF = "q-0-q-0-q-0-q-0";
   private static final Pattern SECTION = Pattern.compile("(?m)^## `(.+)`$([\\s\\S]*?)(?=^## |\\z)");
   private static final Pattern OPTION = Pattern.compile("(?m)^\\| `(.+?)` \\|");

@@ -31,7 +31,7 @@ final class BusSecurity {
       throw new InputException(
           "cluster.host %s can be reached from other machines and cluster.certificate, cluster.key"
                   .formatted(config.host())
-              + " and cluster.authority are not set; make certificates as docs/operations.md says,"
+              + " and cluster.authority are not set; make certificates as docs/guide/operations.md says,"
               + " or accept that anyone on that network can take over with --insecure");
     }
   }
@@ -48,7 +48,7 @@ final class BusSecurity {
           "cluster: %s given, expected certificate, key and authority together; see %s"
               .formatted(
                   String.join(" and ", given) + (given.size() == 1 ? " is" : " are"),
-                  "docs/operations.md"));
+                  "docs/guide/operations.md"));
     }
     config.certificate().ifPresent(file -> readable("certificate", file));
     config.key().ifPresent(file -> readable("key", file));
@@ -120,7 +120,7 @@ final class BusSecurity {
   private static void readable(String key, String file) {
     if (!Files.isReadable(Path.of(file)) || Files.isDirectory(Path.of(file))) {
       throw new InputException(
-          "cluster.%s: %s cannot be read, expected a PEM file; docs/operations.md says how to make"
+          "cluster.%s: %s cannot be read, expected a PEM file; docs/guide/operations.md says how to make"
                   .formatted(key, file)
               + " one");
     }

@@ -34,7 +34,7 @@ final class EngineCheck implements Check {
               engine.equals(Engine.USUAL)
                   ? "the native library must fit this machine: -Dnd4j.classifier=..., or -Pcuda"
                       + " with a GPU"
-                  : "docs/pytorch.md says what each engine needs"));
+                  : "docs/guide/pytorch.md says what each engine needs"));
     }
   }
 

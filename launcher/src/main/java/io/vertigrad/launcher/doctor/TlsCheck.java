@@ -9,7 +9,7 @@ import java.util.List;
 /** Certificate, key and authority can be read and belong together. */
 final class TlsCheck implements Check {
 
-  private static final String ADVICE = "docs/operations.md says how to make certificates";
+  private static final String ADVICE = "docs/guide/operations.md says how to make certificates";
 
   private final ClusterConfig cluster;
 

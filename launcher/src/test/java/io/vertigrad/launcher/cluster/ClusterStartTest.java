@@ -48,7 +48,7 @@ class ClusterStartTest {
     assertEquals(
         "cluster.host 0.0.0.0 can be reached from other machines and cluster.certificate,"
             + " cluster.key and cluster.authority are not set; make certificates as"
-            + " docs/operations.md says, or accept that anyone on that network can take over with"
+            + " docs/guide/operations.md says, or accept that anyone on that network can take over with"
             + " --insecure",
         refusal(config("0.0.0.0", List.of(), false)));
   }
@@ -74,7 +74,7 @@ class ClusterStartTest {
 
     assertEquals(
         "cluster: certificate is given, expected certificate, key and authority together; see"
-            + " docs/operations.md",
+            + " docs/guide/operations.md",
         refusal(config));
   }
 
@@ -83,7 +83,7 @@ class ClusterStartTest {
     Path missing = folder.resolve("node.pem");
 
     assertEquals(
-        "cluster.certificate: %s cannot be read, expected a PEM file; docs/operations.md says how"
+        "cluster.certificate: %s cannot be read, expected a PEM file; docs/guide/operations.md says how"
                 .formatted(missing)
             + " to make one",
         refusal(tls(missing, missing, missing)));

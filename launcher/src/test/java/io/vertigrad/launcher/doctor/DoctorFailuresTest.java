@@ -33,7 +33,7 @@ class DoctorFailuresTest {
   void shouldSayOnceWhatToDoWhenACertificateIsMissing() {
     assertEquals(
         "FAIL  TLS         cluster.certificate: /nope.pem cannot be read, expected a PEM file;"
-            + " docs/operations.md says how to make one",
+            + " docs/guide/operations.md says how to make one",
         new TlsCheck(JOB.cluster()).run().get(0).line());
   }
 

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * How a member reaches its strategy verticle in another JVM: frames over the job's transport, and
- * JSON over the event bus for everything that is no tensor ({@code docs/control-protocol.md}).
+ * JSON over the event bus for everything that is no tensor ({@code docs/reference/control-protocol.md}).
  *
  * <p>A session lasts from {@link #open} until either process ends; its loss is reported once, and
  * {@link #open} begins the next with whichever process listens at the address then. Any thread.

@@ -42,7 +42,7 @@ import java.util.TreeMap;
 import java.util.function.Function;
 
 /**
- * Control messages to JSON and back, as {@code docs/control-protocol.md} has them; the only place
+ * Control messages to JSON and back, as {@code docs/reference/control-protocol.md} has them; the only place
  * that knows their keys.
  *
  * <p>Every method that reads throws {@link IllegalArgumentException} with a sentence for people

@@ -68,7 +68,7 @@ public record LeaveReason(Kind kind, String detail) {
         : lost(text);
   }
 
-  /** The text in control messages and events, as {@code docs/control-protocol.md} lists it. */
+  /** The text in control messages and events, as {@code docs/reference/control-protocol.md} lists it. */
   @Override
   public String toString() {
     return switch (kind) {

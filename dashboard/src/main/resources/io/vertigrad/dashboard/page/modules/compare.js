@@ -1,4 +1,4 @@
-// The page that shows several runs in the same charts; docs/metrics.md describes its input.
+// The page that shows several runs in the same charts; docs/reference/metrics.md describes its input.
 
 import { Chart, rising, smoothed } from './charts.js';
 import { byId, element, setText } from './dom.js';

@@ -1,5 +1,5 @@
 // Numbers and times as people read them, digit for digit as the terminal writes them; the rules are
-// in docs/metrics.md.
+// in docs/reference/metrics.md.
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];

@@ -1,4 +1,4 @@
-// A run, folded from one snapshot and the deltas after it; see docs/metrics.md for the messages.
+// A run, folded from one snapshot and the deltas after it; see docs/reference/metrics.md for the messages.
 
 export const SCHEMA = 1;
 
