@@ -62,6 +62,7 @@ final class StageGroup {
 
   /** Goes over to a membership that the strategy has adopted; true when every stage is there. */
   boolean adopt(PeerGroup all) {
+    complete = false;
     group = all;
     PeerGroup ofLine = line.adopt();
     complete = missing().isEmpty() && ofLine.epoch() == group.epoch();
