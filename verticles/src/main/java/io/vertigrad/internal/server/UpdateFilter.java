@@ -25,9 +25,9 @@ import java.util.Optional;
  * Filters the updates of one partition before they reach its strategy.
  *
  * <p>An update is identified by (job, rank, step, partition); for a rank beyond the job's ranks
- * also by its worker's incarnation. An update that was already counted is answered with the current
- * parameters and not handed on again. One that still waits shares the pending answer. A refused
- * update counts as never seen, unless the strategy
+ * also by its worker's incarnation. An update that was already processed is answered with the
+ * current parameters and not handed on again. One that still waits shares the pending answer. A
+ * refused update counts as never seen, unless the strategy
  * {@linkplain ServerStrategy#appliesAtOnce() applies at once}.
  *
  * <p>A partition restored from a checkpoint moves up to the newest version that a worker has seen,
