@@ -78,7 +78,7 @@ final class CheckpointSchedule {
   }
 
   /**
-   * Lists the checkpoints on the disk and claims the folder for this run.
+   * Lists the checkpoints on the disk and, if the job writes any, claims the folder for this run.
    *
    * @return fails when the folder belongs to another run
    */
