@@ -27,8 +27,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Strategies that no member finds in its own JVM: it finds what serves members of others, here in
- * the same Vert.x, so that all frames go over its event bus.
+ * Tests strategies that no member finds in its own JVM. Members find a strategy verticle that
+ * serves other JVMs. Here it runs in the same Vert.x, and all frames go over its event bus.
  */
 class RemoteStrategyTest extends PointsJob {
 
@@ -149,7 +149,7 @@ class RemoteStrategyTest extends PointsJob {
     assertEquals(coordinateAfter(steps), lossOf(result), 1e-4);
   }
 
-  /** What a strategy verticle of another JVM has, without its place in this one. */
+  /** A strategy verticle for other JVMs that is not registered in this one. */
   private final class Apart extends VerticleBase {
 
     private StrategyService service;

@@ -24,7 +24,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Strategies deployed by class name, as the stock launcher does, beside the members of a job. */
+/**
+ * Tests strategies deployed by class name beside the members of a job, as the stock launcher does.
+ */
 class StrategyVerticleTest extends PointsJob {
 
   private static final String NAME = "io.vertigrad.verticles.StrategyVerticle";
@@ -167,7 +169,7 @@ class StrategyVerticleTest extends PointsJob {
                             && left.reason().contains(part)));
   }
 
-  /** A strategy that breaks at the first gradient. */
+  /** A strategy that fails at the first gradient. */
   public static final class BrokenProvider implements StrategyProvider {
 
     @Override

@@ -6,15 +6,15 @@ import io.vertigrad.strategy.Membership.Member;
 import java.util.Optional;
 
 /**
- * The coordinator's yes to a join, and from then on the member's identity.
+ * The coordinator's acceptance of a join request, and the member's identity from then on.
  *
- * @param role as asked for
+ * @param role the role that the member asked for
  * @param rank from 0 within the role; a server's rank is the shard it owns
- * @param incarnation how many times that rank has been admitted before
+ * @param incarnation how many times the rank was admitted before
  */
 public record Admission(Role role, int rank, int incarnation) {
 
-  /** True when this very incarnation takes part; an evaluator watches any membership. */
+  /** Returns whether this incarnation is in the membership; always true for an evaluator. */
   public boolean isPartOf(Membership membership) {
     Optional<Member> found =
         role == Role.SERVER ? membership.server(rank) : membership.worker(rank);
@@ -22,13 +22,13 @@ public record Admission(Role role, int rank, int incarnation) {
         || found.filter(member -> member.incarnation() == incarnation).isPresent();
   }
 
-  /** For people: {@code worker 1}, or {@code worker 1 (incarnation 2)} from the second on. */
+  /** Returns {@code worker 1}, or {@code worker 1 (incarnation 2)} from incarnation 1 on. */
   @Override
   public String toString() {
     return describe(role.lower() + " " + rank);
   }
 
-  /** Likewise under another name. */
+  /** Returns the same text with another name in place of the role and rank. */
   public String describe(String name) {
     return incarnation == 0 ? name : name + " (incarnation " + incarnation + ")";
   }

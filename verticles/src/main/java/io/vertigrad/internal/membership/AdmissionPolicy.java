@@ -5,7 +5,9 @@ import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import java.util.stream.Collectors;
 
-/** Whether a newcomer fits a job: still open, the same settings and model, a place to take. */
+/**
+ * Decides whether a newcomer may join: the job is open, settings and model match, a place is free.
+ */
 final class AdmissionPolicy {
 
   private final CoordinatorConfig config;
@@ -26,7 +28,7 @@ final class AdmissionPolicy {
   }
 
   /**
-   * Lets the newcomer pass; the first one's layout becomes the job's.
+   * Accepts the newcomer; the layout of the first one is the job's layout.
    *
    * @throws JoinException naming the first thing that does not fit
    */
@@ -54,14 +56,14 @@ final class AdmissionPolicy {
     checkCapacity(request, who);
   }
 
-  /** Elements of the job's exchange vector; 0 before anyone came. */
+  /** Returns the number of elements in the job's exchange vector; 0 before the first join. */
   long parameters() {
     return layout == null ? 0 : layout.length();
   }
 
   private void checkOpen(Role role) {
     if (role == Role.SERVER && lifecycle.state() == JobPhase.FINISHED) {
-      // What it has on its disk is the model, which may not have been read yet.
+      // The server's disk holds the final model, which may not have been read yet.
       return;
     }
     if (lifecycle.state().over()) {
@@ -82,7 +84,7 @@ final class AdmissionPolicy {
 
   private void checkCapacity(JoinRequest request, String who) {
     if (request.adopts() && registry.playsAll(config.workers())) {
-      // The one that was taken for lost is back, or another has come.
+      // The worker that was taken for lost is back, or another one has joined.
       throw JoinException.refused(
           who + "all %d ranks of the job have a worker again".formatted(config.workers()));
     }
@@ -101,7 +103,7 @@ final class AdmissionPolicy {
     throw JoinException.full(who + full + moreWorkers(request.role()));
   }
 
-  /** Where each worker has a share of the data, one more would have none. */
+  /** Explains why no further worker fits: with a sampler, each worker has a share of the data. */
   private static String moreWorkers(Role role) {
     return role == Role.WORKER
         ? ", because workers.sampler \"distributed\" cuts the data into workers.count shares; to"

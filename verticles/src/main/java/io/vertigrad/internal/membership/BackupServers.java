@@ -8,12 +8,12 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Which server keeps which backup, and which backups lack nothing.
+ * Tracks which server keeps which backup, and which backups are complete.
  *
- * <p>The servers of the ranks from the number of shards on are backups: that of rank {@code shards
- * + s} belongs to shard {@code s}. A server sends its backup every change and tells nobody of one
- * that the backup does not have; before it goes on without, it has the coordinator drop the backup.
- * So one that is complete here may go on for its server at any moment.
+ * <p>Servers whose rank is at least the number of shards are backups: rank {@code shards + s}
+ * belongs to shard {@code s}. A server sends every change to its backup and shows no change that
+ * the backup does not have. To go on without the backup, it first has the coordinator drop it. A
+ * backup that is complete here can therefore replace its server at any time.
  */
 final class BackupServers {
 
@@ -37,12 +37,12 @@ final class BackupServers {
     this.decisions = decisions;
   }
 
-  /** True for a server that is to go on for another one, and serves nobody before. */
+  /** Returns whether this is a backup server, which serves nobody until it is promoted. */
   boolean isBackup(Admission who) {
     return who.role() == Role.SERVER && who.rank() >= config.servers();
   }
 
-  /** Has every server replicate to the backup that is there for it; called often. */
+  /** Starts replication to every ready backup whose server is ready; called often. */
   void look() {
     for (MemberRecord backup : registry.of(Role.SERVER)) {
       if (isBackup(backup.admission()) && backup.ready()) {
@@ -62,7 +62,7 @@ final class BackupServers {
     }
   }
 
-  /** True while this server's answer about this backup matters. */
+  /** Returns whether the server's answer about this backup still counts. */
   boolean awaits(Admission primary, Admission backup) {
     Pair now = pairs.get(primary.rank());
     return now != null
@@ -73,7 +73,7 @@ final class BackupServers {
         && registry.find(backup).isPresent();
   }
 
-  /** This backup has all that its server has, and from now on always will. */
+  /** Records that this backup has everything that its server has, and stays complete. */
   void completed(Admission primary, Admission backup) {
     if (awaits(primary, backup)) {
       pairs.put(primary.rank(), new Pair(primary, backup, true));
@@ -81,7 +81,7 @@ final class BackupServers {
     }
   }
 
-  /** Somebody left: a shard whose backup that was has none any more. */
+  /** Records that a member left; the shard whose backup it was has no backup any more. */
   void left(Admission who, String why) {
     pairs.values().stream()
         .filter(pair -> pair.backup().equals(who))
@@ -95,7 +95,7 @@ final class BackupServers {
             });
   }
 
-  /** The backup that may go on for this server; empty when there is none that lacks nothing. */
+  /** Returns the complete backup that can replace this server; empty when there is none. */
   Optional<MemberRecord> successor(Admission primary) {
     Pair now = pairs.get(primary.rank());
     return now != null && now.complete() && now.primary().equals(primary)
@@ -103,19 +103,19 @@ final class BackupServers {
         : Optional.empty();
   }
 
-  /** This backup is told to go on as a server. */
+  /** Records that this backup is being promoted to a server. */
   void promoted(Admission backup, Admission as) {
     pairs.remove(as.rank());
     promotions.put(backup, as);
     news.backupChanged(as.rank(), false, "%s has become %s".formatted(backup, as));
   }
 
-  /** True while a server that was promoted has not said so under its new rank. */
+  /** Returns whether a promoted server has not yet reported under its new rank. */
   boolean promotes(Admission as) {
     return registry.find(as).filter(record -> !record.ready()).isPresent();
   }
 
-  /** True for a backup that may not have heard yet that it was promoted. */
+  /** Returns whether this backup may not know yet that it was promoted. */
   boolean turns(Admission backup) {
     Admission as = promotions.get(backup);
     boolean turns = as != null && promotes(as);

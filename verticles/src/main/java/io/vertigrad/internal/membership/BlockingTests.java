@@ -7,13 +7,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tests that training waits for: says which version nothing may follow before it was tested,
- * and lets training go on when the evaluator has tested it, is gone, or does nothing for longer
- * than the exchange's deadline.
+ * The tests that training waits for. Publishes the version that nobody may pass before it was
+ * tested. Training goes on when the evaluator has tested that version, has left, or makes no
+ * progress for longer than the exchange's deadline.
  *
- * <p>Workers and servers begin by holding at the plan's first version themselves, so that no word
- * has to reach them before their first step. An evaluator that was given up is waited for again as
- * soon as it reports a test.
+ * <p>Workers and servers stop at the plan's first test version on their own, so that no message has
+ * to reach them before their first step. After the evaluator was given up, training waits for it
+ * again as soon as it reports a test.
  */
 final class BlockingTests {
 
@@ -53,8 +53,8 @@ final class BlockingTests {
   }
 
   /**
-   * An evaluator's status: {@code testing}, the version it tests now, and {@code evaluated}, the
-   * last one it has tested.
+   * Takes an evaluator's status: {@code testing} is the version it tests now, {@code evaluated} the
+   * last version it has tested.
    */
   void heard(MemberStatus status) {
     if (!plan.blocking() || over) {
@@ -69,8 +69,8 @@ final class BlockingTests {
   }
 
   /**
-   * The result of a test came, which travels by itself. Where it may end the job, nobody goes on
-   * before it has.
+   * Takes the result of a test, which arrives separately from the evaluator's status. When a result
+   * can end the job, training goes on only after it has arrived.
    */
   void result(long version) {
     result = Math.max(result, version);
@@ -89,7 +89,7 @@ final class BlockingTests {
     }
   }
 
-  /** The job ends early: whatever was begun is finished, and no other test is waited for. */
+  /** Stops waiting for tests, because the job ends early. */
   void end() {
     if (plan.blocking() && !over) {
       over = true;
@@ -99,12 +99,12 @@ final class BlockingTests {
     }
   }
 
-  /** True while the others wait for the evaluator, as far as it is known. */
+  /** Returns whether training waits for the evaluator, as far as the coordinator knows. */
   boolean awaited() {
     return at != EvaluationPlan.NONE && progress.version() >= at;
   }
 
-  /** What lies behind was tested under an earlier coordinator: nobody passes it otherwise. */
+  /** Skips test versions that training has passed: an earlier coordinator has released them. */
   private void passOver() {
     long version = progress.version();
     if (at != EvaluationPlan.NONE && version > at && !testing) {
@@ -116,7 +116,12 @@ final class BlockingTests {
     }
   }
 
-  /** Looks whether there is still somebody to wait for; {@code running} when steps are made. */
+  /**
+   * Checks whether there is still an evaluator to wait for.
+   *
+   * @param running true while workers take steps
+   * @param nowMillis monotonic
+   */
   void look(boolean running, long nowMillis) {
     if (running) {
       passOver();
@@ -144,7 +149,7 @@ final class BlockingTests {
     }
   }
 
-  /** Grows with every step of anybody and every sample of a test. */
+  /** Returns a number that grows with every step of a worker and every tested sample. */
   private long movement(MemberRecord evaluator) {
     long steps =
         registry.of(Role.WORKER).stream().mapToLong(worker -> worker.step().orElse(0)).sum();

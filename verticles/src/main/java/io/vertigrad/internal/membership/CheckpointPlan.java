@@ -3,15 +3,16 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.job.Role;
 
 /**
- * Which version all members write a checkpoint of, where they do so by time.
+ * Chooses the version at which all members write a checkpoint, when checkpoints are timed.
  *
- * <p>It lies far enough ahead that every member hears of it before it gets there; one that does not
- * writes none, and the job can go back to the version before. The time between two grows with what
- * writing costs, so that it takes at most one part in {@value #COST} of the time.
+ * <p>The version lies far enough ahead that every member knows it before it gets there. A member
+ * that learns of it too late writes none, and the job can then go back to the checkpoint before.
+ * The interval grows with the cost of writing, which takes at most one part in {@value #COST} of
+ * the time.
  */
 final class CheckpointPlan {
 
-  /** What members said last of how far they are may be so old. */
+  /** Greatest age of the progress that members last reported. */
   private static final long LEAD_MILLIS = 2_000;
 
   private static final long COST = 50;
@@ -34,14 +35,15 @@ final class CheckpointPlan {
     this.pauses = pauses;
   }
 
-  /** Names the next version when it is time; called a few times a second. */
+  /** Chooses the next version when it is time; called a few times a second. */
   void look(boolean trains, long nowMillis) {
     if (config.checkpointMillis() == 0 || !config.stepsTogether()) {
       return;
     }
     if (!trains || !begun) {
       begun |= trains;
-      // What is named now is written the lead later.
+      // The version chosen now is written {@code LEAD_MILLIS} later, so the interval starts
+      // earlier.
       namedMillis = nowMillis - LEAD_MILLIS;
       begin(nowMillis);
       return;
@@ -64,7 +66,7 @@ final class CheckpointPlan {
 
   private void name(long nowMillis) {
     long ahead = 2 + (long) Math.ceil(versionsPerMilli * LEAD_MILLIS);
-    // In a graph of workers one may be as many steps ahead as there are workers.
+    // Without servers a worker may be as many steps ahead as there are workers.
     ahead += config.servers() == 0 ? config.workers() : 0;
     long every = config.endsEvery();
     long at = (progress.version() + ahead + every - 1) / every * every;
@@ -74,7 +76,7 @@ final class CheckpointPlan {
     namedMillis = nowMillis;
   }
 
-  /** What all members of one machine, at worst all of them, took for the last one. */
+  /** Returns the time of the last checkpoint in ms, summed as if all members shared one machine. */
   private long cost() {
     Role holder = config.servers() > 0 ? Role.SERVER : Role.WORKER;
     return registry.of(holder).stream().mapToLong(MemberRecord::saveMillis).sum();

@@ -1,6 +1,6 @@
 package io.vertigrad.internal.membership;
 
-/** A state of affairs that is put up with for a limited time. */
+/** A condition that is tolerated for a limited time. */
 final class ConditionTimer {
 
   private final long limitMillis;
@@ -10,7 +10,7 @@ final class ConditionTimer {
     this.limitMillis = limitMillis;
   }
 
-  /** True when it {@code holds} and has held without a break for longer than the limit. */
+  /** Returns whether the condition {@code holds} and has held without a break for the limit. */
   boolean exceeded(boolean holds, long nowMillis) {
     if (!holds) {
       sinceMillis = Long.MIN_VALUE;
@@ -22,12 +22,12 @@ final class ConditionTimer {
     return nowMillis - sinceMillis >= limitMillis;
   }
 
-  /** Starts counting anew. */
+  /** Starts counting again. */
   void restart() {
     sinceMillis = Long.MIN_VALUE;
   }
 
-  /** The limit in seconds, for people. */
+  /** Returns the limit with its unit, for messages. */
   String seconds() {
     return limitMillis % 1_000 == 0 ? limitMillis / 1_000 + " s" : limitMillis + " ms";
   }

@@ -4,25 +4,25 @@ import io.vertigrad.strategy.Membership;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** What the coordinator answers to a {@link ControlRequest}. */
+/** An answer of the coordinator to a {@link ControlRequest}. */
 sealed interface ControlAnswer {
 
   /**
-   * The request was not granted.
+   * The request was refused.
    *
    * @param why for people
    * @param retry true when a place may become free
-   * @param late true when the job has come to a good end
+   * @param late true when the job has ended well, or is about to
    */
   record Refused(String why, boolean retry, boolean late) implements ControlAnswer {}
 
   /**
-   * A newcomer takes part from now on.
+   * A newcomer was admitted.
    *
-   * @param run name of the run, whose checkpoints are the newcomer's
-   * @param keeps true for a server that goes on from what it holds in memory: nobody has served its
+   * @param run name of the run, whose checkpoints the newcomer uses
+   * @param keeps true for a server that continues from its memory, because nobody has served its
    *     shard since
-   * @param from version that a server goes back to, because all of them do; empty for its newest
+   * @param from version that a server goes back to, because all servers do; empty for its newest
    */
   record Admitted(
       JobPhase state, int epoch, Admission admission, String run, boolean keeps, OptionalLong from)
@@ -31,17 +31,17 @@ sealed interface ControlAnswer {
   /**
    * The request was granted.
    *
-   * @param state how far the job is
-   * @param epoch of the membership that is in force
-   * @param membership for a member that knows an older one
-   * @param pause for a member that has heard an older word
+   * @param state phase of the job
+   * @param epoch of the membership in force
+   * @param membership present when the member knows an older one
+   * @param pause present when the member knows an older one
    */
   record Granted(JobPhase state, int epoch, Optional<Membership> membership, Optional<Pause> pause)
       implements ControlAnswer {}
 
-  /** Whoever asks is not, or no longer, part of the job. */
+  /** The sender is not, or no longer, a member of the job. */
   record Unknown(JobPhase state, int epoch, String why) implements ControlAnswer {}
 
-  /** The job is over, and whoever asks is to let go. */
+  /** The job is over, and the sender must stop. */
   record Released(JobPhase state, int epoch, String why) implements ControlAnswer {}
 }

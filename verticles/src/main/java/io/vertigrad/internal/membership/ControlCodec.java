@@ -42,11 +42,11 @@ import java.util.TreeMap;
 import java.util.function.Function;
 
 /**
- * Control messages to JSON and back, as {@code docs/reference/control-protocol.md} has them; the only place
- * that knows their keys.
+ * Converts control messages to JSON and back, as {@code docs/reference/control-protocol.md}
+ * describes them; the only place that knows their keys.
  *
- * <p>Every method that reads throws {@link IllegalArgumentException} with a sentence for people
- * that names the message and the key, what was found and what was expected.
+ * <p>Every method that reads throws {@link IllegalArgumentException}. The message names the control
+ * message and the key, what was found and what was expected.
  */
 public final class ControlCodec {
 
@@ -335,7 +335,7 @@ public final class ControlCodec {
     }
   }
 
-  /** Writes a member's answer to {@code save}: empty where it had nothing to save. */
+  /** Writes a member's answer to {@code save}; empty when it had nothing to save. */
   static JsonObject writeFile(Optional<Path> file) {
     JsonObject json = new JsonObject();
     file.ifPresent(written -> json.put("file", written.toString()));
@@ -613,7 +613,7 @@ public final class ControlCodec {
     return read(fields, key, "a membership", Membership::fromJson);
   }
 
-  /** Reads a part that knows its own JSON, and says where it is when it makes no sense. */
+  /** Reads a part that has its own JSON reader; a failure names the key. */
   private static <T> T read(
       MessageFields fields, String key, String expected, Function<JsonObject, T> reader) {
     try {
@@ -630,9 +630,9 @@ public final class ControlCodec {
     return Arrays.stream(values).filter(value -> name.apply(value).equals(found)).findFirst();
   }
 
-  // How a job ended, for whoever embeds a coordinator.
+  // How a job ended, for code that embeds a coordinator.
 
-  /** Writes how a job ended, as {@code CoordinatorVerticle.result()} tells it. */
+  /** Writes how a job ended, as {@code CoordinatorVerticle.result()} returns it. */
   public static JsonObject write(JobOutcome outcome) {
     JsonObject json =
         new JsonObject()
@@ -656,7 +656,9 @@ public final class ControlCodec {
         .put("version", end.version());
   }
 
-  /** Writes how far an orderly stop came, as {@code CoordinatorVerticle.interrupt()} tells it. */
+  /**
+   * Writes the outcome of an orderly stop, as {@code CoordinatorVerticle.interrupt()} returns it.
+   */
   public static JsonObject write(OrderlyStop.Outcome outcome) {
     return new JsonObject()
         .put(

@@ -2,15 +2,15 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.strategy.Membership;
 
-/** What the coordinator publishes to every member. */
+/** A message that the coordinator publishes to every member. */
 sealed interface ControlMessage {
 
-  /** Every server has taken this membership over. */
+  /** Every server has accepted this membership. */
   record MembershipPublished(Membership membership) implements ControlMessage {}
 
-  /** Workers are held back, further than before, or not any more. */
+  /** The limit up to which training may go has changed. */
   record PausePublished(Pause pause) implements ControlMessage {}
 
-  /** Every member is to let go. */
+  /** Every member must stop. */
   record StopPublished(String why) implements ControlMessage {}
 }

@@ -3,7 +3,7 @@ package io.vertigrad.internal.membership;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What somebody asks of the coordinator; {@link ControlCodec} reads and writes it. */
+/** A request to the coordinator; {@link ControlCodec} reads and writes it. */
 sealed interface ControlRequest
     permits JoinRequest,
         ControlRequest.Heartbeat,
@@ -12,13 +12,13 @@ sealed interface ControlRequest
         ControlRequest.JobCommand {
 
   /**
-   * A member's sign of life.
+   * A member's heartbeat.
    *
    * @param from the member
    * @param epoch of the newest membership it knows
-   * @param status what it says about itself
-   * @param vitals how its process is, where it told
-   * @param pause what it says to pauses
+   * @param status the member's own report
+   * @param vitals measurements of its process, if it sent any
+   * @param pause its reply to pauses
    */
   record Heartbeat(
       Admission from,
@@ -33,30 +33,30 @@ sealed interface ControlRequest
    *
    * @param from the member
    * @param reason why it leaves
-   * @param status what it said about itself last
+   * @param status its last report
    */
   record Leave(Admission from, LeaveReason reason, MemberStatus status) implements ControlRequest {}
 
   /**
-   * A server's backup does not take what it is sent; granted, the server goes on without it.
+   * A server's backup does not accept changes; once granted, the server goes on without it.
    *
    * @param from the server
-   * @param backup the backup, which is no part of the job from then on
+   * @param backup the backup, which is no member of the job from then on
    * @param why for people
    */
   record DropBackup(Admission from, Admission backup, String why) implements ControlRequest {}
 
-  /** What anybody on the bus may ask of the whole job. */
+  /** A command for the whole job, which any node on the bus may send. */
   enum JobCommand implements ControlRequest {
-    /** Tells how far the job is. */
+    /** Asks for the phase of the job. */
     STATE,
-    /** Has every server write a checkpoint. */
+    /** Makes every server write a checkpoint. */
     CHECKPOINT,
-    /** Lets no worker begin another step. */
+    /** Lets no worker start another step. */
     PAUSE,
     /** Lets workers go on. */
     RESUME,
-    /** Lets every member go. */
+    /** Ends the job and releases its members. */
     STOP;
 
     String lower() {
@@ -65,14 +65,14 @@ sealed interface ControlRequest
   }
 
   /**
-   * What a member says to pauses.
+   * A member's reply to pauses.
    *
-   * @param number of the newest word that it has heard
-   * @param begun version to which the last step leads that it has begun; 0 for none
+   * @param number of the newest pause that it has received
+   * @param begun version after the last step that it has started; 0 for none
    */
   record PauseReply(long number, long begun) {
 
-    /** Has heard nothing and begun nothing. */
+    /** The reply of a member that has received no pause and has started no step. */
     static final PauseReply NONE = new PauseReply(0, 0);
   }
 }

@@ -16,7 +16,7 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reads control requests, hands them to the coordinator's state, and writes the answers. */
+/** Reads control requests, passes them to the coordinator's state and writes the answers. */
 public final class ControlRequestHandler {
 
   private static final Logger LOG = LoggerFactory.getLogger(ControlRequestHandler.class);
@@ -28,7 +28,7 @@ public final class ControlRequestHandler {
     this.coordinator = coordinator;
   }
 
-  /** Answers one request; one that makes no sense is refused, never thrown at. */
+  /** Answers one request; a malformed one gets a refusal and never an exception. */
   public JsonObject answer(JsonObject request) {
     return ControlCodec.write(answered(request));
   }

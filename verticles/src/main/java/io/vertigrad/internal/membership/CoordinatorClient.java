@@ -32,10 +32,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A member's line to the coordinator: joins, beats, listens and leaves.
+ * A member's connection to the coordinator: joins, sends heartbeats, listens and leaves.
  *
- * <p>Made on the context it belongs to, on which it also calls its {@link MemberHandler} and
- * completes its futures; {@link #report} may be called from any thread.
+ * <p>Create it on the context it belongs to. It calls its {@link MemberHandler} and completes its
+ * futures on that context; {@link #report} may be called from any thread.
  */
 public final class CoordinatorClient {
 
@@ -84,22 +84,22 @@ public final class CoordinatorClient {
   }
 
   /**
-   * Asks to take part, retrying while there is no coordinator yet, up to {@code
-   * workers.waitSeconds}; then beats until {@link #leave(String)}. May be called again after an
+   * Joins the job and sends heartbeats until {@link #leave(LeaveReason)}. Retries for up to
+   * {@code workers.waitSeconds} while no coordinator answers. May be called again after an
    * eviction.
    *
-   * @return fails with a {@link JoinException} for the user when refused, for example for another
-   *     layout, or when no coordinator was found
+   * @return fails with a {@link JoinException} for the user when the join is refused, for example
+   *     because of another layout, or when no coordinator was found
    */
   public Future<Admission> join(ParameterLayout layout) {
     return join(layout, OptionalLong.empty());
   }
 
   /**
-   * The same after an eviction.
+   * Joins again after an eviction, as {@link #join(ParameterLayout)} does.
    *
-   * @param holds version that a server still has in memory, or the last that a worker has seen of
-   *     its servers; empty for none
+   * @param holds version that a server still has in memory, or the last version that a worker has
+   *     received from its servers; empty for none
    */
   public Future<Admission> join(ParameterLayout layout, OptionalLong holds) {
     return onContext(
@@ -116,48 +116,48 @@ public final class CoordinatorClient {
   }
 
   /**
-   * From the next join on it asks for a rank that nobody plays, and gives way to who comes for it.
+   * Makes later joins ask for a rank without a worker, to be given up when another comes for it.
    */
   public void adopts() {
     adopts = true;
   }
 
-  /** Name of the run that this member was admitted to; empty before. */
+  /** Returns the name of the run that this member was admitted to; empty before. */
   public String run() {
     return run;
   }
 
-  /** True when a server is to go on from what it held in memory at its last join. */
+  /** Returns whether a server continues from what it had in memory when it last joined. */
   public boolean keepsMemory() {
     return keeps;
   }
 
-  /** The version that a server goes back to after its last admission; empty for its newest. */
+  /** Returns the version that a server goes back to after its last join; empty for its newest. */
   public OptionalLong goesBackTo() {
     return from;
   }
 
-  /** By which this member limits how long it waits for others. */
+  /** Returns the clock by which this member limits how long it waits for others. */
   public LongSupplier clock() {
     return pauses.clock();
   }
 
   /**
-   * Completes with the first membership this member is part of, when the job runs; the handler was
-   * told of it before.
+   * Completes with the first membership that includes this member, once the job runs; the handler
+   * receives that membership first.
    */
   public Future<Membership> started() {
     return started.future();
   }
 
-  /** The newest membership heard of. */
+  /** Returns the newest membership that this member has received. */
   public Membership membership() {
     return membership;
   }
 
   /**
-   * Sent along with the next heartbeat. {@link MemberStatus#STARTING} from before the join keeps
-   * the job from counting on this member until a report that is not starting.
+   * Sets the status for the next heartbeat. With {@link MemberStatus#STARTING} set before the join,
+   * the job does not count on this member until it reports a status that is not starting.
    */
   public void report(MemberStatus newStatus) {
     boolean ready = status.starting() && !newStatus.starting();
@@ -173,7 +173,7 @@ public final class CoordinatorClient {
     }
   }
 
-  /** The same, with a heartbeat that does not wait for its turn. */
+  /** Sets the status and sends a heartbeat at once. */
   public void reportNow(MemberStatus newStatus) {
     status = newStatus;
     context.runOnContext(
@@ -185,10 +185,11 @@ public final class CoordinatorClient {
   }
 
   /**
-   * Says that a backup of this server's does not take what it is sent; asks until there is an
-   * answer.
+   * Reports that a backup of this server does not accept changes; repeats the request until it is
+   * answered.
    *
-   * @return true when the coordinator has taken note; false when this server is no member itself
+   * @return true when the coordinator has dropped the backup; false when this server is no member
+   *     itself
    */
   public Future<Boolean> dropBackup(Admission backup, String why) {
     return onContext(
@@ -210,10 +211,12 @@ public final class CoordinatorClient {
             silence -> vertx.setTimer(AGAIN_MILLIS, id -> dropBackup(from, backup, why, answer)));
   }
 
-  /** An admission that may follow without a join, under which this member listens already. */
+  /** An admission that may follow without a join; this member already listens on its address. */
   private record Expected(Admission as, MemberRequestHandler listening) {}
 
-  /** Listens beforehand where {@link #promote} may have to at once; in place of another. */
+  /**
+   * Listens on the address of the admission that a {@link #promote} may bring; replaces another.
+   */
   public void expect(Admission next) {
     onContext(
         () -> {
@@ -233,7 +236,7 @@ public final class CoordinatorClient {
   }
 
   /**
-   * Goes on under another admission, which the coordinator has given without being asked.
+   * Continues under another admission, which the coordinator has given without a join.
    *
    * @return completes when the coordinator can reach this member under it
    */
@@ -248,7 +251,7 @@ public final class CoordinatorClient {
         });
   }
 
-  /** Leaves in good order; {@code finished} means the job's last version was seen. */
+  /** Leaves in good order; {@code finished} means that the job's last version was reached. */
   public Future<Void> leave(LeaveReason reason) {
     return onContext(
         () -> {
@@ -400,7 +403,7 @@ public final class CoordinatorClient {
     }
   }
 
-  /** Stops listening and beating, for good or until the next join. */
+  /** Stops listening and stops heartbeats, for good or until the next join. */
   private void close(String why) {
     over = why;
     attempt++;
@@ -412,7 +415,7 @@ public final class CoordinatorClient {
     }
   }
 
-  /** Lets go of rank and address; control messages are still heard. */
+  /** Gives up rank and address; control messages are still received. */
   private void drop() {
     if (heartbeats != null) {
       heartbeats.stop();

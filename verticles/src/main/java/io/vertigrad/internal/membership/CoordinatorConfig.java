@@ -10,40 +10,37 @@ import io.vertigrad.strategy.StrategyFactory;
 import java.util.UUID;
 
 /**
- * What a coordinator's state decides by; all limits in milliseconds.
+ * The settings of a coordinator; all limits are in milliseconds.
  *
  * @param run name of the run, under which its checkpoints are kept
- * @param resumes how many coordinators the run has had before: ranks and memberships are numbered
- *     above theirs
- * @param checkpointMillis least time between two checkpoints that are written by time; 0 where none
- *     are
- * @param checkpoints false where a member that is the only one with its part of the model loses it
- *     with its process
- * @param terms what every member must agree on
+ * @param resumes how many coordinators the run had before; incarnations and epochs start above
+ *     theirs
+ * @param checkpointMillis least time between two timed checkpoints; 0 without timed checkpoints
+ * @param checkpoints false when no member writes checkpoints
+ * @param terms settings that every member must agree on
  * @param strategy its name, for the start event
- * @param lockstep newcomers start at a round agreed with all servers
- * @param stepsTogether a pause lets everyone finish the step that somebody has begun
- * @param endsEvery an early end comes after a multiple of so many versions
+ * @param lockstep true when newcomers start at a round that all servers agree on
+ * @param stepsTogether true when a pause lets every worker finish the step that one has started
+ * @param endsEvery an early end comes at a multiple of this many versions
  * @param steps per worker
  * @param lastVersion version at which the job ends
- * @param servers exactly so many
- * @param backups servers beyond those that stand by for one of them
- * @param workers so many to start with
- * @param places most workers at once: with a sampler that shares the data out, one per share
- * @param ranks that the job is shared out to for good where servers remember each rank's updates; 0
- *     elsewhere
- * @param minimumWorkers with fewer the job waits for more
- * @param waitsForMore with fewer, those left begin no step either
+ * @param servers exact number of servers that own a shard
+ * @param backups number of servers that are backups
+ * @param workers number of workers that the start needs
+ * @param places most workers at once; with a sampler, one per share of the data
+ * @param ranks number of ranks whose updates the servers remember; 0 without servers
+ * @param minimumWorkers with fewer workers the job waits for more
+ * @param waitsForMore true when the workers that are left start no step while there are too few
  * @param evaluators 0 or 1
- * @param waitMillis how long it waits for members, at the start and when too few are left
- * @param evaluatorWaitMillis how long a start waits for the evaluator alone
+ * @param waitMillis how long the job waits for members, at the start and when too few are left
+ * @param evaluatorWaitMillis how long the start waits when only the evaluator is missing
  * @param suspectMillis silence after which a member is suspected
- * @param evictMillis silence after which it is evicted
- * @param stallMillis without a step of a worker for this long the world is told who is missing
+ * @param evictMillis silence after which a member is evicted
+ * @param stallMillis time without a step of a worker after which a stall is announced
  * @param stop what ends the job before its last version
- * @param deadlineMillis how long training waits for an evaluator that does nothing
- * @param evaluations when the model is tested, and whether training waits for that
- * @param names what members are called
+ * @param deadlineMillis how long training waits for an evaluator that makes no progress
+ * @param evaluations when the model is tested, and whether training waits for the tests
+ * @param names names of members in messages
  */
 public record CoordinatorConfig(
     String run,
@@ -75,7 +72,7 @@ public record CoordinatorConfig(
     EvaluationPlan evaluations,
     MemberNames names) {
 
-  /** More memberships than one coordinator publishes. */
+  /** Upper bound on the number of memberships that one coordinator publishes. */
   private static final int EPOCHS = 1 << 20;
 
   private static final long EVALUATOR_WAIT_MILLIS = 5_000;
@@ -114,23 +111,23 @@ public record CoordinatorConfig(
         MemberNames.of(job));
   }
 
-  /** Why fewer than {@link #minimumWorkers} cannot go on, for people. */
+  /** Returns why the job needs {@link #minimumWorkers}, for messages. */
   String whyMinimum() {
     boolean all = lockstep && minimumWorkers == workers && (ranks > 0 || servers == 0);
     return all ? "a step needs every rank" : "workers.minimum";
   }
 
-  /** The incarnation of the first member of a rank that this coordinator admits. */
+  /** Returns the incarnation of the first member of a rank that this coordinator admits. */
   int firstIncarnation() {
     return resumes * RunConfig.ADMISSIONS;
   }
 
-  /** The epoch before this coordinator's first membership. */
+  /** Returns the epoch before this coordinator's first membership. */
   int firstEpoch() {
     return resumes * EPOCHS;
   }
 
-  /** How many of a role may be present at once. */
+  /** Returns how many members of a role may be present at once. */
   int capacity(Role role) {
     return switch (role) {
       case SERVER -> servers + backups;
@@ -139,7 +136,7 @@ public record CoordinatorConfig(
     };
   }
 
-  /** Where replicas agree only now and then, the end is when they do. */
+  /** Returns after how many versions replicas agree; an early end comes only then. */
   private static long endsEvery(StrategyFactory strategy) {
     return strategy instanceof PeerStrategyFactory peers ? Math.max(1, peers.agreesEvery()) : 1;
   }

@@ -20,15 +20,16 @@ import io.vertigrad.strategy.Membership;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
-/** What the world is told about a coordinator's state. */
+/** Announces changes of the coordinator's state as training events. */
 final class CoordinatorEvents {
 
   private final Consumer<Decision> decisions;
   private final LongSupplier wallMillis;
 
   /**
-   * News on their way to the world.
+   * Creates a publisher that adds the time to each event.
    *
+   * @param decisions receives the events
    * @param wallMillis milliseconds since 1970
    */
   CoordinatorEvents(Consumer<Decision> decisions, LongSupplier wallMillis) {
@@ -102,13 +103,13 @@ final class CoordinatorEvents {
     decisions.accept(new Announce(new JobResumed(now(), pausedMillis)));
   }
 
-  /** A server's last counters, if its status has them; before the end is announced. */
+  /** Announces a server's last counters, if its status has them; before the end is announced. */
   void counted(MemberStatus status) {
     status.counters().ifPresent(counters -> decisions.accept(new Announce(counters)));
   }
 
   /**
-   * What became of a rank's updates at a server.
+   * Announces the outcome of one rank's updates at a server.
    *
    * @param completed steps that the rank's workers have completed
    */
@@ -130,10 +131,10 @@ final class CoordinatorEvents {
   }
 
   /**
-   * What became of a rank's steps where workers hold the model.
+   * Announces the outcome of one rank's steps when workers hold the model.
    *
-   * @param made the highest version that the rank told of
-   * @param held the version that its replica is at
+   * @param made highest version that the rank has reported
+   * @param held the version of its replica
    */
   void steps(int rank, long made, long held) {
     decisions.accept(

@@ -7,7 +7,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.json.JsonObject;
 
-/** Where a member's requests to the coordinator go out. */
+/** Sends a member's requests to the coordinator. */
 final class CoordinatorRequests {
 
   private static final long LEAVE_MILLIS = 2_000;
@@ -20,7 +20,7 @@ final class CoordinatorRequests {
     this.addresses = addresses;
   }
 
-  /** The answer to a request, or a failure after this long. */
+  /** Sends a request and returns its answer; fails after this many milliseconds. */
   Future<ControlAnswer> request(ControlRequest request, long limitMillis) {
     DeliveryOptions options = new DeliveryOptions().setSendTimeout(limitMillis);
     return vertx
@@ -29,12 +29,12 @@ final class CoordinatorRequests {
         .map(message -> ControlCodec.answer(message.body()));
   }
 
-  /** Says that a member leaves, and what it said last. */
+  /** Reports that a member leaves, with its last status. */
   Future<Void> leave(Admission leaving, LeaveReason reason, MemberStatus status) {
     return request(new Leave(leaving, reason, status), LEAVE_MILLIS).mapEmpty();
   }
 
-  /** Where this member itself is reached. */
+  /** Returns the event bus address of this member. */
   String own(Admission member) {
     return addresses.member(member.role().lower(), member.rank(), member.incarnation());
   }

@@ -1,12 +1,12 @@
 package io.vertigrad.internal.membership;
 
 /**
- * For how long a member has not heard from its coordinator, and what follows from that; plain
- * arithmetic on one thread.
+ * Measures how long a member has not heard from its coordinator and decides what to do; does no I/O
+ * and runs on one thread.
  *
- * <p>Silence is told at once and then once a minute, and ends the member only after a long limit. A
- * look that comes much later than it should means that this process itself did not run: that time
- * counts for nothing.
+ * <p>Silence is reported once it reaches a limit and then once a minute. It ends the member only
+ * after a much longer limit. When two calls of {@link #look} are too far apart, this process itself
+ * did not run, and that time does not count.
  */
 final class CoordinatorSilence {
 
@@ -20,22 +20,22 @@ final class CoordinatorSilence {
   private long toldMillis;
   private boolean told;
 
-  /** What a look at the clock has found. */
+  /** The result of a look at the clock. */
   enum Finding {
-    /** It answers, or has been told to be silent lately. */
+    /** The coordinator answers, or its silence was reported less than a minute ago. */
     NOTHING,
-    /** It is silent, which people should hear of. */
+    /** The coordinator is silent; report it. */
     TELL,
-    /** It has been silent for the limit. */
+    /** The coordinator has been silent for the limit. */
     GIVE_UP
   }
 
   /**
-   * Begins as if the coordinator had just answered.
+   * Starts as if the coordinator had just answered.
    *
-   * @param freezeMillis looks that lie further apart mean that this process did not run
-   * @param tellMillis after so much silence people are told
-   * @param limitMillis after so much silence the member gives up
+   * @param freezeMillis looks further apart than this mean that this process did not run
+   * @param tellMillis silence after which it is reported
+   * @param limitMillis silence after which the member gives up
    * @param nowMillis monotonic
    */
   CoordinatorSilence(long freezeMillis, long tellMillis, long limitMillis, long nowMillis) {
@@ -46,7 +46,7 @@ final class CoordinatorSilence {
     lookedMillis = nowMillis;
   }
 
-  /** Looks at the clock; to be called far more often than every {@code freezeMillis}. */
+  /** Looks at the clock; call it far more often than every {@code freezeMillis}. */
   Finding look(long nowMillis) {
     long gap = nowMillis - lookedMillis;
     lookedMillis = nowMillis;
@@ -66,7 +66,7 @@ final class CoordinatorSilence {
     return due ? Finding.TELL : Finding.NOTHING;
   }
 
-  /** Takes an answer; true when people were told of the silence before it. */
+  /** Records an answer; returns whether the silence before it was reported. */
   boolean answered(long nowMillis) {
     boolean ends = told;
     told = false;
@@ -74,7 +74,7 @@ final class CoordinatorSilence {
     return ends;
   }
 
-  /** For how long nobody has answered while this process ran. */
+  /** Returns how many milliseconds of silence have passed while this process ran. */
   long silentMillis(long nowMillis) {
     return nowMillis - answeredMillis;
   }

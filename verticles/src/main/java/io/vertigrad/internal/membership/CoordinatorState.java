@@ -19,14 +19,16 @@ import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 
 /**
- * Who takes part in a job, and how far the job is; a plain object on one thread.
+ * The members of a job and its progress; a plain object on one thread.
  *
- * <p>Requests, answers and ticks go in, {@link Decision}s come out. A change of membership reaches
+ * <p>Requests, answers and ticks go in, {@link Decision}s come out. A change of membership goes to
  * every server first and is published when all have agreed.
  */
 public final class CoordinatorState {
 
-  /** Ticks that lie further apart than this share of the suspicion limit mean a freeze. */
+  /**
+   * Ticks further apart than the suspicion limit divided by this mean that the process did not run.
+   */
   private static final long FREEZE_SHARE = 2;
 
   private static final String ENDING = "the job ends before its first round";
@@ -56,12 +58,12 @@ public final class CoordinatorState {
   private final ShardVersions versions;
 
   /**
-   * A coordinator's state with nobody on it.
+   * Creates the state of a job without members.
    *
-   * @param clockMillis monotonic milliseconds; decides everything but for jumps, in which this
-   *     process did not run
+   * @param clockMillis monotonic milliseconds, the base of all limits; a jump means that this
+   *     process did not run, and its time is left out
    * @param wallMillis milliseconds since 1970, for events only
-   * @param decisions called on the coordinator's state's thread
+   * @param decisions called on the thread that owns this state
    */
   public CoordinatorState(
       CoordinatorConfig config,
@@ -100,23 +102,23 @@ public final class CoordinatorState {
     return lifecycle.state();
   }
 
-  /** As published last. */
+  /** Returns the membership that was published last. */
   Membership membership() {
     return changes.current();
   }
 
-  /** Why a member that is not here any more is not. */
+  /** Returns why a former member is no longer part of the job. */
   String farewell(Admission admission) {
     return registry.departures().farewell(admission);
   }
 
-  /** Why the job is over, once it is. */
+  /** Returns why the job is over; empty while it is not. */
   String verdict() {
     return lifecycle.reason();
   }
 
   /**
-   * Admits a newcomer, or the same one again when its request was repeated.
+   * Admits a newcomer; a repeated request returns the same admission.
    *
    * @throws JoinException with the reason for the user
    */
@@ -147,9 +149,9 @@ public final class CoordinatorState {
             "another server has version %d of its shard in memory".formatted(version)));
   }
 
-  /** Takes note of the version that a newcomer knows of shards which nobody serves yet. */
+  /** Records the version that a newcomer knows of shards that nobody serves yet. */
   private void note(JoinRequest request, long version) {
-    // Without rounds the shards of several servers are at versions of their own.
+    // Without rounds, the shards of several servers have different versions.
     boolean comparable = config.lockstep() || config.servers() == 1;
     if (request.role() == Role.WORKER && comparable) {
       IntStream.range(0, config.servers())
@@ -172,14 +174,14 @@ public final class CoordinatorState {
         .findFirst();
   }
 
-  /** True for a server that goes on from what it had in memory when it joined. */
+  /** Returns whether a server continues from what it had in memory when it joined. */
   boolean keeps(Admission server) {
     return server.role() == Role.SERVER
         && !backups.isBackup(server)
         && registry.find(server).filter(registry::keeps).isPresent();
   }
 
-  /** Takes a sign of life; false when this member is not, or no longer, part of the job. */
+  /** Takes a heartbeat; returns false when the sender is not, or no longer, a member of the job. */
   boolean heartbeat(Admission from, MemberStatus status) {
     Optional<MemberRecord> record = registry.find(from);
     if (record.isEmpty()) {
@@ -202,22 +204,22 @@ public final class CoordinatorState {
     return true;
   }
 
-  /** True while a server's answer about its backup matters. */
+  /** Returns whether a server's answer about its backup still counts. */
   boolean awaits(Admission primary, Admission backup) {
     return backups.awaits(primary, backup);
   }
 
-  /** A server's backup has all that the server has. */
+  /** Records that a server's backup has everything that the server has. */
   void replicated(Admission primary, Admission backup) {
     backups.completed(primary, backup);
   }
 
-  /** True while a backup that was promoted has not said so. */
+  /** Returns whether a promoted backup has not yet reported under its new rank. */
   boolean promotes(Admission as) {
     return backups.promotes(as);
   }
 
-  /** A server goes on without this backup; false when the server itself is no member any more. */
+  /** Drops the backup of a server; returns false when the server itself is no longer a member. */
   boolean dropBackup(Admission from, Admission backup, String why) {
     boolean known = registry.find(from).isPresent();
     if (known && backups.isBackup(backup)) {
@@ -229,24 +231,24 @@ public final class CoordinatorState {
     return known;
   }
 
-  /** Who pauses the job, and lets it go on. */
+  /** Returns the part that pauses and resumes the job. */
   Pauses pauses() {
     return pauses;
   }
 
-  /** Passes on how a member says it is. */
+  /** Announces the measurements of a member's process. */
   void health(Admission from, ProcessVitals vitals) {
     registry.find(from).ifPresent(record -> news.health(record, vitals));
   }
 
-  /** Lets a member go in good order. */
+  /** Removes a member that leaves in good order. */
   void leave(Admission from, LeaveReason reason, MemberStatus status) {
     progress.heard(from, status);
     registry.find(from).ifPresent(record -> remove(record, reason));
     settle();
   }
 
-  /** Lets everybody go who lived in a process that has ended. */
+  /** Removes all members of a process that has ended. */
   public void lost(String node, String how) {
     registry
         .all()
@@ -256,9 +258,9 @@ public final class CoordinatorState {
   }
 
   /**
-   * Lets everybody go whose process has left the cluster.
+   * Removes all members whose process has left the cluster.
    *
-   * @param present the cluster's nodes, as this process sees it
+   * @param present the cluster's nodes, as this process sees them
    */
   public void nodes(Set<String> present) {
     List<MemberRecord> gone = nodes.look(present, clockMillis.getAsLong());
@@ -268,30 +270,34 @@ public final class CoordinatorState {
     }
   }
 
-  /** True while a server's answer to this proposal matters. */
+  /** Returns whether a server's answer to this proposal still counts. */
   boolean awaits(int epoch, int server) {
     return changes.awaits(epoch, server);
   }
 
-  /** Name of the run, under which members keep their checkpoints. */
+  /** Returns the name of the run, under which members keep their checkpoints. */
   String run() {
     return config.run();
   }
 
   /**
-   * The version that a server that is admitted now goes back to, because all servers do; empty for
-   * its newest, and for everybody else.
+   * Returns the version that a newly admitted server goes back to because all servers do; empty for
+   * its newest version, and for other roles.
    */
   OptionalLong goesBackTo(Role role) {
     return role == Role.SERVER ? goBack : OptionalLong.empty();
   }
 
-  /** A server took the proposed membership over. */
+  /** Records that a server accepted the proposed membership. */
   void accepted(int epoch, int server) {
     accepted(epoch, server, ProposalAnswer.ACCEPTED);
   }
 
-  /** The same, with where those workers go on that the server did not know, and what it has. */
+  /**
+   * Records that a server accepted the proposed membership.
+   *
+   * @param answer where each worker goes on, as far as the server knows, and which versions it has
+   */
   void accepted(int epoch, int server, ProposalAnswer answer) {
     changes.accepted(epoch, server, answer);
     if (lifecycle.running()) {
@@ -301,8 +307,8 @@ public final class CoordinatorState {
   }
 
   /**
-   * A worker that began after a step which only a lost server had of its rank begins anew, with
-   * that step.
+   * Removes workers that started after a step that this server lacks, because only a lost server
+   * had received it. They join again and start with that step.
    */
   private void repeatMissing(List<ProposalAnswer.Start> starts) {
     List<MemberRecord> late =
@@ -322,7 +328,10 @@ public final class CoordinatorState {
     }
   }
 
-  /** A server has already reached {@code version}, at or past a newcomer's first round. */
+  /**
+   * Takes the refusal of a server that has reached {@code version}, at or past a newcomer's first
+   * round.
+   */
   void refused(int epoch, int server, long version) {
     if (!changes.awaits(epoch, server)) {
       return;
@@ -339,10 +348,10 @@ public final class CoordinatorState {
   }
 
   /**
-   * The end was evaluated, or could not be.
+   * Ends a job whose final version was evaluated, or could not be.
    *
-   * @param statuses what the servers said last, with their {@code counters}
-   * @param silent servers that did not say it
+   * @param statuses the last statuses of the servers, with their {@code counters}
+   * @param silent servers that did not answer
    */
   void concluded(
       List<MemberStatus> statuses, List<Admission> silent, Optional<EvaluationResult> evaluation) {
@@ -354,13 +363,13 @@ public final class CoordinatorState {
     }
   }
 
-  /** What a server says became of every update; before {@link #concluded}. */
+  /** Announces the outcome of every update at a server; before {@link #concluded}. */
   void updates(int server, List<RankUpdates> ranks) {
     ranks.forEach(
         of -> news.updates(server, of, of.rank() < config.ranks() ? progress.steps(of.rank()) : 0));
   }
 
-  /** Without servers each rank's steps are in its own replica, or in nobody's. */
+  /** Announces, in a job without servers, how many of each rank's steps its replica holds. */
   void countReplicas() {
     if (config.servers() == 0) {
       Map<Integer, Long> held = new HashMap<>();
@@ -375,13 +384,13 @@ public final class CoordinatorState {
     }
   }
 
-  /** Has every server write a checkpoint now. */
+  /** Makes every server write a checkpoint now. */
   void save() {
     decisions.accept(
         new Save(registry.readyServers().stream().map(MemberRecord::admission).toList()));
   }
 
-  /** Lets no worker begin another step, for good; false when the job does not run. */
+  /** Lets no worker start another step, for good; returns false when the job does not run. */
   boolean halt() {
     if (lifecycle.running()) {
       pauses.halt();
@@ -389,22 +398,22 @@ public final class CoordinatorState {
     return lifecycle.running();
   }
 
-  /** True while this member is one of the job's. */
+  /** Returns whether this is a member of the job. */
   boolean isHere(Admission member) {
     return registry.find(member).isPresent();
   }
 
-  /** True while a server that was lost after the last step may still be replaced. */
+  /** Returns whether a server that was lost after the last step may still be replaced. */
   boolean awaitsServers() {
     return servesModel();
   }
 
-  /** How long the job waits for a member that is missing. */
+  /** Returns for how many milliseconds the job waits for a missing member. */
   long waitMillis() {
     return config.waitMillis();
   }
 
-  /** Who takes part in this role. */
+  /** Returns the published members of a role. */
   List<Admission> members(Role role) {
     return registry.of(role).stream()
         .filter(MemberRecord::published)
@@ -412,13 +421,13 @@ public final class CoordinatorState {
         .toList();
   }
 
-  /** A server's last word, with its {@code counters}, before the job is ended. */
+  /** Announces a server's last status and {@code counters}, before the job ends. */
   void counted(MemberStatus status) {
     progress.heard(status);
     news.counted(status);
   }
 
-  /** Somebody tested parameters that were trained; when they are good enough, the job ends. */
+  /** Takes the result of a test of trained parameters; ends the job if it is good enough. */
   public void tested(Evaluated test) {
     if (test.version() > 0 && test.version() < config.lastVersion()) {
       earlyStop.tested(test).ifPresent(this::endEarly);
@@ -426,14 +435,14 @@ public final class CoordinatorState {
     tests.result(test.version());
   }
 
-  /** Ends the job from outside, or lets the members of an ended one go. */
+  /** Stops the job; releases the members if it has ended already. */
   public void stop(String reason) {
     lifecycle.stopped(reason);
   }
 
   /**
-   * Looks at the clock: suspects, evicts, finds stalls, gives up waiting. Called a few times a
-   * second.
+   * Checks all limits: suspects and evicts members, finds stalls, gives up waiting. Called a few
+   * times a second.
    */
   public void tick() {
     long now = clockMillis.getAsLong();
@@ -465,7 +474,7 @@ public final class CoordinatorState {
     }
   }
 
-  /** True when everybody who was part of the job has left. */
+  /** Returns whether no member is left. */
   public boolean deserted() {
     return registry.all().findAny().isEmpty();
   }
@@ -489,7 +498,7 @@ public final class CoordinatorState {
     }
   }
 
-  /** The backup of a server that is gone takes its rank. */
+  /** Gives the rank of a lost server to its backup. */
   private void promote(MemberRecord backup, Admission gone) {
     Admission before = backup.admission();
     registry.remove(backup, LeaveReason.lost("it goes on for " + gone));
@@ -500,7 +509,7 @@ public final class CoordinatorState {
     decisions.accept(new Promote(before, server.admission()));
   }
 
-  /** Whoever takes no part yet never will. */
+  /** Starts an early end and removes workers that are not yet part of the job. */
   private void endEarly(EarlyEnd why) {
     if (!lifecycle.end(why)) {
       return;
@@ -511,7 +520,7 @@ public final class CoordinatorState {
     settle();
   }
 
-  /** A worker that was to begin later than the job ends never will. */
+  /** Fixes the version of an early end and removes workers that would start after it. */
   private void endSettled() {
     pauses.settle();
     pauses
@@ -550,15 +559,15 @@ public final class CoordinatorState {
     registry.readyServers().stream()
         .filter(server -> !server.published())
         .forEach(versions::goesOn);
-    // Without its server a shard cannot say where a newcomer goes on.
+    // Newcomers wait for a missing server: only it knows where they start in its shard.
     boolean whole = registry.readyServers().size() == config.servers();
     changes.propose(whole && (!lifecycle.paused() || membership().epoch() == 0));
     publishWhenAgreed();
   }
 
   /**
-   * A server has gone back to a checkpoint: every worker begins anew, with the step that it needs
-   * first, and repeats those after it.
+   * A server has gone back to a checkpoint. Removes every worker; each joins again and repeats its
+   * steps from the first one that the server needs.
    */
   private void beginAnew(MemberRecord server) {
     String why =
@@ -572,8 +581,9 @@ public final class CoordinatorState {
   }
 
   /**
-   * One server has gone back further than the others can follow with the step that each worker
-   * repeats: all go back to one version, so that the job repeats the same rounds to the same bits.
+   * Removes all servers, so that each comes back at this version. One of them has gone back further
+   * than repeated steps can make up; from a common version the job repeats the same rounds with
+   * bit-identical results.
    */
   private void goBack(long version) {
     goBack = OptionalLong.of(version);
@@ -582,12 +592,12 @@ public final class CoordinatorState {
     List.copyOf(registry.of(Role.SERVER)).forEach(server -> remove(server, LeaveReason.lost(why)));
   }
 
-  /** After the last step servers still hold the model: one that is lost may come back with it. */
+  /** Returns whether servers hold the final model; a lost one may come back with it. */
   private boolean servesModel() {
     return config.servers() > 0 && lifecycle.holdsResult();
   }
 
-  /** Names a server that came back after the last step without it. */
+  /** Names a server that came back after the last step without the final model. */
   private Optional<String> endLost() {
     return registry.returnedServers().stream()
         .filter(server -> servesModel() && config.lockstep())
@@ -603,7 +613,8 @@ public final class CoordinatorState {
 
   private void publishWhenAgreed() {
     if (lifecycle.running() && changes.complete()) {
-      // Servers answer at different times: with a quorum rounds go on in between.
+      // With a quorum, rounds go on while servers answer, so their versions may differ by more.
+      // Compare them only while a server is new.
       boolean known = registry.readyServers().stream().allMatch(MemberRecord::published);
       OptionalLong common = known ? OptionalLong.empty() : changes.newestCommon();
       if (common.isPresent()) {

@@ -5,46 +5,46 @@ import io.vertigrad.strategy.Membership;
 import java.util.List;
 import java.util.Optional;
 
-/** What a coordinator's state wants done; it knows no bus and does nothing itself. */
+/** An action that the coordinator's state asks for; the state itself does no I/O. */
 sealed interface Decision {
 
-  /** Tell the world. */
+  /** Publish this event. */
   record Announce(TrainingEvent event) implements Decision {}
 
-  /** Ask one server whether it can take this membership over; bring its answer back. */
+  /** Ask one server whether it can accept this membership, and return its answer. */
   record Propose(Membership next, Admission server) implements Decision {}
 
-  /** All servers know it: tell every member. */
+  /** All servers have accepted this membership: publish it to every member. */
   record Publish(Membership membership) implements Decision {}
 
   /**
-   * The last worker has finished: fetch the servers' counters and have the end evaluated, then call
-   * {@link CoordinatorState#concluded}.
+   * The last worker has finished: fetch the servers' counters, have the final version evaluated,
+   * then call {@link CoordinatorState#concluded}.
    */
   record Conclude(List<Admission> servers, Optional<Admission> evaluator, long version)
       implements Decision {}
 
-  /** Tell every member that workers are held back, further than before, or not any more. */
+  /** Publish to every member how far training may go. */
   record Hold(Pause pause) implements Decision {}
 
-  /** Have each of these servers write a checkpoint now. */
+  /** Make each of these servers write a checkpoint now. */
   record Save(List<Admission> servers) implements Decision {}
 
-  /** Have this worker's process start another worker, for a rank that nobody plays. */
+  /** Make this worker's process start another worker, for a rank without one. */
   record Adopt(Admission carrier, int rank) implements Decision {}
 
-  /** Have this server send this backup a copy and every change; bring its answer back. */
+  /** Make this server send this backup a copy and every change, and return its answer. */
   record Replicate(Admission primary, Admission backup) implements Decision {}
 
-  /** Have this backup take over the shard of a server that is gone. */
+  /** Make this backup take over the shard of a lost server. */
   record Promote(Admission backup, Admission as) implements Decision {}
 
-  /** Nobody in this process was heard of for long after its members were evicted. */
+  /** This process has been silent for long after its members were evicted. */
   record Hung(String node) implements Decision {}
 
-  /** The job ended, one way or the other; members are still there. */
+  /** The job has ended, well or not; its members are still there. */
   record Complete(JobOutcome outcome) implements Decision {}
 
-  /** Let every member go. */
+  /** Release every member. */
   record Stop(String reason) implements Decision {}
 }

@@ -41,7 +41,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Carries out a coordinator's state's decisions on the event bus, and brings the answers back to
+ * Carries out the decisions of a coordinator's state on the event bus and returns the answers to
  * it.
  */
 public final class DecisionExecutor implements Consumer<Decision> {
@@ -70,12 +70,12 @@ public final class DecisionExecutor implements Consumer<Decision> {
     events = new EventPublisher(vertx, addresses);
   }
 
-  /** Whom answers go to; before the first decision. */
+  /** Sets the state that receives the answers; call it before the first decision. */
   public void answerTo(CoordinatorState someRoster) {
     coordinator = someRoster;
   }
 
-  /** Who is told of processes that are silent for long after their members were evicted. */
+  /** Sets the listener for processes that stay silent long after their members were evicted. */
   public void reportHung(Consumer<String> listener) {
     hung = listener;
   }
@@ -166,8 +166,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   /**
-   * A cluster that loses a node does not say for a while where an address is, so those that a
-   * promotion needs are asked now, for nothing.
+   * Sends one request to each address that a promotion needs and ignores the answers. A cluster
+   * that has lost a node cannot look up addresses for a while, so they are looked up now.
    */
   private void replicated(Admission primary, Admission backup) {
     coordinator.replicated(primary, backup);
@@ -196,7 +196,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
         .onFailure(no -> LOG.warn("{} takes no rank: {}", adopt.carrier(), no.getMessage()));
   }
 
-  /** A server announces its checkpoint itself. */
+  /** Asks for a checkpoint; the server announces it itself. */
   private void save(Admission server) {
     request(server, Command.CHECKPOINT, ANSWER_MILLIS)
         .onFailure(no -> LOG.warn("{} writes no checkpoint: {}", server, no.getMessage()));
@@ -220,8 +220,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   /**
-   * Asks a server what became of every update; one that does not tell is named by the ledger. It
-   * writes its last checkpoint before.
+   * Asks a server for the outcome of every update. The ledger names a server that does not answer.
+   * The server writes its last checkpoint first.
    */
   Future<Void> updates(Admission server) {
     return lastWord(server, Command.LEDGER, UPDATES_MILLIS)
@@ -232,7 +232,10 @@ public final class DecisionExecutor implements Consumer<Decision> {
         .otherwiseEmpty();
   }
 
-  /** A server's last status and counters; of one that does not tell them there is nothing. */
+  /**
+   * Asks a server for its last status with its counters; if it does not answer, adds it to
+   * {@code silent} and returns {@link MemberStatus#NONE}.
+   */
   Future<MemberStatus> counters(Admission server, List<Admission> silent) {
     return lastWord(server, Command.STATUS, COUNTERS_MILLIS)
         .map(ControlCodec::status)
@@ -244,7 +247,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
             });
   }
 
-  /** Asks a server, or when it was lost its replacement, which has what it left on the disk. */
+  /** Asks a server or, if it was lost, its replacement, which has the checkpoint it left. */
   private Future<JsonObject> lastWord(Admission server, Command question, long limitMillis) {
     Promise<JsonObject> answer = Promise.promise();
     long waitNanos = TimeUnit.MILLISECONDS.toNanos(coordinator.waitMillis());
@@ -303,12 +306,15 @@ public final class DecisionExecutor implements Consumer<Decision> {
             });
   }
 
-  /** A worker's answer to whether it is in a step, or a failure after this long. */
+  /** Asks a worker whether it is in a step; fails after this many milliseconds. */
   Future<StepState> stepState(Admission worker, long limitMillis) {
     return request(worker, Command.STATUS, limitMillis).map(ControlCodec::stepState);
   }
 
-  /** The checkpoint that a member has written, if any, or a failure after this long. */
+  /**
+   * Asks a member to write a checkpoint and returns the file, if any; fails after this many
+   * milliseconds.
+   */
   Future<Optional<Path>> save(Admission holder, long limitMillis) {
     return request(holder, Command.SAVE, limitMillis).map(ControlCodec::file);
   }

@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/** Who left a job and why: the last holder of each rank, and the last few in order. */
+/** The members that left and why: the last holder of each rank, and the latest few in order. */
 final class DepartedMembers {
 
   private static final int RECENT = 16;
@@ -29,15 +29,15 @@ final class DepartedMembers {
     }
   }
 
-  /** Why the last holder of this rank is no longer here. */
+  /** Returns why the last holder of this rank left. */
   String farewell(Admission admission) {
     LeaveReason why = reasons.get(rank(admission));
     return why == null ? admission + " was never admitted" : why.toString();
   }
 
   /**
-   * What the first worker that broke down said, when the last holder of every worker's rank has
-   * broken down. One that fell silent or was stopped may still be replaced.
+   * Returns the error of the first worker that failed, if the last worker of every rank failed. A
+   * worker that was lost or stopped may still be replaced.
    */
   Optional<String> allWorkersFailed() {
     boolean othersMayReturn =
@@ -47,7 +47,7 @@ final class DepartedMembers {
     return othersMayReturn ? Optional.empty() : Optional.ofNullable(firstFailure);
   }
 
-  /** The last few with their reasons, for the message of a job that has too few members. */
+  /** Returns the latest departures with their reasons, for messages about missing members. */
   @Override
   public String toString() {
     return recent.isEmpty() ? "nobody left" : String.join("; ", recent);

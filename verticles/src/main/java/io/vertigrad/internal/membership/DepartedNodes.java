@@ -6,15 +6,15 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Members whose process is no longer in the cluster. The connections of one that has ended close at
- * once, so that nobody has to wait for its silence.
+ * Finds members whose process is no longer in the cluster. The connections of an ended process
+ * close at once, so the job need not wait for its silence to reach the eviction limit.
  *
- * <p>Where none of the members' processes is in the cluster, it is the coordinator's that was cut
- * off, or slept; then nobody is blamed.
+ * <p>When none of the members' processes is in the cluster, the coordinator's own process was cut
+ * off or stopped; then no member is reported.
  */
 final class DepartedNodes {
 
-  /** A node that the others have dropped by mistake may be back at once. */
+  /** A node that the cluster has dropped by mistake may be back within this time. */
   private static final long PATIENCE_MILLIS = 500;
 
   private final MemberRegistry registry;
@@ -25,9 +25,9 @@ final class DepartedNodes {
   }
 
   /**
-   * Looks who is gone.
+   * Returns the members whose process has been out of the cluster for the patience limit.
    *
-   * @param nodes of the cluster, as the coordinator's own sees it
+   * @param nodes nodes of the cluster, as the coordinator's process sees them
    */
   List<MemberRecord> look(Set<String> nodes, long nowMillis) {
     List<MemberRecord> absent =

@@ -1,11 +1,11 @@
 package io.vertigrad.internal.membership;
 
 /**
- * Why a job ends before its last step.
+ * The reason for an end before the last step.
  *
- * @param reason which of {@code accuracy}, {@code loss} and {@code minutes} was reached
- * @param threshold what the job file asks for
- * @param value what was found
- * @param version of the parameters that it was found at
+ * @param reason {@code accuracy}, {@code loss} or {@code minutes}, whichever reached its threshold
+ * @param threshold the value in the job file
+ * @param value the value that was measured
+ * @param version of the parameters at that time
  */
 public record EarlyEnd(String reason, double threshold, double value, long version) {}

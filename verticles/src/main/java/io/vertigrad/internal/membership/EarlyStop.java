@@ -4,7 +4,7 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.job.StopConfig;
 import java.util.Optional;
 
-/** Compares tests and the time of training with what a job is to reach; single-threaded. */
+/** Compares test results and training time with the job's stop settings; single-threaded. */
 final class EarlyStop {
 
   private static final double MILLIS_A_MINUTE = 60_000;
@@ -14,6 +14,8 @@ final class EarlyStop {
   private long lookedMillis;
 
   /**
+   * Starts the count of training time.
+   *
    * @param nowMillis monotonic
    */
   EarlyStop(StopConfig config, long nowMillis) {
@@ -21,7 +23,9 @@ final class EarlyStop {
     lookedMillis = nowMillis;
   }
 
-  /** Whether this test is good enough; that of the initial parameters ends nothing. */
+  /**
+   * Returns an early end if this test is good enough; a test of the initial parameters never is.
+   */
   Optional<EarlyEnd> tested(Evaluated test) {
     if (test.version() == 0) {
       return Optional.empty();
@@ -39,10 +43,11 @@ final class EarlyStop {
   }
 
   /**
-   * Whether it has trained for long enough; called a few times a second.
+   * Returns an early end if the job has trained for long enough; called a few times a second.
    *
+   * @param nowMillis monotonic
    * @param trains false while the job is paused, or does not run
-   * @param version that it has reached
+   * @param version the version that the job has reached
    */
   Optional<EarlyEnd> passed(long nowMillis, boolean trains, long version) {
     trainedMillis += trains ? nowMillis - lookedMillis : 0;

@@ -1,17 +1,17 @@
 package io.vertigrad.internal.membership;
 
 /**
- * What the parameters at the end of a job came to on the whole test set.
+ * The result of the final parameters on the whole test set.
  *
- * @param version lowest version of any of their partitions
- * @param highestVersion highest version of any of their partitions
- * @param samples that were tested
- * @param loss mean over them
- * @param accuracy in percent; NaN where nothing is right or wrong
- * @param topK of how many most probable classes {@code topAccuracy} tells; 0 where nobody asked
+ * @param version lowest version of any of the partitions
+ * @param highestVersion highest version of any of the partitions
+ * @param samples number of samples that were tested
+ * @param loss mean over the samples
+ * @param accuracy in percent; NaN for a model without right or wrong answers
+ * @param topK how many most probable classes {@code topAccuracy} counts; 0 if not configured
  * @param topAccuracy share of the samples whose class is among them, in percent
- * @param parametersHash of the parameters
- * @param metric key of the metric; empty where it is the accuracy
+ * @param parametersHash hash of the parameters
+ * @param metric key of the metric; empty when it is the accuracy
  */
 public record EvaluationResult(
     long version,
@@ -24,7 +24,7 @@ public record EvaluationResult(
     String parametersHash,
     String metric) {
 
-  /** Of a model whose metric is the accuracy. */
+  /** Creates the result of a model whose metric is the accuracy. */
   public EvaluationResult(
       long version,
       long highestVersion,

@@ -2,12 +2,12 @@ package io.vertigrad.internal.membership;
 
 import java.util.List;
 
-/** Notices who has fallen silent; time in which it did not look itself blames nobody. */
+/** Finds members that have fallen silent; time in which this process did not run does not count. */
 final class FailureDetector {
 
   /**
-   * Who slept for long was dropped by its cluster, which takes some seconds to take it back; until
-   * then nobody can reach it.
+   * The cluster drops a process that was stopped for long and takes some seconds to take it back.
+   * Until then nobody can reach it.
    */
   private static final long RECONNECT_MILLIS = 20_000;
 
@@ -28,10 +28,10 @@ final class FailureDetector {
     this.clock = clock;
   }
 
-  /** Tells of new suspects, and gives back whoever has been silent for the eviction limit. */
+  /** Announces new suspects and returns the members that were silent for the eviction limit. */
   List<MemberRecord> overdue(long nowMillis) {
     if (clock.leftOutMillis() > leftOutMillis) {
-      // What members said meanwhile is still on its way to the coordinator.
+      // What members sent meanwhile is still on its way to the coordinator.
       long frozen = clock.leftOutMillis() - leftOutMillis;
       leftOutMillis = clock.leftOutMillis();
       long reachable = frozen >= config.evictMillis() ? nowMillis + RECONNECT_MILLIS : nowMillis;

@@ -13,11 +13,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A member's heartbeat: beats at once, then regularly, whoever answers.
+ * Sends a member's heartbeats: one at once, then one per interval, with or without answers.
  *
- * <p>A coordinator that does not answer is no reason to stop: the member goes on, says so in its
- * log, and gives up only after {@code exchange.orphanSeconds}. Time in which this process itself
- * was paused does not count against the coordinator.
+ * <p>A silent coordinator is no reason to stop: the member goes on, logs the silence, and gives up
+ * only after {@code exchange.orphanSeconds}. Time in which this process itself was paused does not
+ * count.
  */
 final class HeartbeatSender {
 
@@ -35,12 +35,12 @@ final class HeartbeatSender {
   private final long timer;
 
   /**
-   * Starts to beat.
+   * Starts to send heartbeats.
    *
-   * @param name of the member, for people
+   * @param name of the member, for messages
    * @param beat sends one heartbeat, with a limit in milliseconds for its answer
-   * @param silent is told when the coordinator falls silent and when it answers again
-   * @param lost told for how many milliseconds there was no answer, once, when that is too long
+   * @param silent receives true when the coordinator falls silent and false when it answers again
+   * @param lost called once with the silence in milliseconds, when it has lasted too long
    */
   HeartbeatSender(
       Vertx vertx,
@@ -69,7 +69,7 @@ final class HeartbeatSender {
     vertx.cancelTimer(timer);
   }
 
-  /** One beat, now; the regular ones go on. */
+  /** Sends one heartbeat now, in addition to the regular ones. */
   void beat() {
     beat.apply(limits.evictMillis()).onSuccess(answer -> answered());
   }

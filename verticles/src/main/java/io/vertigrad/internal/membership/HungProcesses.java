@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Processes whose members were evicted for their silence and were not heard of since; whoever
- * started one may end it then.
+ * Processes whose members were evicted for their silence and have not been heard from since; the
+ * program that started such a process may end it.
  *
- * <p>One that only slept speaks as soon as it wakes up, under its old incarnation, and is no hung
- * process any more.
+ * <p>A process that was only stopped speaks under its old incarnation as soon as it runs again, and
+ * no longer counts as hung.
  */
 final class HungProcesses {
 
@@ -20,20 +20,20 @@ final class HungProcesses {
   private record Silent(String node, long sinceMillis) {}
 
   /**
-   * Knows of no process yet.
+   * Starts without any process.
    *
-   * @param limitMillis silence after the eviction
+   * @param limitMillis silence after the eviction that makes a process hung
    */
   HungProcesses(long limitMillis) {
     this.limitMillis = limitMillis;
   }
 
-  /** A member was evicted for its silence. */
+  /** Records that a member was evicted for its silence. */
   void evicted(MemberRecord member, long nowMillis) {
     silent.put(member.admission(), new Silent(member.node(), nowMillis));
   }
 
-  /** An evicted member was heard of. */
+  /** Records that an evicted member sent a heartbeat. */
   void spoke(Admission member) {
     Silent awake = silent.get(member);
     if (awake != null) {
@@ -41,7 +41,7 @@ final class HungProcesses {
     }
   }
 
-  /** Returns the processes that are silent for the limit, each once. */
+  /** Returns the processes that have been silent for the limit, each once. */
   List<String> overdue(long nowMillis, MemberRegistry registry) {
     registry.all().forEach(here -> silent.values().removeIf(s -> s.node().equals(here.node())));
     List<String> found = new ArrayList<>();

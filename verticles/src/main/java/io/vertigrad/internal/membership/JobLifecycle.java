@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** How far a job is, and how it ends: evaluated, failed or stopped; its result is decided once. */
+/** The phase of a job and how it ends: evaluated, failed or stopped. The result is set once. */
 final class JobLifecycle {
 
   private final Consumer<Decision> decisions;
@@ -30,27 +30,27 @@ final class JobLifecycle {
     return state;
   }
 
-  /** True while steps are left to make, paused or not. */
+  /** Returns whether steps are left to take, paused or not. */
   boolean running() {
     return state == JobPhase.RUNNING || state == JobPhase.PAUSED || ending();
   }
 
-  /** True while workers are held back, for good or not. */
+  /** Returns whether workers are held back, for good or not. */
   boolean paused() {
     return state == JobPhase.PAUSED || ending();
   }
 
-  /** True while steps that were begun before an early end are being finished. */
+  /** Returns whether the steps that were started before an early end are being finished. */
   boolean ending() {
     return state == JobPhase.ENDING;
   }
 
-  /** True after the last step, while members are kept for what they hold. */
+  /** Returns whether the last step is done and members are kept for the model they hold. */
   boolean holdsResult() {
     return state == JobPhase.FINISHING || state == JobPhase.FINISHED;
   }
 
-  /** Begins an early end; false when the job does not run, or ends already. */
+  /** Starts an early end; returns false when the job does not run or ends already. */
   boolean end(EarlyEnd why) {
     boolean ends =
         turn(JobPhase.RUNNING, JobPhase.ENDING) || turn(JobPhase.PAUSED, JobPhase.ENDING);
@@ -58,32 +58,32 @@ final class JobLifecycle {
     return ends;
   }
 
-  /** Holds workers back; false when that makes no sense. */
+  /** Pauses the job; returns false when it is not running. */
   boolean pause() {
     return turn(JobPhase.RUNNING, JobPhase.PAUSED);
   }
 
-  /** Ends that; false when they were not held back. */
+  /** Resumes the job; returns false when it is not paused. */
   boolean resume() {
     return turn(JobPhase.PAUSED, JobPhase.RUNNING);
   }
 
-  /** Why it ended; empty before. */
+  /** Returns why the job ended; empty before. */
   String reason() {
     return reason;
   }
 
-  /** True once the job has come to a good end, also after its members were let go. */
+  /** Returns whether the job has ended well; stays true after its members were released. */
   boolean finishedWell() {
     return finishedWell;
   }
 
-  /** Enough members are there. */
+  /** Starts the job: enough members are present. */
   void start() {
     state = JobPhase.RUNNING;
   }
 
-  /** The last version is reached: asks those who know for the result. */
+  /** Starts the end: the last version is reached, and the result is requested. */
   void conclude(MemberRegistry registry) {
     state = JobPhase.FINISHING;
     decisions.accept(
@@ -94,7 +94,7 @@ final class JobLifecycle {
   }
 
   /**
-   * The result is there.
+   * Ends the job with its result.
    *
    * @param silent names of servers whose last counters are not known
    */
@@ -114,7 +114,7 @@ final class JobLifecycle {
             Optional.empty()));
   }
 
-  /** It cannot go on; an end that was there before stays. */
+  /** Ends a job that cannot go on; an earlier end stays. */
   void failed(String why) {
     if (state.over()) {
       return;
@@ -126,7 +126,7 @@ final class JobLifecycle {
     decisions.accept(new Stop(why));
   }
 
-  /** Lets everybody go; a result that was there before stays. */
+  /** Releases all members; an earlier result stays. */
   void stopped(String why) {
     if (state == JobPhase.STOPPED) {
       return;

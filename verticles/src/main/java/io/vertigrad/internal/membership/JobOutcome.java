@@ -9,11 +9,11 @@ import java.util.Optional;
  *
  * @param state {@code FINISHED}, {@code FAILED} or {@code STOPPED}
  * @param version highest version of any partition
- * @param samples behind it
- * @param evaluation of the end, where an evaluator tested it
- * @param silent names of servers that did not tell their last counters
- * @param stopped why it ended before its last version, where it was meant to
- * @param failure why it came to no good end
+ * @param samples number of training samples behind that version
+ * @param evaluation of the final parameters, if an evaluator tested them
+ * @param silent names of servers that did not report their last counters
+ * @param stopped why it ended before its last version, for an early end that the job file asks for
+ * @param failure why it did not end well
  */
 public record JobOutcome(
     JobPhase state,

@@ -2,31 +2,31 @@ package io.vertigrad.internal.membership;
 
 import java.util.Locale;
 
-/** How far a job is. */
+/** The phase of a job. */
 public enum JobPhase {
-  /** Members are still to come. */
+  /** The job waits for its members. */
   WAITING,
   /** A membership is, or is about to be, in force. */
   RUNNING,
-  /** As running, but no worker begins another step and no limit passes. */
+  /** The job runs, but no worker starts another step and no limit passes. */
   PAUSED,
-  /** As paused, for good: once every step that was begun is finished, the end is evaluated. */
+  /** The job ends early: steps that were started are finished, then the end is evaluated. */
   ENDING,
   /** The last worker has finished; the end is being evaluated. */
   FINISHING,
-  /** The result is there; members wait to be let go. */
+  /** The result is known; members wait to be released. */
   FINISHED,
-  /** It could not go on; members have been let go. */
+  /** The job could not go on; its members have been released. */
   FAILED,
-  /** Members have been let go. */
+  /** The members have been released. */
   STOPPED;
 
-  /** True when nobody new is wanted. */
+  /** Returns whether the job admits no new members. */
   boolean over() {
     return this == FINISHED || this == FAILED || this == STOPPED;
   }
 
-  /** True when members should not be here any more. */
+  /** Returns whether the members have been released. */
   boolean released() {
     return this == FAILED || this == STOPPED;
   }

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** How far the job is, from what members said about themselves. */
+/** The progress of a job, from what its members have reported. */
 final class JobProgress {
 
   private final Map<Integer, Long> steps = new HashMap<>();
@@ -16,7 +16,7 @@ final class JobProgress {
   private long samples;
   private boolean anyFinished;
 
-  /** What a member says of itself; of a worker also how far its rank is. */
+  /** Takes a member's status; for a worker also the progress of its rank. */
   void heard(Admission from, MemberStatus status) {
     heard(status);
     if (from.role() == Role.WORKER) {
@@ -25,17 +25,17 @@ final class JobProgress {
     }
   }
 
-  /** Steps that the workers of a rank have completed, as far as they have told. */
+  /** Returns how many steps the workers of a rank have reported as completed. */
   long steps(int rank) {
     return steps.getOrDefault(rank, 0L);
   }
 
-  /** The highest version that each rank's workers have told of. */
+  /** Returns the highest version that the workers of each rank have reported. */
   SortedMap<Integer, Long> versions() {
     return new TreeMap<>(versions);
   }
 
-  /** Reads {@code version} and {@code samples}, where they are. */
+  /** Takes {@code version} and {@code samples} of a status, if present. */
   void heard(MemberStatus status) {
     reached(status.version().orElse(0));
     samples = Math.max(samples, status.samples().orElse(0));
@@ -49,29 +49,29 @@ final class JobProgress {
     anyFinished = true;
   }
 
-  /** Highest version of any partition heard of. */
+  /** Returns the highest version of any partition that was reported. */
   long version() {
     return version;
   }
 
-  /** Most samples behind any partition heard of. */
+  /** Returns the highest number of samples behind any partition that was reported. */
   long samples() {
     return samples;
   }
 
-  /** True once a worker has seen the last version. */
+  /** Returns whether a worker has reached the last version. */
   boolean anyFinished() {
     return anyFinished;
   }
 
-  /** True when there is nothing left to do for a newcomer. */
+  /** Returns whether nothing is left to do for a newcomer. */
   boolean ended(long lastVersion) {
     return anyFinished || version >= lastVersion;
   }
 
   /**
-   * True while a rank is missing whose replica the end needs, because the last version is the mean
-   * of all; an early end is that of those who are left.
+   * Returns whether the end waits for a missing rank: without servers the final version is the mean
+   * of all replicas. An early end takes the mean of those that are left.
    */
   boolean waitsForRanks(CoordinatorConfig config, MemberRegistry registry) {
     return config.servers() == 0
@@ -80,8 +80,8 @@ final class JobProgress {
   }
 
   /**
-   * True while a server that went back to a checkpoint needs updates again, whatever version others
-   * have told of.
+   * Returns whether a server that went back to a checkpoint needs updates again, whatever version
+   * others have reported.
    */
   boolean hasServerBehind(long lastVersion, MemberRegistry registry) {
     return !anyFinished
@@ -89,7 +89,10 @@ final class JobProgress {
             .anyMatch(server -> server.restored() && server.version().orElse(0) < lastVersion);
   }
 
-  /** True when all steps are made; without servers the workers hold the model, so they stay. */
+  /**
+   * Returns whether all steps are done; without servers the workers stay, because they hold the
+   * model.
+   */
   boolean complete(CoordinatorConfig config, MemberRegistry registry) {
     Collection<MemberRecord> workers = registry.of(Role.WORKER);
     return config.servers() > 0

@@ -23,24 +23,26 @@ record JobTerms(Map<String, String> values) {
     values = Map.copyOf(values);
   }
 
-  /** Whole sections; what this machine alone has to know is left out. */
+  /** Sections that count as a whole, except for the settings in {@code LOCAL}. */
   private static final List<String> SECTIONS =
       List.of("model", "data", "optimizer", "strategy", "pipeline");
 
   private static final Set<String> LOCAL = Set.of("data.directory", "data.download");
 
-  /** A section that is one where stages test the model together, or training waits for tests. */
+  /**
+   * Members must agree on this section only if stages test together or training waits for tests.
+   */
   private static final String EVALUATOR = "evaluator.";
 
   private static final String ENGINE = "engine";
 
   /**
-   * Optimizers that all engines compute with the same bits. With these, members may have different
-   * engines, as long as their models' layouts are the same, which is looked at when they join.
+   * Optimizers that give the same bits with every engine. With these, members may have different
+   * engines, as long as their models' layouts are the same, which is checked when they join.
    */
   private static final Set<String> EVERY_ENGINES_RULES = Set.of("sgd", "nesterov");
 
-  /** Keys of sections that otherwise say how a member works, not what the job is. */
+  /** Settings from other sections, which otherwise describe how one member works. */
   private static final List<String> KEYS =
       List.of(
           "job",
@@ -73,7 +75,7 @@ record JobTerms(Map<String, String> values) {
     return new JobTerms(all);
   }
 
-  /** Where a newcomer's terms first differ from these, in words that name the setting. */
+  /** Describes the first setting in which the other terms differ from these; empty if none does. */
   Optional<String> firstDifference(JobTerms other) {
     Set<String> keys = new TreeSet<>(values.keySet());
     keys.addAll(other.values.keySet());
@@ -100,7 +102,7 @@ record JobTerms(Map<String, String> values) {
     }
   }
 
-  /** JSON and YAML, and a default and the same number written out, are the same text. */
+  /** Returns the same text for equal values, however JSON or YAML writes them. */
   private static String plain(Object value) {
     if (value instanceof Number number) {
       return new BigDecimal(number.toString()).stripTrailingZeros().toPlainString();

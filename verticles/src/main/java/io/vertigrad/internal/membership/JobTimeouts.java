@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.stream.Collectors;
 
-/** How long a job waits for whom, and whom it names when it stops waiting. */
+/** Limits how long a job waits for its members, and names the missing ones when it gives up. */
 final class JobTimeouts {
 
   private static final long RELEASE_MILLIS = 60_000;
@@ -39,7 +39,10 @@ final class JobTimeouts {
     ending = new ConditionTimer(config.waitMillis());
   }
 
-  /** True when the job can start: all servers and workers, and the evaluator or a short wait. */
+  /**
+   * Returns whether the job can start: all servers and workers are ready, and the evaluator is
+   * present or a short wait for it is over.
+   */
   boolean quorate(long now) {
     boolean complete =
         registry.readyServers().size() == config.servers()
@@ -50,8 +53,9 @@ final class JobTimeouts {
   }
 
   /**
-   * False while a server may still come that has a newer version in memory: in a run that had a
-   * coordinator before, of a shard whose server and backup are not both there.
+   * Returns false while a server with a newer version in memory may still come. That is possible in
+   * a resumed run until all servers and backups are present, or until each shard's server is one
+   * that served this shard before and still has it in memory.
    */
   private boolean hasNewest() {
     return config.resumes() == 0
@@ -63,7 +67,7 @@ final class JobTimeouts {
                         && server.before().filter(was -> was.rank() == server.rank()).isPresent());
   }
 
-  /** Servers that left a proposal unanswered for the eviction limit. */
+  /** Returns the servers that left a proposal unanswered for the eviction limit. */
   List<MemberRecord> unresponsive(long now) {
     if (proposal.epoch() != proposedEpoch) {
       proposedEpoch = proposal.epoch();
@@ -78,7 +82,7 @@ final class JobTimeouts {
         .toList();
   }
 
-  /** Why the job cannot go on, when a limit has passed. */
+  /** Returns why the job cannot go on, when a limit has passed. */
   Optional<String> exhausted(JobPhase state, boolean anyFinished, long now) {
     if (start.exceeded(state == JobPhase.WAITING, now)) {
       return Optional.of(notStarted());
@@ -98,7 +102,7 @@ final class JobTimeouts {
     return Optional.empty();
   }
 
-  /** True when some worker got on with what it had begun since this was asked last. */
+  /** Returns whether a worker has made progress since the last call. */
   private boolean moves() {
     long now =
         registry.of(Role.WORKER).stream()
@@ -119,17 +123,17 @@ final class JobTimeouts {
         .formatted(ending.seconds(), who.isEmpty() ? "every worker" : who);
   }
 
-  /** True when a finished job has waited long enough for someone to stop it. */
+  /** Returns whether a finished job has waited long enough for somebody to stop it. */
   boolean letGo(JobPhase state, long now) {
     return release.exceeded(state == JobPhase.FINISHED, now);
   }
 
-  /** Why no wait can help: nothing was restored of a lost shard, or every worker broke down. */
+  /** Returns why waiting cannot help: a lost shard was not restored, or every worker failed. */
   Optional<String> hopeless(long version) {
     return unrestored(version).or(this::allFailed);
   }
 
-  /** Names a replacement server that brought nothing back of a shard that had moved on. */
+  /** Names a replacement server that restored nothing of a shard that had been trained. */
   private Optional<String> unrestored(long version) {
     return registry.readyServers().stream()
         .filter(server -> !server.published() && server.admission().incarnation() > 0)

@@ -13,14 +13,16 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One join, repeated until a coordinator answers, there is a place, or its time is over. */
+/** One join, repeated until a coordinator admits or refuses it, or its time limit has passed. */
 final class JoinAttempt {
 
   private static final Logger LOG = LoggerFactory.getLogger(JoinAttempt.class);
   private static final long ANSWER_MILLIS = 1_000;
   private static final long RETRY_MILLIS = 100;
 
-  /** How a process that demands a job's secret answers who has not proved it. */
+  /**
+   * Failure code of a process that requires the job's secret, for a sender that has not proved it.
+   */
   private static final int NOT_PROVED = 403;
 
   private final Vertx vertx;
@@ -34,9 +36,9 @@ final class JoinAttempt {
   private boolean told;
 
   /**
-   * A join attempt that has not been made yet.
+   * Creates an attempt that has not started yet.
    *
-   * @param over why the job ended meanwhile, or null
+   * @param over supplies the reason when the job has ended meanwhile, or null
    */
   JoinAttempt(
       Vertx vertx,
@@ -49,7 +51,7 @@ final class JoinAttempt {
     this.job = job;
     this.request = request;
     this.over = over;
-    // Who was part of the job may hold what nobody else has: it goes on asking for longer.
+    // A former member may hold what nobody else has, so it keeps asking for longer.
     silenceSeconds =
         request.before().isPresent()
             ? Math.max(job.workers().waitSeconds(), job.exchange().orphanSeconds())
@@ -57,7 +59,7 @@ final class JoinAttempt {
     beganNanos = System.nanoTime();
   }
 
-  /** Knocks; completes with the coordinator's yes, or fails with a {@link JoinException}. */
+  /** Sends the request; completes with the admission or fails with a {@link JoinException}. */
   Future<Admitted> answer() {
     attempt();
     return answer.future();
@@ -82,7 +84,10 @@ final class JoinAttempt {
     }
   }
 
-  /** A message without the job's secret never reaches the coordinator, and asking again is vain. */
+  /**
+   * Handles a failed request. A message without the job's secret never reaches the coordinator, so
+   * that failure is final.
+   */
   private void unheard(Throwable silence) {
     if (silence instanceof ReplyException refused && refused.failureCode() == NOT_PROVED) {
       answer.fail(JoinException.refused(refused.getMessage()));
@@ -91,7 +96,7 @@ final class JoinAttempt {
     }
   }
 
-  /** A malformed answer says more than that nobody answered. */
+  /** Returns the reason of the failure; a malformed answer has its own message. */
   private String unanswered(Throwable silence) {
     return silence instanceof IllegalArgumentException ? silence.getMessage() : nobody();
   }

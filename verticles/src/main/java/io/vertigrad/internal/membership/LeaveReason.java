@@ -3,10 +3,10 @@ package io.vertigrad.internal.membership;
 import java.util.Objects;
 
 /**
- * Why a member leaves its job. Within the runtime it is this record; only control messages and
- * events carry its {@linkplain #toString() text}.
+ * Why a member leaves its job. Only control messages and events carry its
+ * {@linkplain #toString() text}.
  *
- * @param kind what decides how the job goes on
+ * @param kind decides how the job goes on
  * @param detail for {@link Kind#FAILED} what went wrong, for {@link Kind#LOST} how it was noticed;
  *     empty for the others
  */
@@ -20,15 +20,15 @@ public record LeaveReason(Kind kind, String detail) {
 
   private static final String FAILED_PREFIX = "failed: ";
 
-  /** What the reason means for the job. */
+  /** The effect of the reason on the job. */
   public enum Kind {
     /** Its work is done. */
     FINISHED,
-    /** It ended in good order before its work was done, and may come back. */
+    /** It was stopped before its work was done, and may come back. */
     STOPPED,
-    /** It cannot go on, and nobody expects it back. */
+    /** It cannot go on and is not expected back. */
     FAILED,
-    /** It fell silent or went without a word, and may come back. */
+    /** It fell silent or disappeared, and may come back. */
     LOST
   }
 
@@ -38,7 +38,7 @@ public record LeaveReason(Kind kind, String detail) {
   }
 
   /**
-   * The reason of a member that cannot go on.
+   * Returns the reason of a member that cannot go on.
    *
    * @param what went wrong, in words that do not repeat the member's name
    */
@@ -47,7 +47,7 @@ public record LeaveReason(Kind kind, String detail) {
   }
 
   /**
-   * The reason of a member that is gone without having said so.
+   * Returns the reason of a member that disappeared without leaving.
    *
    * @param how it was noticed, for example that it was silent for 10 s
    */
@@ -55,7 +55,7 @@ public record LeaveReason(Kind kind, String detail) {
     return new LeaveReason(Kind.LOST, how);
   }
 
-  /** Reads what {@link #toString()} has written; any other text is how a member was lost. */
+  /** Reads what {@link #toString()} has written; any other text is the detail of a lost member. */
   static LeaveReason read(String text) {
     if (text.equals(FINISHED.toString())) {
       return FINISHED;
@@ -68,7 +68,10 @@ public record LeaveReason(Kind kind, String detail) {
         : lost(text);
   }
 
-  /** The text in control messages and events, as {@code docs/reference/control-protocol.md} lists it. */
+  /**
+   * Returns the text for control messages and events, as {@code docs/reference/control-protocol.md}
+   * lists it.
+   */
   @Override
   public String toString() {
     return switch (kind) {

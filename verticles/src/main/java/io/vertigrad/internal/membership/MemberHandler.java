@@ -6,27 +6,27 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** What a member does when the coordinator speaks; called on the member's own context. */
+/** A member's handlers for what the coordinator sends; called on the member's own context. */
 public interface MemberHandler {
 
-  /** Someone joined or left; epochs only grow. */
+  /** Called when a member has joined or left; epochs only grow. */
   void membershipChanged(Membership now);
 
   /**
-   * Asks a server whether it can take over this membership, before anyone else hears of it.
+   * Asks a server whether it can accept this membership, before any other member receives it.
    *
-   * @return its answer; fails while it is not ready
+   * @return its answer; fails while the server is not ready
    */
   default Future<ProposalAnswer> proposed(Membership next) {
     return Future.succeededFuture(ProposalAnswer.ACCEPTED);
   }
 
   /**
-   * The job is paused, is paused at a later version, or goes on, or a version may be passed that
-   * was tested; called with {@link Pause#NONE} before another join.
+   * Called when the job is paused, paused at a later version or resumed, or when the version that
+   * waits for a test changes. Called with {@link Pause#NONE} before another join.
    *
-   * @return the version to which the last step leads that this worker has begun and that it will
-   *     finish; 0 for none
+   * @return the version after the last step that this worker has started and will finish; 0 for
+   *     none
    */
   default long paused(Pause pause) {
     return 0;
@@ -37,7 +37,7 @@ public interface MemberHandler {
     return Future.failedFuture("this member has no counters to tell");
   }
 
-  /** Asks a server what became of every update, by the rank that sent it. */
+  /** Asks a server for the outcome of every update, by the rank that sent it. */
   default Future<List<RankUpdates>> updates() {
     return Future.failedFuture("this member counts no updates");
   }
@@ -47,37 +47,38 @@ public interface MemberHandler {
     return Future.failedFuture("this member makes no steps");
   }
 
-  /** Asks for a checkpoint; answers with its file, if any, once it is on the disk. */
+  /** Asks for a checkpoint; completes with its file, if any, once it is on the disk. */
   default Future<Optional<Path>> save() {
     return Future.failedFuture("this member has nothing to save");
   }
 
-  /** Asks a server for a checkpoint; answers with its status once it was begun. */
+  /** Asks a server for a checkpoint; completes with its status once writing has started. */
   default Future<MemberStatus> checkpoint() {
     return Future.failedFuture("this member writes no checkpoints");
   }
 
   /**
-   * Has a server keep a backup.
+   * Makes a server keep a backup.
    *
-   * @param backup who it is
-   * @return completes when the backup has all that the server has, and no answer shows more
+   * @param backup the backup server
+   * @return completes when the backup has everything that the server has; from then on the server
+   *     answers only with what the backup has
    */
   default Future<Void> replicate(Admission backup) {
     return Future.failedFuture("this member has no backup");
   }
 
   /**
-   * Has a backup take over its shard, because the server it copied is gone.
+   * Makes a backup take over its shard, because the server it copies is lost.
    *
-   * @param as what it is from now on
+   * @param as its admission from now on
    * @return completes when it serves
    */
   default Future<Void> promoted(Admission as) {
     return Future.failedFuture("this member is no backup");
   }
 
-  /** Has a worker's process start another worker, for a rank that nobody plays. */
+  /** Makes a worker's process start another worker, for a rank without one. */
   default Future<Void> adopt() {
     return Future.failedFuture("this member starts no workers");
   }
@@ -88,10 +89,11 @@ public interface MemberHandler {
   }
 
   /**
-   * This member was taken for dead: everything under the old incarnation is refused from now on.
+   * Called when this member was evicted: the job refuses everything from its incarnation from now
+   * on.
    */
   void evicted(String why);
 
-  /** The job is over, or failed; let go of everything. */
+  /** Called when the job is over or has failed; the member releases everything. */
   void stopped(String why);
 }

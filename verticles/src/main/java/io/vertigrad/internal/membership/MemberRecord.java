@@ -5,7 +5,7 @@ import io.vertigrad.strategy.StragglerReport;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** One admitted member, as the coordinator last heard of it. */
+/** One admitted member, with the last status that the coordinator received. */
 final class MemberRecord {
 
   private final Admission admission;
@@ -25,9 +25,9 @@ final class MemberRecord {
   private long firstStep;
 
   /**
-   * A member that was just admitted.
+   * Creates the record of a member that was just admitted.
    *
-   * @param name for people
+   * @param name for messages
    */
   MemberRecord(Admission admission, String name, JoinRequest request, long nowMillis) {
     this(
@@ -69,7 +69,7 @@ final class MemberRecord {
     heardMillis = nowMillis;
   }
 
-  /** The same member as a server of this rank, which it has not said yet that it is. */
+  /** Returns the record of this member as a server, which has not yet reported under that rank. */
   MemberRecord promoted(Admission as, String asName, long nowMillis) {
     return new MemberRecord(
         as,
@@ -85,7 +85,7 @@ final class MemberRecord {
         nowMillis);
   }
 
-  /** True for a server that was promoted: no worker has seen anything that it lacks. */
+  /** Returns whether this server was promoted: it then has every version that a worker has seen. */
   boolean wasBackup() {
     return wasBackup;
   }
@@ -94,12 +94,12 @@ final class MemberRecord {
     return admission;
   }
 
-  /** What it was before it was evicted. */
+  /** Returns its admission before it was evicted. */
   Optional<Admission> before() {
     return before;
   }
 
-  /** The version that a server had in memory when it joined. */
+  /** Returns the version that a server had in memory when it joined. */
   OptionalLong holds() {
     return holds;
   }
@@ -112,7 +112,7 @@ final class MemberRecord {
     return token;
   }
 
-  /** True when it was started beside another worker, for a rank that nobody played. */
+  /** Returns whether another worker's process started it, for a rank without a worker. */
   boolean adopted() {
     return adopted;
   }
@@ -121,24 +121,24 @@ final class MemberRecord {
     return node;
   }
 
-  /** What its process is called in the cluster; empty outside of one. */
+  /** Returns the cluster's name for its process; empty outside of a cluster. */
   String clusterNode() {
     return clusterNode;
   }
 
-  /** Takes a sign of life. */
+  /** Takes a heartbeat. */
   void heard(MemberStatus newStatus, long nowMillis) {
     status = newStatus;
     forgive(nowMillis);
   }
 
-  /** Counts silence from then on: it was the coordinator that slept. */
+  /** Counts silence from this time on; used when the coordinator itself did not run. */
   void forgive(long nowMillis) {
     heardMillis = nowMillis;
     suspected = false;
   }
 
-  /** Whom it said somebody waits for there. */
+  /** Returns the ranks that this member reported as missing from its current round. */
   Optional<StragglerReport> straggler() {
     return status.waiting();
   }
@@ -147,7 +147,7 @@ final class MemberRecord {
     return Math.max(0, nowMillis - heardMillis);
   }
 
-  /** True once per silence, when it has lasted for the limit. */
+  /** Returns true once per silence, when it has lasted for the limit. */
   boolean becomesSuspect(long limitMillis, long nowMillis) {
     boolean suspect = silentMillis(nowMillis) >= limitMillis;
     boolean becomes = suspect && !suspected;
@@ -155,42 +155,42 @@ final class MemberRecord {
     return becomes;
   }
 
-  /** False while it said that it is still starting. */
+  /** Returns whether it has reported that it is no longer starting. */
   boolean ready() {
     return !status.starting();
   }
 
-  /** The version it said it has reached, if it said so. */
+  /** Returns the version it last reported, if any. */
   OptionalLong version() {
     return status.version();
   }
 
-  /** True when it said that it went on from what an earlier incarnation had left. */
+  /** Returns whether it continues from what an earlier incarnation left. */
   boolean restored() {
     return status.restored();
   }
 
-  /** The step it said it is at, if it said so. */
+  /** Returns the step it last reported, if any. */
   OptionalLong step() {
     return status.step();
   }
 
-  /** Test samples it said went through it; 0 for who does not test while it trains. */
+  /** Returns how many test samples it has processed; 0 if it does not test during training. */
   long tested() {
     return status.tested();
   }
 
-  /** True when it said that it has finished whatever it had begun before an early end. */
+  /** Returns whether it has finished everything it had started before an early end. */
   boolean ended() {
     return status.ended();
   }
 
-  /** How long it said that its last checkpoint took to write. */
+  /** Returns how many milliseconds its last checkpoint took to write. */
   long saveMillis() {
     return status.saveMillis();
   }
 
-  /** True when it was part of a published membership. */
+  /** Returns whether it was part of a published membership. */
   boolean published() {
     return published;
   }
@@ -209,17 +209,17 @@ final class MemberRecord {
     firstStep = as.firstStep();
   }
 
-  /** For people: who and where. */
+  /** Returns its name and node, for messages. */
   String describe() {
     return "%s at %s".formatted(name, node);
   }
 
-  /** For people: who, what it said last, and when. */
+  /** Returns its name, its last status and the age of that status, for messages. */
   String lastEvent(long nowMillis) {
     return "%s, %d ms ago: %s".formatted(name, silentMillis(nowMillis), status);
   }
 
-  /** For people: for how long it has been silent, and what it said last. */
+  /** Returns how long it has been silent and its last status, for messages. */
   String silence(long nowMillis) {
     String silence = "silent for %d ms".formatted(silentMillis(nowMillis));
     return status.equals(MemberStatus.NONE) ? silence : silence + ", last heard " + status;

@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Who is here under which rank, and how often each rank was given out. */
+/** The members by role and rank, and how often each rank was given out. */
 final class MemberRegistry {
 
   private final Map<Role, TreeMap<Integer, MemberRecord>> present = new EnumMap<>(Role.class);
@@ -26,7 +26,7 @@ final class MemberRegistry {
   private final int firstIncarnation;
 
   /**
-   * A registry of nobody.
+   * Creates a registry without members.
    *
    * @param shards servers of lower ranks own one each; the others are backups
    * @param firstIncarnation of the first member of each rank
@@ -41,9 +41,9 @@ final class MemberRegistry {
   }
 
   /**
-   * Gives out, under its next incarnation, the rank that the newcomer had before, because it may
-   * still hold in memory what belongs to it, or else the lowest that is free. A backup that holds
-   * its shard takes the rank of its server where that is free.
+   * Admits a member under a free rank and the rank's next incarnation. The member gets the rank it
+   * had before, because it may still hold that rank's state in memory, or else the lowest free
+   * rank. A backup that holds its shard gets the rank of its server if that is free.
    */
   MemberRecord admit(JoinRequest request, long nowMillis) {
     TreeMap<Integer, MemberRecord> members = present.get(request.role());
@@ -59,7 +59,7 @@ final class MemberRegistry {
     return record;
   }
 
-  /** Gives a backup, which holds its rank no more, the rank of the server it goes on for. */
+  /** Gives a backup, which was removed from its own rank, the rank of the lost server. */
   MemberRecord promote(MemberRecord backup, int rank, long nowMillis) {
     Admission admission = next(Role.SERVER, rank);
     MemberRecord record = backup.promoted(admission, names.of(admission), nowMillis);
@@ -73,23 +73,24 @@ final class MemberRegistry {
     return new Admission(role, rank, incarnation);
   }
 
-  /** Whoever was a backup is wanted more where a shard has no server. */
+  /** Returns whether the rank may be given out: a former backup first replaces a missing server. */
   private boolean isWanted(Role role, int rank) {
     return role != Role.SERVER || rank < shards || servers().size() == shards;
   }
 
-  /** True when each of so many ranks has a worker. */
+  /** Returns whether each of the first {@code ranks} ranks has a worker. */
   boolean playsAll(int ranks) {
     return IntStream.range(0, ranks).allMatch(rank -> has(Role.WORKER, rank));
   }
 
   /**
-   * A worker that was started beside another for want of one: gives way to one that comes, as soon
-   * as no rank of the job is free. However many workers the job may take besides, a newcomer under
-   * another rank would be one too many. One that takes no part yet gives way to the worker that had
-   * its rank before, which may still hold its replica.
+   * Finds the substitute worker that gives up its place to this newcomer. A substitute is a worker
+   * that another worker's process started for an empty rank. It gives way when no rank of the job
+   * is free, because a newcomer under a further rank would be one too many. A substitute that is
+   * not yet published also gives way to the worker that had its rank before, which may still hold
+   * its replica.
    *
-   * @param ranks of the job
+   * @param ranks number of ranks of the job
    */
   Optional<MemberRecord> toHandOver(JoinRequest request, int ranks) {
     if (request.role() != Role.WORKER || request.adopts()) {
@@ -106,8 +107,8 @@ final class MemberRegistry {
   }
 
   /**
-   * A server that has not served anybody yet gives way to one that comes back with a newer version
-   * of its shard.
+   * Finds a server that has not served anybody yet and gives way to one that comes back with a
+   * newer version of its shard.
    */
   Optional<MemberRecord> toHandOver(JoinRequest request) {
     return shardOf(request)
@@ -119,7 +120,7 @@ final class MemberRegistry {
                     < request.holds().orElse(0));
   }
 
-  /** The shard that a server knows of, with or without a backup's rank; empty for others. */
+  /** Returns the shard that a newcomer served or backed up before; empty for other members. */
   Optional<Integer> shardOf(JoinRequest request) {
     return request
         .before()
@@ -127,15 +128,15 @@ final class MemberRegistry {
         .map(before -> before.rank() % shards);
   }
 
-  /** The shard of which the newcomer has a copy, when its rank is free. */
+  /** Returns the shard that the newcomer has in memory, if its rank is free. */
   private Optional<Integer> held(JoinRequest request) {
     return shardOf(request)
         .filter(shard -> request.holds().isPresent() && !has(Role.SERVER, shard));
   }
 
   /**
-   * True for a server whose memory is the newest of its shard: nobody but itself has served the
-   * shard, as far as this coordinator knows.
+   * Returns whether a server's memory is the newest state of its shard: as far as this coordinator
+   * knows, no other server has served the shard since.
    */
   boolean keeps(MemberRecord server) {
     return server.holds().isPresent()
@@ -160,12 +161,12 @@ final class MemberRegistry {
     return all().filter(record -> record.token().equals(token)).findFirst();
   }
 
-  /** In rank order. */
+  /** Returns the members of a role in rank order. */
   Collection<MemberRecord> of(Role role) {
     return present.get(role).values();
   }
 
-  /** True when somebody plays this rank. */
+  /** Returns whether a member has this rank. */
   boolean has(Role role, int rank) {
     return present.get(role).containsKey(rank);
   }
@@ -174,32 +175,32 @@ final class MemberRegistry {
     return present.get(role).size();
   }
 
-  /** Everybody, safe against removals meanwhile. */
+  /** Returns all members, as a copy that allows removals meanwhile. */
   Stream<MemberRecord> all() {
     List<MemberRecord> everybody = new ArrayList<>();
     present.values().forEach(members -> everybody.addAll(members.values()));
     return everybody.stream();
   }
 
-  /** Everybody in this membership is now known to all. */
+  /** Records that the members of this membership are now known to all. */
   void published(Membership membership) {
     membership.workers().forEach(member -> published(Role.WORKER, member));
     membership.servers().forEach(member -> published(Role.SERVER, member));
   }
 
-  /** Servers that own a shard, ready or not. */
+  /** Returns the servers that own a shard, ready or not. */
   List<MemberRecord> servers() {
     return of(Role.SERVER).stream().filter(server -> server.rank() < shards).toList();
   }
 
-  /** Servers that own a shard and can take part. */
+  /** Returns the servers that own a shard and can take part. */
   List<MemberRecord> readyServers() {
     return servers().stream().filter(MemberRecord::ready).toList();
   }
 
   /**
-   * Servers that can take part, were not told to anybody yet, are not the first of their rank, and
-   * may have gone back to an earlier version.
+   * Returns the ready servers that may have gone back to an earlier version: not yet published, not
+   * promoted, and not the first of their rank.
    */
   List<MemberRecord> returnedServers() {
     return readyServers().stream()
@@ -208,22 +209,22 @@ final class MemberRegistry {
         .toList();
   }
 
-  /** How many workers can take part. */
+  /** Returns how many workers can take part. */
   long readyWorkers() {
     return of(Role.WORKER).stream().filter(MemberRecord::ready).count();
   }
 
-  /** Workers that were part of no published membership yet. */
+  /** Returns the workers that were in no published membership yet. */
   List<MemberRecord> newWorkers() {
     return of(Role.WORKER).stream().filter(worker -> !worker.published()).toList();
   }
 
-  /** Who is no longer here. */
+  /** Returns the members that have left. */
   DepartedMembers departures() {
     return departures;
   }
 
-  /** The ranks of a role below {@code count} that nobody holds, for people. */
+  /** Returns the names of the free ranks below {@code count}, for messages. */
   String missing(Role role, int count) {
     return IntStream.range(0, count)
         .filter(rank -> !present.get(role).containsKey(rank))

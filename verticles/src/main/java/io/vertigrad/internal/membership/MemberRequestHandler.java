@@ -12,7 +12,7 @@ import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 
-/** Serves a member's own address: proposals and commands in, its handler's answers out. */
+/** Serves a member's own address: passes requests to its handler and sends back the answers. */
 final class MemberRequestHandler {
 
   private static final int REFUSED = 1;
@@ -27,7 +27,7 @@ final class MemberRequestHandler {
     consumer = vertx.eventBus().consumer(address, this::answer);
   }
 
-  /** Completes when the coordinator can reach it. */
+  /** Completes when the coordinator can reach this address. */
   Future<Void> open() {
     return consumer.completion();
   }

@@ -7,21 +7,20 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * What a member says about itself, with each heartbeat and when it is asked; everything is
- * optional.
+ * A member's report about itself, sent with each heartbeat and on request; every field is optional.
  *
  * @param starting true while the job must not count on this member
  * @param version highest version of the parameters that it has reached
  * @param samples training samples behind that version
- * @param step that a worker is at
+ * @param step current step of a worker
  * @param event what it does now, for people
- * @param tested test samples that went through a stage, or an evaluator that training waits for
- * @param ended true once a worker that stays has finished everything before an early end
- * @param restored true of a server that went on from what an earlier incarnation left
- * @param waiting whom the first of a server's partitions waits for
+ * @param tested test samples processed by a stage, or by an evaluator that training waits for
+ * @param ended true once a worker has finished everything before an early end and stays
+ * @param restored true for a server that continues from what an earlier incarnation left
+ * @param waiting the workers that the first of a server's partitions waits for
  * @param testing version that an evaluator tests now, or tested last
- * @param evaluated version that an evaluator has tested and told of
- * @param counters a server's counters so far, only where it was asked for them
+ * @param evaluated version that an evaluator has tested and reported
+ * @param counters a server's counters so far, only in answer to a request for them
  * @param saveMillis how long its last checkpoint took to write; 0 before the first
  */
 public record MemberStatus(
@@ -39,10 +38,10 @@ public record MemberStatus(
     Optional<ServerProgress> counters,
     long saveMillis) {
 
-  /** Nothing to say. */
+  /** A status without any information. */
   public static final MemberStatus NONE = starting(false);
 
-  /** Not ready to take part yet. */
+  /** The status of a member that is not ready to take part yet. */
   public static final MemberStatus STARTING = starting(true);
 
   public MemberStatus {
@@ -61,8 +60,8 @@ public record MemberStatus(
    *
    * @param version highest version of any of its partitions
    * @param samples training samples behind it
-   * @param restored true when it went on from what an earlier incarnation left
-   * @param waiting whom its first partition waits for
+   * @param restored true when it continues from what an earlier incarnation left
+   * @param waiting the workers that its first partition waits for
    */
   public static MemberStatus ofServer(
       long version, long samples, boolean restored, Optional<StragglerReport> waiting) {
@@ -85,11 +84,11 @@ public record MemberStatus(
   /**
    * Returns the status of a worker.
    *
-   * @param version highest version that it has seen
-   * @param samples of all workers, where no server counts them
-   * @param step that it is at
+   * @param version highest version that it has received
+   * @param samples of all workers, when no server counts them
+   * @param step current step
    * @param event what it does, for people
-   * @param tested test samples that went through it
+   * @param tested test samples that it has processed
    * @param ended true once it has finished everything before an early end
    */
   public static MemberStatus ofWorker(
@@ -114,8 +113,8 @@ public record MemberStatus(
    * Returns the status of an evaluator that training waits for.
    *
    * @param testing version that it tests now, or tested last
-   * @param evaluated version that it has tested and told of
-   * @param tested test samples that went through it so far
+   * @param evaluated version that it has tested and reported
+   * @param tested test samples that it has processed so far
    */
   public static MemberStatus ofEvaluator(long testing, long evaluated, long tested) {
     return new MemberStatus(
@@ -152,14 +151,14 @@ public record MemberStatus(
         saveMillis);
   }
 
-  /** Returns the same status of a member whose last checkpoint took this long to write. */
+  /** Returns the same status with the time that the last checkpoint took to write. */
   public MemberStatus withSaveMillis(long millis) {
     return new MemberStatus(
         starting, version, samples, step, event, tested, ended, restored, waiting, testing,
         evaluated, counters, millis);
   }
 
-  /** Returns the status as people are told of it, in the words of the control protocol. */
+  /** Returns the status for messages, as JSON with the keys of the control protocol. */
   @Override
   public String toString() {
     return ControlCodec.write(this).encode();

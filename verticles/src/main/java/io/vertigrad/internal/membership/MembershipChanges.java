@@ -7,7 +7,9 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 
-/** Changes of a membership, one at a time: proposed to every server, in force when all agree. */
+/**
+ * Changes the membership, one change at a time: proposed to every server, in force when all agree.
+ */
 final class MembershipChanges {
 
   private final MembershipProposal proposal;
@@ -28,17 +30,17 @@ final class MembershipChanges {
     this.decisions = decisions;
   }
 
-  /** In force now. */
+  /** Returns the membership in force. */
   Membership current() {
     return current;
   }
 
-  /** Somebody came, left or got ready. */
+  /** Records that a member joined, left or is ready now. */
   void want() {
     wanted = true;
   }
 
-  /** True once after something changed. */
+  /** Returns whether something has changed since the last call. */
   boolean due() {
     boolean due = wanted;
     wanted = false;
@@ -46,9 +48,9 @@ final class MembershipChanges {
   }
 
   /**
-   * Asks every server to take over whoever is here now; an unfinished attempt is forgotten.
+   * Asks every server to accept the members that are present now; drops an unfinished proposal.
    *
-   * @param newcomers false to let workers that are no part yet wait
+   * @param newcomers false to leave out workers that are not part of the membership yet
    */
   void propose(boolean newcomers) {
     Membership next =
@@ -61,33 +63,39 @@ final class MembershipChanges {
                         next, new Admission(Role.SERVER, server.rank(), server.incarnation()))));
   }
 
-  /** True while a server's answer to this proposal matters. */
+  /** Returns whether a server's answer to this proposal still counts. */
   boolean awaits(int epoch, int server) {
     return proposal.awaits(epoch, server);
   }
 
-  /** A server took the proposal over. */
+  /** Records that a server accepted the proposal. */
   void accepted(int epoch, int server, ProposalAnswer answer) {
     proposal.accepted(epoch, server, answer);
   }
 
-  /** True when all servers have taken the proposal over. */
+  /** Returns whether all servers have accepted the proposal. */
   boolean complete() {
     return proposal.complete();
   }
 
-  /** The version that all servers have to go back to before the proposal can be in force. */
+  /** Returns the version that all servers must go back to before the proposal can be in force. */
   OptionalLong newestCommon() {
     return proposal.newestCommon();
   }
 
-  /** A server is at or past a newcomer's first round; the next proposal leaves more room. */
+  /**
+   * Records that a server is at or past a newcomer's first round; the next proposal leaves more
+   * room.
+   */
   void refused() {
     proposal.widen();
     wanted = true;
   }
 
-  /** The proposal that all servers have taken over, now in force; empty when there is none. */
+  /**
+   * Returns the proposal that all servers have accepted and puts it in force; empty if there is
+   * none.
+   */
   Optional<Membership> agreed() {
     if (!proposal.complete()) {
       return Optional.empty();

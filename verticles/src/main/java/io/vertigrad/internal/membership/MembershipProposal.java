@@ -11,9 +11,9 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The next membership on its way to every server, before anyone else hears of it.
+ * The proposal of the next membership to every server, before other members receive it.
  *
- * <p>Each attempt has an epoch of its own, so that a late answer to an older one says nothing.
+ * <p>Each attempt has its own epoch, so that late answers to an older attempt are ignored.
  */
 final class MembershipProposal {
 
@@ -31,20 +31,20 @@ final class MembershipProposal {
   private long margin = FIRST_MARGIN;
 
   /**
-   * A proposal that has not been made.
+   * Creates a proposal without an attempt.
    *
-   * @param lockstep true where workers move in rounds
-   * @param ranks that the job is shared out to, whose updates the servers remember: a newcomer that
-   *     plays one goes on where they say
+   * @param lockstep true when workers move in rounds
+   * @param ranks number of ranks whose updates the servers remember: a newcomer with one of them
+   *     starts where the servers say
    */
   MembershipProposal(boolean lockstep, int ranks, long lastVersion) {
     this(lockstep, ranks, lastVersion, 0);
   }
 
   /**
-   * The same, with epochs above {@code epoch}.
+   * Creates a proposal whose epochs are above {@code epoch}.
    *
-   * @param epoch above those of the coordinators before
+   * @param epoch last epoch that earlier coordinators can have used
    */
   MembershipProposal(boolean lockstep, int ranks, long lastVersion, int epoch) {
     this.lockstep = lockstep;
@@ -54,11 +54,11 @@ final class MembershipProposal {
   }
 
   /**
-   * Starts an attempt with whoever is present and ready; an earlier one is forgotten.
+   * Starts an attempt with the members that are present and ready; drops an earlier one.
    *
-   * @param version highest version heard of; newcomers begin a margin above it
-   * @param running false for the very first membership, where everyone begins at round 0
-   * @param newcomers false to let workers that are no part yet wait
+   * @param version highest reported version; newcomers start a margin above it
+   * @param running false for the first membership, in which all start at round 0
+   * @param newcomers false to leave out workers that are not part of the membership yet
    */
   Membership propose(MemberRegistry registry, long version, boolean running, boolean newcomers) {
     long first = lockstep && running ? Math.min(version + margin, lastVersion) : 0;
@@ -82,7 +82,7 @@ final class MembershipProposal {
     return next;
   }
 
-  /** Takes one server's yes, where it says that newcomers go on, and what it has. */
+  /** Takes a server's acceptance, with where newcomers start and which versions the server has. */
   void accepted(int epoch, int server, ProposalAnswer answer) {
     if (awaits(epoch, server)) {
       unanswered.remove(server);
@@ -94,10 +94,11 @@ final class MembershipProposal {
   }
 
   /**
-   * The version that all servers have to go back to, because they are further apart than the round
-   * that some of them may have closed and others not yet: the newest that each of them has kept.
+   * Returns the version that all servers must go back to, because they are more than one round
+   * apart: the newest that each of them has kept. One round is normal, because some servers may
+   * have closed a round that others have not.
    *
-   * @return empty when they can go on from where they are
+   * @return empty when they can continue from where they are
    */
   OptionalLong newestCommon() {
     long low = held.values().stream().mapToLong(ProposalAnswer.Held::low).min().orElse(0);
@@ -117,22 +118,22 @@ final class MembershipProposal {
         .orElse(OptionalLong.of(0));
   }
 
-  /** The next attempt leaves twice the room. */
+  /** Makes the next attempt leave twice the room before a newcomer's first round. */
   void widen() {
     margin = Math.min(2 * margin, LARGEST_MARGIN);
   }
 
-  /** True while this server's answer to this attempt matters. */
+  /** Returns whether this server's answer to this attempt still counts. */
   boolean awaits(int epoch, int server) {
     return open && epoch == next.epoch() && unanswered.contains(server);
   }
 
-  /** True while an attempt has not been answered by all. */
+  /** Returns whether an attempt is open: it has neither been closed nor answered by all. */
   boolean pending() {
     return open;
   }
 
-  /** Of the last attempt. */
+  /** Returns the epoch of the last attempt. */
   int epoch() {
     return next.epoch();
   }
@@ -141,12 +142,12 @@ final class MembershipProposal {
     return open && unanswered.isEmpty();
   }
 
-  /** Ranks of servers that have not answered. */
+  /** Returns the ranks of the servers that have not answered. */
   Set<Integer> unanswered() {
     return Set.copyOf(unanswered);
   }
 
-  /** Ends the attempt: newcomers begin at the earliest round and step that any server needs. */
+  /** Ends the attempt: newcomers start at the earliest round and step that any server needs. */
   Membership close(Membership before) {
     open = false;
     margin = FIRST_MARGIN;
@@ -182,7 +183,10 @@ final class MembershipProposal {
         record.firstStep());
   }
 
-  /** A server that fell back behind a worker's first round must not close rounds without it. */
+  /**
+   * Returns the lowest version of a new replacement server, or {@link Long#MAX_VALUE}. Workers are
+   * active from that version on, so that the server closes no round without them.
+   */
   private static long oldestRestored(MemberRegistry registry) {
     return registry.readyServers().stream()
         .filter(server -> !server.published() && server.admission().incarnation() > 0)

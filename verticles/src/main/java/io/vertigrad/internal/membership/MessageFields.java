@@ -22,7 +22,7 @@ final class MessageFields {
   /**
    * Opens a message.
    *
-   * @param where its name, which begins every complaint
+   * @param where its name, with which every error message starts
    */
   MessageFields(String where, JsonObject json) {
     this.where = where;
@@ -56,12 +56,12 @@ final class MessageFields {
     return optionalWhole(key).orElse(otherwise);
   }
 
-  /** Reads a whole number from 0 that fits an {@code int}. */
+  /** Reads a whole number from 0 up that fits an {@code int}. */
   int count(String key) {
     return count(key, whole(key));
   }
 
-  /** Reads a whole number from 0 that fits an {@code int}. */
+  /** Reads a whole number from 0 up that fits an {@code int}, or returns the default. */
   int count(String key, int otherwise) {
     return has(key) ? count(key) : otherwise;
   }
@@ -85,7 +85,7 @@ final class MessageFields {
     if (value instanceof Number number) {
       return number.doubleValue();
     }
-    // JSON has no such numbers; they travel as text.
+    // JSON has no such numbers; they are sent as text.
     if (value instanceof String text && NOT_FINITE.contains(text)) {
       return Double.parseDouble(text);
     }
@@ -121,7 +121,7 @@ final class MessageFields {
     throw complaint(key, "a list");
   }
 
-  /** Returns what to throw when a key's value makes no sense. */
+  /** Returns the exception for an invalid value of a key. */
   IllegalArgumentException complaint(String key, String expected) {
     Object value = json.getValue(key);
     String found =

@@ -3,10 +3,11 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.job.Role;
 
 /**
- * Holds a job back while fewer workers take part than {@code workers.minimum}, or than a step
- * needs, so that nobody goes on with an average over too few.
+ * Holds a job back while it has fewer workers than {@code workers.minimum}, or than a step needs,
+ * so that no step averages over too few.
  *
- * <p>With none left there is nobody to hold back. Stages of a pipeline wait for each other anyway.
+ * <p>It does nothing when no worker is left, nor in a pipeline, whose stages wait for each other
+ * anyway.
  */
 final class MinimumWorkersGuard {
 
@@ -33,12 +34,12 @@ final class MinimumWorkersGuard {
     this.news = news;
   }
 
-  /** True while workers are held back for want of others. */
+  /** Returns whether workers are held back because there are too few. */
   boolean lasts() {
     return lasts;
   }
 
-  /** Counts; called after every change. */
+  /** Counts the workers; called after every change. */
   void look() {
     long present = registry.readyWorkers();
     boolean few =

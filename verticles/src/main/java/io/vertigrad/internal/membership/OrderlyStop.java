@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Brings a running job to rest and has it saved, before it is ended ahead of its time; belongs to
- * the coordinator's context.
+ * Brings a running job to rest and has it saved before it is ended ahead of time; belongs to the
+ * coordinator's context.
  *
- * <p>Workers finish the step they are in, as in a pause. Then whoever holds the model writes a
- * checkpoint, and servers tell their last counters. Each of the three has a limit.
+ * <p>Workers finish their current step, as in a pause. Then the members that hold the model write a
+ * checkpoint, and servers report their last counters. Each of the three has a time limit.
  */
 public final class OrderlyStop {
 
@@ -34,11 +34,11 @@ public final class OrderlyStop {
   private final List<String> unsaved = new ArrayList<>();
 
   /**
-   * How far it came.
+   * How far the stop came.
    *
    * @param busy names of workers that did not come to rest in time
-   * @param checkpoints files written
-   * @param unsaved a text for each that was not
+   * @param checkpoints files that were written
+   * @param unsaved one text for each member whose checkpoint failed
    */
   public record Outcome(List<String> busy, List<Path> checkpoints, List<String> unsaved) {
 
@@ -50,9 +50,9 @@ public final class OrderlyStop {
   }
 
   /**
-   * An interruption that has not begun.
+   * Creates a stop that has not begun.
    *
-   * @param workersHoldModel true where the workers keep checkpoints
+   * @param workersHoldModel true when the workers keep checkpoints
    * @param saves true to have checkpoints written
    */
   public OrderlyStop(
@@ -71,9 +71,9 @@ public final class OrderlyStop {
   }
 
   /**
-   * Begins it.
+   * Starts the stop.
    *
-   * @return completes with how far it came; it never fails
+   * @return completes with how far it came; never fails
    */
   public Future<Outcome> begin() {
     if (!coordinator.halt()) {
@@ -90,7 +90,7 @@ public final class OrderlyStop {
                     .map(counted -> new Outcome(busy, files, unsaved)));
   }
 
-  /** Asks every worker until all say twice that they are in no step, at the same versions. */
+  /** Asks every worker until all report twice that they are in no step, at the same versions. */
   private void look(Promise<List<String>> rest, long deadline, List<Long> before) {
     List<Admission> workers = coordinator.members(Role.WORKER);
     List<Future<StepState>> answers =

@@ -5,20 +5,21 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 
 /**
- * Monotonic nanoseconds that stand still while the job itself waits. A member limits by this clock
- * how long it waits for others. None of its limits can therefore pass before the limit of the job:
- * nobody gives up on a server while {@code workers.waitSeconds} still allows for a replacement, nor
- * on anybody while {@code exchange.orphanSeconds} allows for a coordinator. Any thread.
+ * Monotonic nanoseconds that stand still while the whole job waits. A member uses this clock to
+ * limit how long it waits for others. Its limits therefore cannot pass before the job's own limit:
+ * it does not give up on a server while {@code workers.waitSeconds} still allows for a replacement,
+ * nor on any member while {@code exchange.orphanSeconds} allows for a coordinator. May be read from
+ * any thread.
  */
 final class PauseClock implements LongSupplier {
 
-  /** Why the clock stands still. */
+  /** The reason why the clock stands still. */
   enum Reason {
     /** The job is paused, or waits for a test. */
     PAUSE,
     /** A shard has no server, and the job waits for another one. */
     SERVER_MISSING,
-    /** The coordinator does not answer, so that nobody can say whether anybody is missing. */
+    /** The coordinator does not answer, so nobody knows whether a member is missing. */
     COORDINATOR_SILENT
   }
 
@@ -26,10 +27,10 @@ final class PauseClock implements LongSupplier {
   private final Set<Reason> reasons = EnumSet.noneOf(Reason.class);
   private volatile Stand stand = new Stand(false, 0);
 
-  /** The time it stands at, or how far it is behind while it runs. */
+  /** The time it stands at, or the offset from the real clock while it runs. */
   private record Stand(boolean still, long nanos) {}
 
-  /** A clock that runs. */
+  /** Creates a running clock. */
   public PauseClock() {
     this(System::nanoTime);
   }
@@ -44,7 +45,7 @@ final class PauseClock implements LongSupplier {
     return now.still() ? now.nanos() : nanoClock.getAsLong() - now.nanos();
   }
 
-  /** Stops it, or lets it run on from where it stands when no other reason is left; one thread. */
+  /** Adds or removes a reason; the clock runs while there is none. Call it from one thread. */
   void hold(Reason reason, boolean holds) {
     if (holds) {
       reasons.add(reason);

@@ -3,8 +3,8 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.internal.membership.ControlRequest.PauseReply;
 
 /**
- * What a member has heard of pauses, and what it says to them with each heartbeat; belongs to the
- * member's context.
+ * The newest pause that a member has received and its reply, sent with each heartbeat; belongs to
+ * the member's context.
  */
 final class PauseListener {
 
@@ -21,14 +21,14 @@ final class PauseListener {
     return clock;
   }
 
-  /** Forgets everything, before another admission: numbers may begin anew. */
+  /** Forgets everything before another admission, because numbers may start again. */
   void reset() {
     if (newest != Pause.NONE) {
       obey(Pause.NONE);
     }
   }
 
-  /** Takes a word if it is a new one; true when the coordinator must know. */
+  /** Takes an instruction if it is new; returns whether the coordinator must be told. */
   boolean hear(Pause word) {
     if (word.number() <= newest.number()) {
       return false;
@@ -37,7 +37,7 @@ final class PauseListener {
     return true;
   }
 
-  /** The number of the last word heard, and where the step leads that was begun before it. */
+  /** Returns the number of the newest instruction and the version after the last started step. */
   PauseReply reply() {
     return new PauseReply(newest.number(), begun);
   }

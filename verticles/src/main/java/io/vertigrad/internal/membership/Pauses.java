@@ -9,12 +9,13 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * Pauses of a job: when it is paused, or has too few workers, no worker begins another step.
+ * Pauses of a job: when it is paused or has too few workers, no worker starts another step.
  *
- * <p>Where workers wait for each other in a round, one may have begun it before it heard of the
- * pause. Each says, with its answer, to which version its last step leads; everyone then goes on up
- * to the highest of these, so that every round that was begun is finished and no other begins. That
- * version only grows with what workers begun before they knew, hence it comes to rest.
+ * <p>If workers wait for each other in a round, one may have started it before it learned of the
+ * pause. Each reports the version after its last started step. All workers then go on up to the
+ * highest of these versions, so that every started round is finished and no other starts. That
+ * version grows only with steps that were started before the worker knew of the pause, so it stops
+ * growing.
  */
 final class Pauses {
 
@@ -53,12 +54,12 @@ final class Pauses {
     this.decisions = decisions;
   }
 
-  /** The last word. */
+  /** Returns the newest instruction. */
   Pause newest() {
     return pause;
   }
 
-  /** Lets no worker begin another step; false when the job does not run, or is paused already. */
+  /** Pauses the job; returns false when it does not run or is paused already. */
   boolean begin() {
     if (!lifecycle.pause()) {
       return false;
@@ -70,7 +71,7 @@ final class Pauses {
     return true;
   }
 
-  /** Lets workers go on, and newcomers in; false when the job is not paused. */
+  /** Resumes the job and admits newcomers again; returns false when it is not paused. */
   boolean end() {
     if (!lifecycle.resume()) {
       return false;
@@ -82,7 +83,10 @@ final class Pauses {
     return true;
   }
 
-  /** Too few workers are there, or enough again; the job runs on, and so does the wait for more. */
+  /**
+   * Holds workers back while there are too few of them; the job stays in its phase, and the limit
+   * for the wait goes on.
+   */
   void few(boolean now) {
     few = now;
     if (now) {
@@ -92,24 +96,24 @@ final class Pauses {
     }
   }
 
-  /** Lets no worker begin another step, for good: the job is about to be ended. */
+  /** Lets no worker start another step, for good: the job is about to be ended. */
   void halt() {
     halted = true;
     holdBack();
   }
 
-  /** The number of the word with which workers were held back; what is newer still holds them. */
+  /** Returns the number of the instruction that held workers back; newer ones still hold them. */
   long heldSince() {
     return firstNumber;
   }
 
   /**
-   * Lets every worker finish the steps that were begun, and no more: the job ends there. Where
-   * workers wait for each other, that is known when all have said what they have begun, and is put
-   * off until all replicas agree.
+   * Starts an early end: every worker finishes the steps that were started, and no more. If workers
+   * wait for each other, the end is known when all have reported their last started step; it is
+   * then moved on to the next version at which all replicas agree.
    *
-   * @param heardByAll called once when every worker has heard where the job ends, so that what else
-   *     holds workers back may be lifted without any of them going on
+   * @param heardByAll called once when every worker knows where the job ends; other holds can then
+   *     be lifted without letting a worker go on
    */
   void conclude(Runnable heardByAll) {
     if (asked) {
@@ -123,7 +127,7 @@ final class Pauses {
     tellEndIsHeard();
   }
 
-  /** Tells where the job ends, once that is known. */
+  /** Publishes where the job ends, once that is known. */
   void settle() {
     if (!ending || pause.ends() || (config.stepsTogether() && !allHeard())) {
       return;
@@ -134,7 +138,9 @@ final class Pauses {
     endNumber = pause.number();
   }
 
-  /** Looks whether every worker that is still here has heard the last word; also when some left. */
+  /**
+   * Checks whether every worker that is left knows where the job ends; also called when some left.
+   */
   void tellEndIsHeard() {
     if (pause.ends() && allHeard(endNumber)) {
       Runnable told = whenEndIsHeard;
@@ -143,17 +149,17 @@ final class Pauses {
     }
   }
 
-  /** At which version the job ends before its last; empty while that is not known. */
+  /** Returns the version of an early end; empty while it is not known. */
   OptionalLong endsAt() {
     return pause.ends() ? OptionalLong.of(pause.holdFrom()) : OptionalLong.empty();
   }
 
   /**
-   * A worker's answer.
+   * Takes a worker's reply.
    *
-   * @param from who answers
-   * @param number of the newest word it had heard
-   * @param begun version to which the last step leads that it has begun; 0 for none
+   * @param from the worker
+   * @param number of the newest instruction it had received
+   * @param begun version after the last step that it has started; 0 for none
    */
   void heard(Admission from, long number, long begun) {
     boolean current = pause.holds() && number >= firstNumber;
@@ -175,12 +181,16 @@ final class Pauses {
         .allMatch(worker -> heard.getOrDefault(worker.admission(), 0L) >= number);
   }
 
-  /** Nothing may follow this version before it was tested, which begins now or was not begun. */
+  /**
+   * Lets nobody pass this version before it was tested.
+   *
+   * @param testing true when the test starts now, false when it has not started
+   */
   void test(long at, boolean testing) {
     say(pause.testing(at, testing));
   }
 
-  /** Every member writes a checkpoint of this version. */
+  /** Makes every member write a checkpoint of this version. */
   void save(long at) {
     say(pause.saving(at));
   }

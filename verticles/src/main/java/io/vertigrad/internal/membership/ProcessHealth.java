@@ -8,7 +8,7 @@ import java.lang.management.ManagementFactory;
 import java.util.ServiceConfigurationError;
 import java.util.function.Supplier;
 
-/** How a member's process is: what travels with its heartbeats; single-threaded. */
+/** Measures a member's process for its heartbeats; single-threaded. */
 final class ProcessHealth {
 
   private static final Runtime RUNTIME = Runtime.getRuntime();
@@ -18,17 +18,23 @@ final class ProcessHealth {
   private long cpuNanos = cpuNanos();
   private long measuredNanos = System.nanoTime();
 
-  /** {@code engine} is whose memory counts as off-heap; a member without that engine has none. */
+  /**
+   * Creates the measurements of this process.
+   *
+   * @param engine its memory counts as off-heap; 0 if this process does not have the engine
+   */
   ProcessHealth(String engine) {
     engineMemory = memoryOf(engine);
   }
 
-  /** A request to the coordinator was answered after so long. */
+  /** Records how long the coordinator took to answer a request. */
   void answered(long tookNanos) {
     roundTrips.add(tookNanos);
   }
 
-  /** The state of this process now; processor time since the call before. */
+  /**
+   * Returns the current state of this process; the processor time is the one since the last call.
+   */
   ProcessVitals measure() {
     NativeMemory memory = engineMemory.get();
     return new ProcessVitals(
@@ -42,7 +48,7 @@ final class ProcessHealth {
         roundTrips.quantileMillis(0.99));
   }
 
-  /** As an event of the member that measured them. */
+  /** Returns the measurements as an event of their member. */
   static MemberVitals event(
       long timeMillis, String role, int rank, int incarnation, String node, ProcessVitals vitals) {
     return new MemberVitals(

@@ -1,16 +1,16 @@
 package io.vertigrad.internal.membership;
 
 /**
- * How the process of a member is, as its heartbeats tell it.
+ * Measurements of a member's process, sent with its heartbeats.
  *
- * @param cores processors it kept busy since the heartbeat before
- * @param processors how many its machine has
- * @param heapBytes in use
- * @param heapLimitBytes most that the heap may grow to
+ * @param cores processors that it kept busy since the last heartbeat
+ * @param processors number of processors of its machine
+ * @param heapBytes heap in use
+ * @param heapLimitBytes greatest size of the heap
  * @param offHeapBytes memory of the engine's arrays outside the heap
  * @param residentBytes physical memory of the process, heap included
- * @param roundTripMillis50 median time to the coordinator and back, of its last heartbeats
- * @param roundTripMillis99 the same, 99th percentile
+ * @param roundTripMillis50 median round trip to the coordinator over its last heartbeats
+ * @param roundTripMillis99 99th percentile of the same
  */
 record ProcessVitals(
     double cores,

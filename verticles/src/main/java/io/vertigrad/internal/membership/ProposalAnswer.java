@@ -5,43 +5,43 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * What a server answers to a proposed membership.
+ * A server's answer to a proposed membership.
  *
- * @param reached empty when it took the membership over; otherwise the highest version any of its
- *     partitions has reached, because a newcomer's first round has already closed there
- * @param starts where each worker would go on; it counts for newcomers
- * @param held what the server has; empty of one without partitions, and where servers do not move
- *     in rounds
+ * @param reached empty when it accepted the membership; otherwise the highest version of any of its
+ *     partitions, because a newcomer's first round has already closed there
+ * @param starts where each worker would go on; used for newcomers
+ * @param held the versions that the server has; empty without partitions, and if servers do not
+ *     move in rounds
  */
 public record ProposalAnswer(OptionalLong reached, List<Start> starts, Optional<Held> held) {
 
-  /** Took it over, and has nothing to say about anybody. */
+  /** Accepts the membership, without information about any worker. */
   public static final ProposalAnswer ACCEPTED = new ProposalAnswer(OptionalLong.empty(), List.of());
 
   public ProposalAnswer {
     starts = List.copyOf(starts);
   }
 
-  /** An answer of which nothing is known but where workers go on. */
+  /** Creates an answer without information about the server's versions. */
   public ProposalAnswer(OptionalLong reached, List<Start> starts) {
     this(reached, starts, Optional.empty());
   }
 
-  /** The same answer of a server that has this. */
+  /** Returns the same answer with the server's versions. */
   public ProposalAnswer with(Held has) {
     return new ProposalAnswer(reached, starts, Optional.of(has));
   }
 
-  /** The answer of a server that has closed a newcomer's first round. */
+  /** Returns the answer of a server that has already closed a newcomer's first round. */
   public static ProposalAnswer refused(long reached) {
     return new ProposalAnswer(OptionalLong.of(reached), List.of());
   }
 
   /**
-   * What a server has of its shard.
+   * The versions of a shard that a server has.
    *
    * @param low version that all of its partitions have reached
-   * @param high version that any of them has reached
+   * @param high highest version that any of them has reached
    * @param kept versions that it can go back to, 0 among them
    */
   public record Held(long low, long high, List<Long> kept) {
@@ -61,8 +61,8 @@ public record ProposalAnswer(OptionalLong reached, List<Start> starts, Optional<
   public record Start(int rank, long round, long step) {
 
     /**
-     * What two servers' answers need of the worker together. With a quorum the one that is in an
-     * earlier round may have heard more of the worker's steps.
+     * Returns where the worker goes on if two servers answer differently. With a quorum, the server
+     * that is in an earlier round may have received more of the worker's steps.
      */
     public Start earlier(Start other) {
       return new Start(rank, Math.min(round, other.round), Math.min(step, other.step));

@@ -9,20 +9,20 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Moves the rank of a worker that was lost to a live one: that one's process starts a second worker
- * beside it, which joins under the rank. A worker that comes later takes such a rank over.
+ * Gives the rank of a lost worker to another worker's process: that process starts a second worker,
+ * which joins under the rank. A worker that comes later takes the rank over.
  *
- * <p>The one asked has the fewest workers in its process. Where nothing comes of it, another is
- * asked after {@value #PATIENCE_MILLIS} ms.
+ * <p>The process with the fewest workers is asked first. If the rank is still empty after
+ * {@value #PATIENCE_MILLIS} ms, a process is asked again.
  */
 final class RankAdoption {
 
-  /** A process that is started again at once may be quicker than the command. */
+  /** A process that is restarted at once may be quicker than the command. */
   private static final long WAIT_MILLIS = 250;
 
   private static final long PATIENCE_MILLIS = 10_000;
 
-  /** A rank whose workers broke down so often would break down the next, too. */
+  /** After so many failures of a rank's workers, the next one is expected to fail as well. */
   private static final int FAILURES = 3;
 
   private final CoordinatorConfig config;
@@ -43,14 +43,14 @@ final class RankAdoption {
     this.decisions = decisions;
   }
 
-  /** A worker left. */
+  /** Records that a worker left. */
   void left(int rank, LeaveReason why) {
     if (why.kind() == LeaveReason.Kind.FAILED) {
       failures.merge(rank, 1, Integer::sum);
     }
   }
 
-  /** Why a rank is given up; empty while none is. */
+  /** Returns why a rank is given up; empty while none is. */
   Optional<String> hopeless() {
     return failures.entrySet().stream()
         .filter(rank -> rank.getValue() >= (losesModel() ? 1 : FAILURES))
@@ -67,12 +67,15 @@ final class RankAdoption {
                         registry.departures()));
   }
 
-  /** A stage has its part of the model to itself: a replacement would begin anew, unasked. */
+  /**
+   * Returns whether a lost worker takes its part of the model with it: it is a pipeline stage and
+   * writes no checkpoints. A replacement would silently start from the initial parameters.
+   */
   private boolean losesModel() {
     return !config.waitsForMore() && !config.checkpoints();
   }
 
-  /** Looks for ranks that nobody plays; called a few times a second while the job runs. */
+  /** Looks for ranks without a worker; called a few times a second while the job runs. */
   void look(boolean running, long nowMillis) {
     if (!running || progress.anyFinished()) {
       askNext.clear();
@@ -95,7 +98,7 @@ final class RankAdoption {
         .ifPresent(carrier -> decisions.accept(new Adopt(carrier.admission(), rank)));
   }
 
-  /** Workers in this one's process. */
+  /** Returns the number of workers in this worker's process, itself included. */
   private long beside(MemberRecord worker) {
     return registry.of(Role.WORKER).stream()
         .filter(other -> other.node().equals(worker.node()))

@@ -4,10 +4,10 @@ import org.HdrHistogram.AbstractHistogram;
 import org.HdrHistogram.IntCountsHistogram;
 
 /**
- * The times of the last 100 to 200 requests that were answered, to three digits; single-threaded.
+ * The times of the last 100 to 200 answered requests, to three digits; single-threaded.
  *
- * <p>A histogram cannot forget single values, so there are two: one fills up, and when it has 100
- * values takes the place of the one that was full before.
+ * <p>A histogram cannot forget single values, so there are two. One fills up; with 100 values it
+ * replaces the one that was full before.
  */
 final class RoundTrips {
 
@@ -31,8 +31,8 @@ final class RoundTrips {
   }
 
   /**
-   * The nearest-rank quantile in milliseconds: the smallest time that at least this share of the
-   * requests did not exceed; 0 before the first.
+   * Returns the nearest-rank quantile in milliseconds: the smallest time that at least this share
+   * of the requests did not exceed; 0 before the first request.
    *
    * @param share above 0, at most 1
    */

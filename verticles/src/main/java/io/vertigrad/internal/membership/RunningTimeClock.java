@@ -3,11 +3,11 @@ package io.vertigrad.internal.membership;
 import java.util.function.LongSupplier;
 
 /**
- * Monotonic milliseconds in which this process ran: time in which it was stopped, or slept with its
- * machine, is left out, so that nobody is blamed for it and no limit passes. One thread.
+ * Monotonic milliseconds in which this process ran. Time in which it was stopped, or slept with its
+ * machine, is left out, so that no limit passes because of it. One thread.
  *
- * <p>It has to be read far more often than its limit; two readings that lie further apart mean that
- * nothing ran in between.
+ * <p>Read it far more often than its limit: two readings further apart than that mean that the
+ * process did not run in between.
  */
 final class RunningTimeClock implements LongSupplier {
 
@@ -17,10 +17,10 @@ final class RunningTimeClock implements LongSupplier {
   private long leftOutMillis;
 
   /**
-   * Begins to watch.
+   * Starts the clock.
    *
-   * @param clockMillis monotonic milliseconds, which run on while the process is stopped
-   * @param limitMillis longest time between two readings in which it still ran
+   * @param clockMillis monotonic milliseconds, which go on while the process is stopped
+   * @param limitMillis longest time between two readings in which the process still ran
    */
   RunningTimeClock(LongSupplier clockMillis, long limitMillis) {
     this.clockMillis = clockMillis;
@@ -39,7 +39,7 @@ final class RunningTimeClock implements LongSupplier {
     return now - leftOutMillis;
   }
 
-  /** Milliseconds left out so far; grows with every freeze. */
+  /** Returns how many milliseconds were left out so far; grows with every stop of the process. */
   long leftOutMillis() {
     return leftOutMillis;
   }

@@ -6,12 +6,14 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The newest version of each shard that any member has told of. A server that goes on from an older
- * one is announced with both versions.
+ * The newest version of each shard that any member has reported. Announces a server that continues
+ * from an older one, with both versions.
  */
 final class ShardVersions {
 
-  /** An update whose answer nobody has got is repeated: that is not going back. */
+  /**
+   * Versions that a server may be behind without a rollback: an unanswered update is sent again.
+   */
   private static final long UNANSWERED = 1;
 
   private final CoordinatorEvents news;
@@ -28,14 +30,14 @@ final class ShardVersions {
   }
 
   /**
-   * Announces a server that is about to serve its shard, if it goes back. Further calls for the
-   * same server, and calls for one without parameters, change nothing.
+   * Announces a rollback if a server that is about to serve its shard goes back. Further calls for
+   * the same server, and calls for one without parameters, have no effect.
    */
   void goesOn(MemberRecord server) {
     if (server.version().isPresent() && serving.add(server.admission())) {
       long version = server.version().getAsLong();
       if (server.wasBackup()) {
-        // No worker was answered from a version that a promoted backup lacks.
+        // No worker has received a version that a promoted backup lacks.
         newest.put(server.rank(), version);
       }
       goesOn(server.rank(), version);

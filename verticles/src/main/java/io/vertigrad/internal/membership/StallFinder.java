@@ -12,10 +12,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Notices that a worker makes no step for longer than a limit, and says who is missing: whom the
- * servers wait for, and who is silent or absent; where nobody is, which workers are behind. Told
- * again once per limit while that goes on. Time in which it did not look itself counts for nothing,
- * nor that in which stages test, or an evaluator tests that training waits for.
+ * Notices that a worker takes no step for longer than a limit and reports who is missing: the
+ * workers that servers wait for, and members that are silent or absent. If there are none, it
+ * reports which workers are behind. It repeats the report once per limit. Time in which this
+ * process did not run does not count, nor time in which stages test, or in which the evaluator runs
+ * a test that training waits for.
  */
 final class StallFinder {
 
@@ -50,7 +51,7 @@ final class StallFinder {
     this.clock = clock;
   }
 
-  /** Looks at everybody's last status; called a few times a second. */
+  /** Checks the last status of all members; called a few times a second. */
   void look(boolean running, long nowMillis) {
     if (!running || clock.leftOutMillis() > leftOutMillis) {
       still.clear();
@@ -76,7 +77,10 @@ final class StallFinder {
         .orElse(0);
   }
 
-  /** When its step was first heard of, or the newest test sample of anybody. */
+  /**
+   * Returns when the worker's current step, or the newest test sample of any member, was first
+   * reported.
+   */
   private long since(MemberRecord worker, long tested, long nowMillis) {
     long step = worker.step().orElseThrow();
     Still now = new Still(step, tested, nowMillis);
@@ -88,7 +92,7 @@ final class StallFinder {
         .sinceMillis();
   }
 
-  /** Takes part, said where it is, and has not seen the end. */
+  /** Returns whether a worker takes part, has reported its step and has not reached the end. */
   private boolean works(MemberRecord worker) {
     return worker.published()
         && worker.step().isPresent()
@@ -137,9 +141,9 @@ final class StallFinder {
   }
 
   /**
-   * Everybody answers, and no server waits for anybody: a step takes long, or workers that exchange
-   * among themselves wait for the slowest. Names the slowest where all step together, else whoever
-   * stood still for the limit.
+   * Names the slowest workers, if all members answer and no server waits for one. Then a step takes
+   * long, or workers that exchange with each other wait for the slowest. Without common steps, it
+   * names the workers that have not moved for the limit.
    */
   private String laggards(long nowMillis) {
     List<MemberRecord> working = registry.of(Role.WORKER).stream().filter(this::works).toList();

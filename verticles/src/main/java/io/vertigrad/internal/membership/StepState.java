@@ -1,10 +1,10 @@
 package io.vertigrad.internal.membership;
 
 /**
- * Whether a worker is in a step, as it answers when the job is brought to rest.
+ * Whether a worker is in a step, reported while the job is brought to rest.
  *
- * @param version highest version that it has seen
- * @param pause number of the newest word on pauses that it has heard
- * @param idle true when it is in no step and has shown what it holds
+ * @param version highest version that it has received
+ * @param pause number of the newest pause that it has received
+ * @param idle true when it is in no step and has published its state to the readers of it
  */
 public record StepState(long version, long pause, boolean idle) {}

@@ -1,2 +1,4 @@
-/** Who takes part: admission, ranks, incarnations, heartbeats, eviction, start and end of a job. */
+/**
+ * Members of a job: admission, ranks, incarnations, heartbeats, eviction, start and end of the job.
+ */
 package io.vertigrad.internal.membership;

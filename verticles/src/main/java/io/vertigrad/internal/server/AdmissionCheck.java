@@ -10,7 +10,7 @@ import io.vertigrad.strategy.Membership.Member;
 import java.util.Optional;
 
 /**
- * Tells whether a gradient is meant for this partition and sent by someone who takes part.
+ * Checks whether a gradient is meant for this partition and was sent by a member of the job.
  *
  * @param job hash of the job's name
  * @param layout hash of the parameter layout
@@ -18,7 +18,7 @@ import java.util.Optional;
  */
 record AdmissionCheck(long job, long layout, Partition partition) {
 
-  /** The refusal a gradient earns, if any. */
+  /** Returns the refusal for a gradient; empty if it is admitted. */
   Optional<Refusal> refusal(GradientPartition update, Membership membership) {
     return misdirected(update).or(() -> unknownSender(update.id(), membership));
   }

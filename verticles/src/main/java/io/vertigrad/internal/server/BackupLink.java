@@ -6,7 +6,7 @@ import io.vertx.core.Completable;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 
-/** The way from a shard to its backup, by the job's transport. Belongs to the shard's context. */
+/** Connects a shard to its backup over the job's transport. Belongs to the shard's context. */
 final class BackupLink implements ShardReplication.Link {
 
   private final Transport transport;
@@ -15,9 +15,9 @@ final class BackupLink implements ShardReplication.Link {
   private final long limitMillis;
 
   /**
-   * A link that nothing was sent over.
+   * Creates a link without any traffic.
    *
-   * @param limitMillis silence after which the backup has failed
+   * @param limitMillis silence after which the backup counts as failed
    */
   BackupLink(Transport transport, Context context, String address, long limitMillis) {
     this.transport = transport;

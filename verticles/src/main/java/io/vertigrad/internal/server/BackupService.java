@@ -13,8 +13,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * A backup under one admission: takes the records of its primary on the event loop of the strategy
- * verticle that will serve the shard, until it is promoted or let go.
+ * A backup under one admission. Takes the records of its primary on the event loop of the strategy
+ * verticle that will serve the shard, until it is promoted or closed.
  *
  * <p>Belongs to the server's context, on which its futures complete.
  */
@@ -30,13 +30,13 @@ final class BackupService {
   private Transport.Listening listening;
   private Optional<Successor> successor = Optional.empty();
 
-  /** What the backup is going to be, and the address of that. */
+  /** The admission that the backup will have after a promotion, and its address. */
   private record Successor(Admission as, Future<StrategyHost.Reservation> address) {}
 
   /**
-   * A whole copy, and where it goes on.
+   * A complete copy, and where the promoted server runs.
    *
-   * @param reserved its address, where it is listened at already
+   * @param reserved its address, if this backup already listens on it
    */
   record Promotion(
       InitialModel model,
@@ -62,12 +62,13 @@ final class BackupService {
   }
 
   /**
-   * Begins to listen.
+   * Opens a backup and listens for its primary.
    *
-   * @param context the server's
+   * @param context the server's context
    * @param admission under which its primary finds it
    * @param host the strategy verticle beside it
-   * @param expects told, on the server's context, what it becomes when its primary is lost
+   * @param expects receives, on the server's context, the admission that follows if the primary is
+   *     lost
    */
   static Future<BackupService> open(
       Vertx vertx,
@@ -94,7 +95,7 @@ final class BackupService {
             });
   }
 
-  /** The next incarnation of its primary's rank is this backup: it is listened there beforehand. */
+  /** Listens on the address of the primary's next incarnation, which this backup takes over. */
   private void follow(int primary) {
     Admission next = new Admission(Role.SERVER, backup.store().shard(), primary + 1);
     if (successor.filter(known -> known.as().equals(next)).isPresent()) {
@@ -112,9 +113,9 @@ final class BackupService {
   }
 
   /**
-   * Ends its part as a backup: from now on its primary is refused.
+   * Ends the role as a backup: the primary is refused from now on.
    *
-   * @return what it has, to serve it; fails if that is no whole copy
+   * @return what the new server starts with; fails if the copy is not complete
    */
   Future<Promotion> promote(Admission as) {
     return ContextBridge.to(
@@ -136,9 +137,9 @@ final class BackupService {
   }
 
   /**
-   * Takes no more records, and needs its strategy verticle no more.
+   * Stops taking records and releases the strategy verticle.
    *
-   * @return what it has, on the server's context, if that is a whole copy
+   * @return the backup, on the server's context; empty if its copy is not complete
    */
   Future<Optional<ShardBackup>> close(String why) {
     return ContextBridge.to(

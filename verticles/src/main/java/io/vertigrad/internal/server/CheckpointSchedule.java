@@ -25,20 +25,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * When a shard's checkpoints are written, one at a time, on a worker thread, which copies partition
- * by partition; one that is to change before it was copied is copied on the shard's thread. It is
- * written with pauses, unless another one or somebody waits for it. A failed one is announced and
- * tried again an interval later.
+ * Decides when a shard's checkpoints are written, one at a time. A worker thread copies partition
+ * by partition; a partition that changes before its copy is made is copied on the shard's thread.
+ * Writing pauses now and then, unless another checkpoint or a caller waits for it. A failed
+ * checkpoint is announced and tried again one interval later.
  *
- * <p>Where workers move in rounds all shards write the same versions: multiples of {@code
- * checkpoint.every}, or the one that the coordinator has named. Elsewhere each shard goes by its
- * own count or clock.
+ * <p>If workers move in rounds, all shards write the same versions: multiples of
+ * {@code checkpoint.every}, or the version that the coordinator has chosen. Otherwise each shard
+ * uses its own count or clock.
  */
 final class CheckpointSchedule {
 
   private static final Logger LOG = LoggerFactory.getLogger(CheckpointSchedule.class);
 
-  /** Writing takes at most one part in so many of the time. */
+  /** Writing takes at most one part in this many of the time. */
   private static final long COST = 50;
 
   private final Vertx vertx;
@@ -62,10 +62,10 @@ final class CheckpointSchedule {
   private boolean reserved;
 
   /**
-   * The schedule of one shard.
+   * Creates the schedule of one shard.
    *
-   * @param run whose checkpoints these are
-   * @param inRounds true where workers move in rounds
+   * @param run the run that owns the checkpoints
+   * @param inRounds true if workers move in rounds
    */
   CheckpointSchedule(Vertx vertx, JobConfig job, String run, int shard, boolean inRounds) {
     this.vertx = vertx;
@@ -78,9 +78,9 @@ final class CheckpointSchedule {
   }
 
   /**
-   * Looks what is there, and makes the folder this run's.
+   * Lists the checkpoints on the disk and, if the job writes any, claims the folder for this run.
    *
-   * @return fails when it is another run's
+   * @return fails when the folder belongs to another run
    */
   Future<Void> open() {
     return vertx.executeBlocking(
@@ -91,16 +91,16 @@ final class CheckpointSchedule {
         });
   }
 
-  /** True when this run had the folder before, so that what is not in it was never written. */
+  /** Returns whether the folder was already this run's: then what it lacks was never written. */
   boolean isKnown() {
     return known;
   }
 
   /**
-   * The shard's checkpoint of a version, or its newest whole one.
+   * Reads the shard's checkpoint of a version, or its newest valid one.
    *
-   * @param from which version; empty for the newest
-   * @return empty where there is none, which stands for the first parameters
+   * @param from the version; empty for the newest
+   * @return empty if there is none, which stands for the initial parameters
    */
   Future<Optional<ShardSnapshot>> read(OptionalLong from) {
     return known
@@ -132,7 +132,10 @@ final class CheckpointSchedule {
     return found;
   }
 
-  /** Versions that this shard can go back to; the first parameters follow from the seed. */
+  /**
+   * Returns the versions that this shard can go back to; 0 always, because it follows from the
+   * seed.
+   */
   List<Long> kept() {
     List<Long> kept = new ArrayList<>(written);
     kept.removeAll(torn);
@@ -142,17 +145,20 @@ final class CheckpointSchedule {
     return kept;
   }
 
-  /** The newest version on the disk; 0 for none. */
+  /** Returns the newest version on the disk; 0 for none. */
   long newest() {
     return written.stream().mapToLong(Long::longValue).max().orElse(0);
   }
 
-  /** How long the last checkpoint took to write without pauses, in milliseconds; 0 before any. */
+  /**
+   * Returns how long the last checkpoint took to write without pauses, in milliseconds; 0 before
+   * any.
+   */
   long lastMillis() {
     return lastMillis;
   }
 
-  /** Counts the interval from here. */
+  /** Starts the interval now. */
   void start(Shard shard) {
     triedVersion = shard.version();
     triedNanos = System.nanoTime();
@@ -165,8 +171,8 @@ final class CheckpointSchedule {
   }
 
   /**
-   * Where workers move in rounds: all shards write this version, which lies ahead. The memory for
-   * the first copy is made until then.
+   * Sets the version that all shards write if workers move in rounds; it lies ahead. Memory for the
+   * first copy is allocated in the meantime.
    */
   void saveAt(Shard shard, long version) {
     saveAt = version;
@@ -189,7 +195,7 @@ final class CheckpointSchedule {
     }
   }
 
-  /** Begins a checkpoint when the interval is over and none is being written. */
+  /** Starts a checkpoint when the interval is over and none is being written. */
   void tick(Shard shard) {
     if (!inRounds && writing.isComplete() && isDue(shard)) {
       write(shard);
@@ -207,8 +213,8 @@ final class CheckpointSchedule {
   }
 
   /**
-   * Begins a checkpoint after a round that all shards write, so that no partition of one is ahead
-   * of another. Two at most are on their way, so that one shard never falls far behind the others.
+   * Starts a checkpoint after a round that all shards write, so that all partitions are at the same
+   * version. At most two are in progress, so that one shard never falls far behind the others.
    */
   void roundEnded(Shard shard) {
     if (inRounds && config.isOn() && queued < 2 && shard.isAligned()) {
@@ -223,19 +229,19 @@ final class CheckpointSchedule {
     }
   }
 
-  /** What is being written is written without pauses. */
+  /** Writes the checkpoint in progress without pauses. */
   void hurry() {
     pace.hurry();
   }
 
-  /** Begins a checkpoint, whatever the interval, when none is being written. */
+  /** Starts a checkpoint, whatever the interval, unless one is being written. */
   void now(Shard shard) {
     if (writing.isComplete()) {
       write(shard);
     }
   }
 
-  /** Writes one behind the one that is being written, if any; completes with the file. */
+  /** Writes a checkpoint after the one in progress, if any; completes with the file. */
   Future<Path> save(Shard shard) {
     pace.hurry();
     return writing.compose(
@@ -247,8 +253,8 @@ final class CheckpointSchedule {
   }
 
   /**
-   * Writes what is newer than the last checkpoint; where that is left to time, only the last
-   * version. Completes when it is on the disk, or failed.
+   * Writes what is newer than the last checkpoint; with timed checkpoints only the last version.
+   * Completes when it is on the disk, or has failed.
    */
   Future<Void> finish(Shard shard) {
     pace.hurry();

@@ -12,17 +12,17 @@ import io.vertigrad.job.JobConfig;
 import java.nio.FloatBuffer;
 
 /**
- * What a server takes from a job's model before training: the layout and the first parameters.
+ * What a server takes from a job's model before training: the layout and the initial parameters.
  *
- * @param engine makes the update rules
- * @param layout the model's
- * @param vector the whole exchange vector, from the job's seed or the file it names
+ * @param engine creates the update rules
+ * @param layout the model's layout
+ * @param vector the whole exchange vector, from the job's seed or the file that the job names
  * @param trainingSamples size of the training set
  */
 record InitialModel(
     Engine engine, ParameterLayout layout, FloatBuffer vector, long trainingSamples) {
 
-  /** Opens the data, builds the model, reads it and closes it again; blocks. */
+  /** Opens the data, builds the model, reads its parameters and closes it; blocks. */
   static InitialModel of(JobConfig job, ClassLoader loader) {
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     Engine engine = Engine.named(job.engine());
@@ -33,7 +33,7 @@ record InitialModel(
     }
   }
 
-  /** The store of one shard, with these parameters; blocks. */
+  /** Creates the store of one shard with these parameters; blocks. */
   ParameterStore store(JobConfig job, int shard) {
     return new ParameterStore(
         new StoreConfig(

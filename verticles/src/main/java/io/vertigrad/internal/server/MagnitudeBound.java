@@ -7,14 +7,14 @@ import io.vertigrad.codecs.TensorView;
 import io.vertigrad.job.ExchangeConfig;
 
 /**
- * Refuses gradients whose elements are NaN, infinite, or larger in magnitude than the job allows:
- * one such element would spoil all parameters for good.
+ * Refuses gradients with elements that are NaN, infinite, or larger in magnitude than the job
+ * allows: one such element would ruin all parameters for good.
  *
- * @param largest magnitude that is applied, finite and above 0
+ * @param largest greatest magnitude that is applied, finite and above 0
  */
 public record MagnitudeBound(float largest) {
 
-  /** Every finite element is applied. */
+  /** A bound that admits every finite element. */
   public static final MagnitudeBound NONE = new MagnitudeBound(Float.MAX_VALUE);
 
   public MagnitudeBound {
@@ -24,17 +24,17 @@ public record MagnitudeBound(float largest) {
     }
   }
 
-  /** The bound of a job file's section {@code exchange}. */
+  /** Returns the bound of a job file's section {@code exchange}. */
   static MagnitudeBound of(ExchangeConfig exchange) {
     return new MagnitudeBound(exchange.maxMagnitude());
   }
 
-  /** Looks at every element once. */
+  /** Checks every element once. */
   boolean admits(TensorView gradient) {
     return gradient.isWithin(largest);
   }
 
-  /** What the sender of a gradient that is not admitted is told. */
+  /** Returns the refusal for the sender of a gradient that is not admitted. */
   Refusal refusal(ExchangeId id, TensorView gradient) {
     String found =
         gradient.isFinite()

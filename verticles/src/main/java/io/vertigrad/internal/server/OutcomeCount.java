@@ -5,7 +5,7 @@ import io.vertigrad.codecs.ParameterPartition.Outcome;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** Counts what became of gradient frames, and passes the news on. */
+/** Counts the outcomes of gradient frames and passes them on to another observer. */
 final class OutcomeCount implements StrategyObserver {
 
   private final StrategyObserver next;

@@ -11,23 +11,23 @@ import java.util.List;
 /**
  * One shard's parameters with their optimizer state; plain memory, owned by one thread.
  *
- * <p>Takes one float32 array per partition, the optimizer's state, and one tensor of the newest
- * version and of the one before: O(parameters), whatever the number of workers. Memory of older
- * versions is written again once the workers have given it back.
+ * <p>Holds one float32 array per partition, the optimizer's state, and one tensor each of the
+ * newest version and the one before: O(parameters), whatever the number of workers. Memory of older
+ * versions is reused once the workers have given it back.
  */
 public final class ParameterStore {
 
-  /** Versions that are current, previous, with their readers, and being made. */
+  /** Versions alive at once: current, previous, one that readers still hold, and one being made. */
   private static final int LIVE_VERSIONS = 4;
 
-  /** A socket sends what lies outside the heap without a copy, which pays for small models. */
+  /** A socket sends memory outside the heap without a copy, which pays for small models. */
   private static final long MOST_BYTES_OUTSIDE_HEAP = 64 << 20;
 
   private final StoreConfig config;
   private final List<StoredPartition> partitions = new ArrayList<>();
   private final TensorMemory answers;
 
-  /** Copies the shard's part of the initial parameters. */
+  /** Creates a store with a copy of the shard's part of the initial parameters. */
   public ParameterStore(StoreConfig config, ParameterSource initial) {
     this.config = config;
     List<Partition> owned = config.plan().ofShard(config.shard());
@@ -39,22 +39,23 @@ public final class ParameterStore {
     }
   }
 
-  /** The shard it owns. */
+  /** Returns the shard that this store owns. */
   public int shard() {
     return config.shard();
   }
 
-  /** Hash of the layout. */
+  /** Returns the hash of the layout. */
   public long layout() {
     return config.plan().layout();
   }
 
   /**
-   * Sees to the memory that a checkpoint's copy takes, so that the first one need not wait for it:
-   * of the optimizer's state, and of one more version of the parameters. Any thread.
+   * Allocates the memory for a checkpoint's copy, so that the first checkpoint need not wait for
+   * it: for the optimizer's state and one more version of the parameters. May be called from any
+   * thread.
    *
-   * @param memory what copies are made in
-   * @param pace how fast
+   * @param memory pool for copies
+   * @param pace limits how fast memory is touched
    * @throws InterruptedIOException when the thread is interrupted
    */
   void reserveCopy(CopyMemory memory, WritePace pace) throws InterruptedIOException {
@@ -73,12 +74,12 @@ public final class ParameterStore {
     memory.reserve(copied, pace);
   }
 
-  /** Elements it owns. */
+  /** Returns the number of elements that this store owns. */
   public long length() {
     return partitions.stream().mapToLong(StoredPartition::length).sum();
   }
 
-  /** By index; empty when there are more shards than partitions. */
+  /** Returns the partitions by index; empty when there are more shards than partitions. */
   List<StoredPartition> partitions() {
     return partitions;
   }

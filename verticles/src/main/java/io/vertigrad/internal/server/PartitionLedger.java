@@ -11,14 +11,14 @@ import java.util.TreeSet;
 import java.util.function.IntConsumer;
 
 /**
- * Counts what became of every update of one partition, each (rank, step) once however often it is
+ * Counts the outcome of every update of one partition, each (rank, step) once however often it is
  * sent, and the steps that were passed without an update.
  *
- * <p>It is part of the shard's state and of its checkpoints: a shard that goes back to one goes
- * back to its counts, so that {@code applied} is always what is in the parameters.
+ * <p>It is part of the shard's state and of its checkpoints. A shard that goes back to a checkpoint
+ * also goes back to its counts, so that {@code applied} always matches the parameters.
  *
- * <p>Bounded: one account per rank that ever sent an update, each with at most {@value
- * #TURNED_AWAY} steps that were turned away.
+ * <p>Bounded: one account per rank that ever sent an update, each with at most
+ * {@value #TURNED_AWAY} refused steps.
  */
 final class PartitionLedger {
 
@@ -31,15 +31,15 @@ final class PartitionLedger {
   private IntConsumer listener = rank -> {};
 
   /**
-   * An empty ledger.
+   * Creates an empty ledger.
    *
-   * @param ranks that the job is shared out to; steps of any other count for one incarnation
+   * @param ranks number of ranks of the job; the steps of a higher rank count per incarnation
    */
   PartitionLedger(int ranks) {
     this.ranks = ranks;
   }
 
-  /** Notes that an update was dealt with; what was dealt with before is not counted again. */
+  /** Counts the outcome of an update, unless its step was counted before. */
   void dealtWith(ExchangeId id, Outcome outcome) {
     Account account = account(id);
     if (id.step() >= account.next && outcome != Outcome.DUPLICATE) {
@@ -50,8 +50,8 @@ final class PartitionLedger {
   }
 
   /**
-   * Notes that an update was turned away for good. It may still be applied when a replacement
-   * repeats the step.
+   * Records that an update was refused for good. It may still be applied when a replacement repeats
+   * the step.
    */
   void turnedAway(ExchangeId id) {
     Account account = account(id);
@@ -61,23 +61,23 @@ final class PartitionLedger {
     }
   }
 
-  /** Begins to count at this version of the partition. */
+  /** Starts to count at this version of the partition. */
   void startFrom(long version) {
     from = version;
     accounts.clear();
   }
 
-  /** Tells one listener of every rank whose counts change from now on. */
+  /** Sets the listener, which receives every rank whose counts change from now on. */
   void onChange(IntConsumer someListener) {
     listener = someListener;
   }
 
-  /** The counts of a rank that has some. */
+  /** Returns the counts of a rank that has some. */
   LedgerEntry entry(int rank) {
     return accounts.get(rank).entry();
   }
 
-  /** Version of the partition before the first update that is counted. */
+  /** Returns the version of the partition before the first counted update. */
   long from() {
     return from;
   }
@@ -91,7 +91,7 @@ final class PartitionLedger {
     snapshot.entries().forEach(entry -> accounts.put(entry.rank(), new Account(entry)));
   }
 
-  /** Takes the counts of one rank over, in place of its own. */
+  /** Replaces the counts of one rank. */
   void restore(LedgerEntry entry) {
     accounts.put(entry.rank(), new Account(entry));
   }
@@ -105,7 +105,7 @@ final class PartitionLedger {
     return account;
   }
 
-  /** One rank's counts. */
+  /** The counts of one rank. */
   private static final class Account {
 
     private final int rank;

@@ -7,7 +7,7 @@ import java.nio.FloatBuffer;
 import java.util.Optional;
 
 /**
- * How one partition follows a reduced gradient: the optimizer, or for statistics {@code p -= g}.
+ * Steps one partition with a reduced gradient: the optimizer, or {@code p -= g} for statistics.
  *
  * @param optimizer empty for statistics
  */
@@ -24,8 +24,8 @@ record PartitionStep(Optional<Optimizer> optimizer) {
    * Steps the parameters in place.
    *
    * @param gradient reduced gradient; overwritten
-   * @param updates updates applied before this one
-   * @param epochs samples applied so far over the size of the training set
+   * @param updates number of updates applied before this one
+   * @param epochs samples applied so far divided by the size of the training set
    */
   void step(float[] parameters, float[] gradient, long updates, double epochs) {
     if (optimizer.isPresent()) {
@@ -41,7 +41,7 @@ record PartitionStep(Optional<Optimizer> optimizer) {
     return optimizer.map(Optimizer::stateLength).orElse(0);
   }
 
-  /** A copy of the optimizer's state. */
+  /** Returns a copy of the optimizer's state. */
   float[] state() {
     float[] state = new float[stateLength()];
     readState(FloatBuffer.wrap(state));

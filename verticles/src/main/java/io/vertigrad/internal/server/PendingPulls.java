@@ -12,7 +12,7 @@ import io.vertx.core.Future;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** Pulls of one partition; what waits for a later version stands in a {@link PullQueue}. */
+/** The pulls of one partition; those that wait for a later version are in a {@link PullQueue}. */
 final class PendingPulls {
 
   private final ServerStrategyContext context;
@@ -24,12 +24,12 @@ final class PendingPulls {
   private Membership agreed = Membership.NONE;
 
   /**
-   * No pulls yet.
+   * Creates an empty set of pulls.
    *
-   * @param deadlineMillis how long one waits at most
-   * @param exact true where workers move in rounds, so that one begins at a version that all
+   * @param deadlineMillis longest wait of a pull
+   * @param exact true if workers move in rounds, so that a worker starts at a version that all
    *     partitions have in common
-   * @param previous the parameters before the last update, if they are still there
+   * @param previous the parameters before the last update, if they are still kept
    */
   PendingPulls(
       ServerStrategyContext context,
@@ -47,24 +47,24 @@ final class PendingPulls {
             new PullQueue.Source(this::isReached, this::answer, this::overdue));
   }
 
-  /** Answers now or when the version is there. */
+  /** Answers now or when the version is reached. */
   Future<Frame> pull(PullRequest request) {
     return queue.pull(request);
   }
 
-  /** Takes over who takes part; where newcomers begin is not agreed yet. */
+  /** Takes a proposed membership; the first rounds of newcomers are not agreed yet. */
   void membershipProposed(Membership next) {
     members = next;
   }
 
-  /** Takes over who takes part and who begins where. */
+  /** Takes an agreed membership, with the first round of every member. */
   void membershipChanged(Membership now) {
     members = now;
     agreed = now;
     release();
   }
 
-  /** Answers whatever waited for the version that is there now. */
+  /** Answers the pulls that waited for the current version. */
   void release() {
     queue.release();
   }
@@ -83,8 +83,10 @@ final class PendingPulls {
   }
 
   /**
-   * A server that fell back lets a worker begin earlier than it was told when it asked. A worker
-   * may hear what was agreed before this server does: then its own word counts.
+   * Returns the agreed first round of the sender, or {@link Long#MAX_VALUE} if this partition does
+   * not know it. A server that went back lets a worker start earlier than the version in its
+   * request. A worker may learn of an agreement before this server does; then the version in its
+   * request counts.
    */
   private long begins(ExchangeId id) {
     return agreed
@@ -95,8 +97,8 @@ final class PendingPulls {
   }
 
   /**
-   * A worker that repeats a step of its predecessor's needs the very version of it, which a
-   * partition may have left behind by one update.
+   * Answers with the current version, or with the one before. A worker that repeats a step of its
+   * predecessor needs exactly the version of that step, and this partition may be one update ahead.
    */
   private Frame answer(PullRequest request) {
     long wanted = Math.min(request.minimumVersion(), begins(request.id()));

@@ -9,7 +9,7 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Publishes what was refused, at most twenty times a second; the rest is counted. */
+/** Publishes refusals, at most twenty per second; counts the rest. */
 final class RefusalEvents implements StrategyObserver {
 
   static final int PER_SECOND = 20;
@@ -34,7 +34,7 @@ final class RefusalEvents implements StrategyObserver {
   @Override
   public void answered(ExchangeId id, Outcome outcome, int staleness) {}
 
-  /** For the log only: who trains on will not miss it. */
+  /** Only logs: a worker that goes on training does not need this update. */
   @Override
   public void outdated(ExchangeId id, String why) {
     LOG.info("shard {}: step {} of worker {}: {}", shard, id.step(), id.worker(), why);

@@ -36,9 +36,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
- * The rules of a shard that is in another JVM, on a thread of their own: the other end of a {@link
- * RemoteStrategy}. It holds gradients of open rounds and no parameters; a rule's step goes to the
- * shard as one gradient, and answers leave once the shard has taken it.
+ * Runs the rules of a shard that is in another JVM, on its own thread: the other end of a
+ * {@link RemoteStrategy}. It holds gradients of open rounds and no parameters. A rule's step goes
+ * to the shard as one gradient, and answers leave once the shard has taken it.
  */
 public final class RemoteShard implements RemoteMember {
 
@@ -71,8 +71,8 @@ public final class RemoteShard implements RemoteMember {
   }
 
   /**
-   * Refuses what cannot be parted from its server: a rule that steps with each gradient, or without
-   * some of them, would have to say which of them are in a step.
+   * Refuses strategies that must run beside their server. A rule that steps with each gradient, or
+   * without some of them, would have to report which gradients are in a step.
    */
   static void requireRounds(JobConfig job, ServerStrategyFactory strategy) {
     if (!strategy.lockstep() || !strategy.needsEveryRank()) {
@@ -214,7 +214,9 @@ public final class RemoteShard implements RemoteMember {
                   () -> now));
     }
 
-    /** The shard has what is answered before the answer leaves. */
+    /**
+     * Passes a gradient to the rule; the answer leaves once the shard has taken the rule's steps.
+     */
     Future<Frame> exchange(GradientPartition update) {
       return rule.exchange(update).compose(answer -> stored.map(answer));
     }
@@ -229,7 +231,7 @@ public final class RemoteShard implements RemoteMember {
       return version;
     }
 
-    /** Rounds of every rank are never passed over. */
+    /** Fails if a version is skipped: rounds of every rank never are. */
     @Override
     public void skipTo(long later) {
       if (later != version) {
@@ -288,7 +290,7 @@ public final class RemoteShard implements RemoteMember {
               });
     }
 
-    /** Asks the shard, whose parameters they are, and waits for it. */
+    /** Pulls the parameters from the shard and blocks until they arrive. */
     @Override
     public Tensor parameters() {
       PullRequest pull = new PullRequest(id(), layout, 0);
@@ -298,7 +300,7 @@ public final class RemoteShard implements RemoteMember {
       return ((ParameterPartition) answer).parameters().retain();
     }
 
-    /** The shard puts its parameters into the answer. */
+    /** Returns an empty tensor: the shard puts its parameters into the answer. */
     @Override
     public TensorView lend() {
       return NOTHING;

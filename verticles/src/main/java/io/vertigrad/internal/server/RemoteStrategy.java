@@ -37,13 +37,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The rules of a shard whose strategy verticle is in another JVM. A worker's gradient is passed on
- * to it; what it makes of a round comes back as one gradient, with which the shard takes its step
- * and then answers the workers. Parameters, optimizer state, checkpoints and the record of updates
- * stay with the shard, so that nothing is lost with the strategy's process: another one at the same
- * address is sent the versions, the members and the gradients of the open rounds.
+ * The rules of a shard whose strategy verticle is in another JVM. Passes workers' gradients on to
+ * that verticle. The result of a round comes back as one gradient; the shard takes its step with it
+ * and then answers the workers. Parameters, optimizer state, checkpoints and the ledger of updates
+ * stay with the shard, so nothing is lost with the strategy's process. Another process at the same
+ * address receives the versions, the members and the gradients of the open rounds.
  *
- * <p>Made before its shard; from {@link #open} on all of it belongs to the shard's event loop.
+ * <p>Create it before its shard. From {@link #open} on, it belongs to the shard's event loop.
  */
 final class RemoteStrategy {
 
@@ -65,9 +65,9 @@ final class RemoteStrategy {
   private boolean restarting;
 
   /**
-   * The rules of a shard that is not there yet.
+   * Creates the rules of a shard that does not exist yet.
    *
-   * @param patience the shard's clock, by which the strategy limits waits
+   * @param patience the shard's clock, which the strategy uses to limit waits
    */
   RemoteStrategy(Vertx vertx, JobConfig job, StrategyLink link, LongSupplier patience) {
     this.vertx = vertx;
@@ -77,9 +77,9 @@ final class RemoteStrategy {
   }
 
   /**
-   * Makes the shard's rules; each passes on what it is given.
+   * Creates the shard's rules, which pass on what they receive.
    *
-   * @throws IllegalStateException for a job that needs its strategies beside its servers
+   * @throws IllegalStateException for a job whose strategies must run beside its servers
    */
   ServerStrategyFactory rules(ServerStrategyFactory strategy) {
     RemoteShard.requireRounds(job, strategy);
@@ -100,9 +100,9 @@ final class RemoteStrategy {
   }
 
   /**
-   * Begins; on the shard's event loop.
+   * Opens the session; call it on the shard's event loop.
    *
-   * @param someStepped called with a partition's index when it has taken a step
+   * @param someStepped receives a partition's index after it has taken a step
    * @return completes when the strategy is ready
    */
   Future<Void> open(IntConsumer someStepped) {
@@ -151,7 +151,7 @@ final class RemoteStrategy {
         .put("partitions", partitions);
   }
 
-  /** Gradients wait until the strategy knows the members that they come from. */
+  /** Sends the membership. Gradients wait until the strategy knows the members that sent them. */
   private void tell(long mine) {
     if (mine != session || closed) {
       return;
@@ -182,7 +182,7 @@ final class RemoteStrategy {
     }
   }
 
-  /** The versions over there are no longer those of the shard. */
+  /** Starts another session, because the strategy's versions no longer match those of the shard. */
   private void restart() {
     ready = false;
     if (!restarting) {
@@ -225,7 +225,7 @@ final class RemoteStrategy {
 
   private record Waiting(GradientPartition update, long sinceNanos, Promise<Frame> promise) {}
 
-  /** One partition's: what waits for its round. */
+  /** The rule of one partition, with the gradients that wait for their round. */
   private final class Rule implements ServerStrategy {
 
     private final ServerStrategyContext context;
@@ -270,7 +270,10 @@ final class RemoteStrategy {
       return worker.update().id().worker();
     }
 
-    /** A gradient that is part of a step was answered with the step. */
+    /**
+     * Handles the answer to one gradient. A gradient that is part of a step was answered with the
+     * step.
+     */
     private void answered(Waiting worker, Frame answer, Throwable failure) {
       if (answer instanceof Malformed) {
         send(worker);
@@ -293,7 +296,7 @@ final class RemoteStrategy {
       }
     }
 
-    /** Takes the step of a round, and answers whoever was in it. */
+    /** Takes the step of a round and answers the workers in it. */
     Frame step(GradientPartition round) {
       long version = context.store().version();
       if (round.version() != version
@@ -327,7 +330,7 @@ final class RemoteStrategy {
       return null;
     }
 
-    /** All rules are told; the first one passes it on. */
+    /** Takes a membership. Every rule is called; the first one passes it on. */
     @Override
     public void membershipChanged(Membership now) {
       if (now.epoch() > membership.epoch()) {
@@ -350,7 +353,10 @@ final class RemoteStrategy {
                   .complete(context.answers().parameters(worker.update().id(), Outcome.LATE, 0)));
     }
 
-    /** The strategy's own limits are watched over there. */
+    /**
+     * Limits only the wait for the strategy verticle, which checks the strategy's own limits
+     * itself.
+     */
     @Override
     public void tick(long nowNanos) {
       long limit = StrategyLink.absenceMillis(job) * 1_000_000;

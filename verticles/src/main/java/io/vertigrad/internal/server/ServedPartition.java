@@ -15,7 +15,7 @@ import io.vertigrad.strategy.StragglerReport;
 import io.vertx.core.Future;
 import java.util.Optional;
 
-/** One partition with the strategy that steps it and the pulls that wait for it. */
+/** One partition with its strategy and the pulls that wait for it. */
 final class ServedPartition {
 
   private final StoredPartition store;
@@ -40,7 +40,7 @@ final class ServedPartition {
     return store.version();
   }
 
-  /** Where a worker of this rank goes on here. */
+  /** Returns where a worker of this rank goes on at this partition. */
   ProposalAnswer.Start start(int rank, boolean lockstep) {
     boolean contributed = lockstep && window.waitingStep(rank).isPresent();
     long round = lockstep ? store.version() + (contributed ? 1 : 0) : 0;
@@ -57,12 +57,12 @@ final class ServedPartition {
     return answer;
   }
 
-  /** There is a new version. */
+  /** Answers pulls after a new version. */
   void stepped() {
     pulls.release();
   }
 
-  /** Lets nothing follow this version, or what waited for that follow. */
+  /** Lets no update follow this version; updates held back at an earlier one go on. */
   void testAt(long version) {
     filter.testAt(version);
     pulls.release();
@@ -96,12 +96,12 @@ final class ServedPartition {
     pulls.close(why);
   }
 
-  /** What became of every update. */
+  /** Returns the outcomes of all updates. */
   LedgerSnapshot updates() {
     return filter.ledger().snapshot();
   }
 
-  /** Counts on from what another has counted. */
+  /** Continues from the counts of another ledger. */
   void countFrom(LedgerSnapshot updates) {
     filter.ledger().restore(updates);
   }

@@ -28,8 +28,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A server's place in its job: joins, takes its shard into service, and joins again when it was
- * taken for dead. All on the verticle's context.
+ * A server's membership in its job: joins, serves its shard, and joins again after an eviction.
+ * Runs on the verticle's context.
  */
 public final class ServerMember implements MemberHandler {
 
@@ -51,7 +51,9 @@ public final class ServerMember implements MemberHandler {
   private boolean leaving;
   private Future<Void> left;
 
-  /** To which backup this server's shard goes, and when that has all of it. */
+  /**
+   * The backup that this server replicates to; {@code attached} completes when it has everything.
+   */
   private record Replication(Admission backup, Future<Void> attached) {}
 
   public ServerMember(Vertx vertx, Context context, JobConfig job) {
@@ -76,7 +78,7 @@ public final class ServerMember implements MemberHandler {
             this::leave);
   }
 
-  /** Builds, joins and serves; fails with a message for the user. */
+  /** Builds the model, joins and serves; fails with a message for the user. */
   public Future<Void> enrol() {
     coordinator.report(MemberStatus.STARTING);
     return vertx
@@ -88,7 +90,7 @@ public final class ServerMember implements MemberHandler {
                     .compose(admission -> takeOver(model, admission)));
   }
 
-  /** The version that this server has in memory from before it was evicted. */
+  /** Returns the version that this server has in memory from before it was evicted. */
   private Future<OptionalLong> held() {
     return service
         .map(old -> old.status().map(MemberStatus::version).otherwise(OptionalLong.empty()))
@@ -100,7 +102,7 @@ public final class ServerMember implements MemberHandler {
                         .orElseGet(OptionalLong::empty)));
   }
 
-  /** Lets go in good order; completes when the last checkpoint is on the disk. */
+  /** Leaves in good order; completes when the last checkpoint is on the disk. */
   public Future<Void> leave() {
     if (left == null) {
       leaving = true;
@@ -124,7 +126,7 @@ public final class ServerMember implements MemberHandler {
     service.ifPresent(serving -> serving.membershipChanged(now));
   }
 
-  /** A word that came before the shard did counts as soon as it is there. */
+  /** Keeps the newest pause, which also applies to a shard that is opened later. */
   @Override
   public long paused(Pause pause) {
     word = pause;
@@ -152,7 +154,9 @@ public final class ServerMember implements MemberHandler {
     return replication.get().attached();
   }
 
-  /** Nobody is answered until the coordinator knows that this backup lacks something. */
+  /**
+   * Handles a failed backup; no answer leaves until the coordinator knows that it is incomplete.
+   */
   private void lost(Admission failed, ShardService serving, String why) {
     LOG.warn("{} does not take what it is sent ({})", failed, why);
     coordinator
@@ -234,7 +238,9 @@ public final class ServerMember implements MemberHandler {
             });
   }
 
-  /** The copy of a backup whose server is gone, too, may be the newest that there is. */
+  /**
+   * Keeps a backup's copy after an eviction: if its server is lost too, it may be the newest copy.
+   */
   private Future<Void> keep(BackupService copy, String why) {
     return copy.close(why).onSuccess(whole -> backedUp = whole).mapEmpty();
   }
@@ -300,7 +306,7 @@ public final class ServerMember implements MemberHandler {
         .mapEmpty();
   }
 
-  /** Before the first word a shard holds at the first test by itself. */
+  /** Applies the newest pause. Before the first one, the shard itself stops at the first test. */
   private void obey(ShardService serving) {
     if (waitsForTests && word.number() > 0) {
       serving.testAt(word.testAt());

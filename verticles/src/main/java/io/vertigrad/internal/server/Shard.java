@@ -37,9 +37,9 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * All partitions of one shard, each behind its own strategy: frames in, frames out.
+ * The partitions of one shard, each with its own strategy: frames in, frames out.
  *
- * <p>A plain object that knows no bus. Every call must come from one thread at a time.
+ * <p>A plain object without I/O. Every call must come from one thread at a time.
  */
 public final class Shard {
 
@@ -55,10 +55,10 @@ public final class Shard {
   private Runnable attaching;
 
   /**
-   * Serves a store under a strategy; nobody takes part until {@link #membershipChanged}.
+   * Creates a shard that serves a store; it has no members until {@link #membershipChanged}.
    *
    * @param nanoClock monotonic time in nanoseconds, the same as for {@link #tick}
-   * @param observer is told what becomes of every update
+   * @param observer receives the outcome of every update
    */
   public Shard(
       ShardConfig config,
@@ -70,8 +70,8 @@ public final class Shard {
   }
 
   /**
-   * Makes a shard with duplicate windows of the caller's, by which the testkit shows that its
-   * simulator notices when duplicates are not recognised.
+   * Creates a shard with the caller's duplicate windows. The testkit uses it to show that its
+   * simulator notices duplicates that are not recognised.
    */
   public Shard(
       ShardConfig config,
@@ -100,8 +100,8 @@ public final class Shard {
   }
 
   /**
-   * Takes a frame. One that was damaged on its way goes back to its sender as the {@link Malformed}
-   * that arrived in its place, so that the sender repeats it.
+   * Takes a frame. A frame that was damaged on its way is returned to its sender as the
+   * {@link Malformed} that arrived in its place, so that the sender repeats it.
    *
    * @return completes with a {@link ParameterPartition}, a {@link Refusal} or a {@link Malformed},
    *     at the latest by the deadline of the strategy or of pulls; fails only on a defect
@@ -122,9 +122,9 @@ public final class Shard {
   }
 
   /**
-   * Takes over a membership if no newcomer's first round has closed here yet, and says where those
-   * go on that play a rank the job is shared out to. A shard that knows nobody, at the start or
-   * after a restart, takes any.
+   * Accepts a membership if no newcomer's first round has closed here yet, and returns where the
+   * workers of the job's ranks go on. A shard without members, at the start or after a restart,
+   * accepts any membership.
    */
   public ProposalAnswer propose(Membership next) {
     long highest = versions().stream().max(Long::compare).orElse(0L);
@@ -138,13 +138,15 @@ public final class Shard {
     return takeProposed(next);
   }
 
-  /** Takes over a proposed membership whatever has been closed here, as {@link #propose}. */
+  /**
+   * Accepts a proposed membership whatever rounds have closed here; answers as {@link #propose}.
+   */
   ProposalAnswer takeProposed(Membership next) {
     takeOver(next, ServedPartition::membershipProposed);
     return new ProposalAnswer(OptionalLong.empty(), starts(next.workers()));
   }
 
-  /** Where these workers go on, as far as this shard has partitions. */
+  /** Returns where these workers go on; empty if this shard has no partitions. */
   public List<ProposalAnswer.Start> starts(List<Member> workers) {
     return workers.stream()
         .map(Member::rank)
@@ -158,7 +160,7 @@ public final class Shard {
         .toList();
   }
 
-  /** Tells every partition who takes part; an older epoch is ignored. */
+  /** Passes the membership to every partition; ignores an older epoch. */
   public void membershipChanged(Membership now) {
     takeOver(now, ServedPartition::membershipChanged);
   }
@@ -171,7 +173,7 @@ public final class Shard {
     }
   }
 
-  /** Lets no update follow this version until another is named: it is tested meanwhile. */
+  /** Lets no update follow this version until it is tested and another version is set. */
   public void testAt(long version) {
     partitions.values().forEach(partition -> partition.testAt(version));
     changed();
@@ -183,63 +185,63 @@ public final class Shard {
     changed();
   }
 
-  /** A partition has taken a step that no frame of a worker has brought. */
+  /** Records that a partition has taken a step that did not come with a worker's frame. */
   void stepped(int partition) {
     partitions.get(partition).stepped();
     changed();
   }
 
-  /** What was done so far. */
+  /** Returns the counters so far. */
   public ShardCounters counters() {
     long samples = partitions.values().stream().mapToLong(ServedPartition::samples).min().orElse(0);
     return outcomes.counters(version(), samples);
   }
 
   /**
-   * Tells whether all partitions are at one version. Where workers move in rounds that is so
-   * between any two rounds: nobody sends a gradient of the next before it has the answers of all
-   * partitions.
+   * Returns whether all partitions are at one version. If workers move in rounds, that is so
+   * between any two rounds: no worker sends a gradient of the next round before it has the answers
+   * of all partitions.
    */
   public boolean isAligned() {
     return versions().stream().distinct().count() <= 1;
   }
 
-  /** True where workers move in rounds. */
+  /** Returns whether workers move in rounds. */
   public boolean movesInRounds() {
     return lockstep;
   }
 
-  /** Version that any partition has reached; the last one without partitions. */
+  /** Returns the highest version of any partition; the last version without partitions. */
   public long highestVersion() {
     return versions().stream().max(Long::compare).orElse(config.lastVersion());
   }
 
-  /** Version that every partition has reached; the last one without partitions. */
+  /** Returns the version that every partition has reached; the last version without partitions. */
   public long version() {
     return versions().stream().min(Long::compare).orElse(config.lastVersion());
   }
 
-  /** Says that the first parameters are what is left of this shard, and that nothing is lost. */
+  /** Records that this shard starts again from the initial parameters and that nothing is lost. */
   public void restoredToBeginning() {
     restored = true;
   }
 
-  /** True when every partition is at the last version; a shard without partitions always is. */
+  /** Returns whether every partition is at the last version; always true without partitions. */
   boolean isFinished() {
     return version() >= config.lastVersion();
   }
 
-  /** True when it went back to a snapshot, or to the first parameters for want of any. */
+  /** Returns whether it went back to a snapshot or, without any, to the initial parameters. */
   public boolean restored() {
     return restored;
   }
 
-  /** Whom the first partition waits for that has anybody waiting. */
+  /** Returns the stragglers of the first partition that waits for workers. */
   public Optional<StragglerReport> heldUp() {
     return partitions.values().stream().flatMap(part -> part.heldUp().stream()).findFirst();
   }
 
-  /** Ends every wait with {@code UNAVAILABLE}; later frames are answered so too. */
+  /** Ends every wait with {@code UNAVAILABLE}; later frames get the same answer. */
   public void close(String why) {
     closed = why;
     attaching = null;
@@ -248,12 +250,13 @@ public final class Shard {
   }
 
   /**
-   * Keeps a backup from now on, or where workers move in rounds from the end of the one that is
-   * open: no answer shows parameters that the backup does not have.
+   * Starts to keep a backup now or, if workers move in rounds, after the open round. No answer then
+   * shows parameters that the backup does not have.
    *
    * @param to the backup
-   * @param lost told once why the backup failed; answers wait from then on for {@link #detach}
-   * @return completes when the backup has all that this shard has
+   * @param lost called once with the reason when the backup has failed; answers then wait for
+   *     {@link #detach}
+   * @return completes when the backup has everything that this shard has
    */
   Future<Void> attach(ShardReplication.Link to, Consumer<String> lost) {
     Promise<Void> attached = Promise.promise();
@@ -262,13 +265,16 @@ public final class Shard {
     return attached.future();
   }
 
-  /** Goes on without a backup. */
+  /** Continues without a backup. */
   void detach() {
     attaching = null;
     replication.detach();
   }
 
-  /** Goes on exactly where a primary had come, whose backup's store and windows it was made of. */
+  /**
+   * Continues exactly where the primary was; this shard was created from the backup's store and
+   * windows.
+   */
   Shard promoted(ShardBackup backup) {
     restored = true;
     partitions.forEach((index, partition) -> partition.countFrom(backup.updates(index)));
@@ -284,14 +290,14 @@ public final class Shard {
     }
   }
 
-  /** What became of every update, by the rank that sent it. */
+  /** Returns the outcomes of all updates, by the rank that sent them. */
   List<RankUpdates> updates() {
     ShardUpdates updates = new ShardUpdates(config.ranks(), config.lastVersion(), lockstep);
     partitions.values().forEach(part -> updates.add(part.version(), part.updates()));
     return updates.byRank();
   }
 
-  /** Copies parameters, optimizer state and duplicate windows; to be written on another thread. */
+  /** Copies parameters, optimizer state and duplicate windows, to be written on another thread. */
   public ShardSnapshot snapshot() {
     return new ShardSnapshot(
         config.job(),
@@ -301,15 +307,15 @@ public final class Shard {
         partitions.values().stream().map(ServedPartition::snapshot).toList());
   }
 
-  /** Sees to the memory that a copy takes, as {@link ParameterStore#reserveCopy}; any thread. */
+  /** Allocates the memory for a copy, as {@link ParameterStore#reserveCopy}; any thread. */
   void reserveCopy(CopyMemory memory, WritePace pace) throws InterruptedIOException {
     store.reserveCopy(memory, pace);
   }
 
   /**
-   * Begins a copy as {@link #snapshot()}, which costs this thread nothing yet.
+   * Starts a copy like {@link #snapshot()}, which takes no time on this thread yet.
    *
-   * @param memory what it is made in
+   * @param memory pool for the copy
    */
   ShardCopy beginCopy(CopyMemory memory) {
     return new ShardCopy(
@@ -321,11 +327,11 @@ public final class Shard {
   }
 
   /**
-   * Goes back to a snapshot of the same run, before the first frame, and recognises the updates
-   * that are in it.
+   * Goes back to a snapshot of the same run, before the first frame. Updates that the snapshot
+   * contains are recognised as duplicates.
    *
-   * @throws IllegalArgumentException naming what differs, if it is of another job, shard, layout or
-   *     optimizer
+   * @throws IllegalArgumentException naming the difference, if the snapshot is of another job,
+   *     shard, layout or optimizer
    */
   public void restore(ShardSnapshot snapshot) {
     require("job", snapshot.job(), config.job());
@@ -379,7 +385,10 @@ public final class Shard {
         .formatted(store.shard(), id.partition(), layout, partitions.keySet(), store.layout());
   }
 
-  /** A first round may move up, when an earlier proposal failed elsewhere, or has to be agreed. */
+  /**
+   * Returns whether the first round of this member is new here. It may have moved up because an
+   * earlier proposal failed at another server.
+   */
   private boolean isNew(Member member) {
     return membership
         .worker(member.rank())

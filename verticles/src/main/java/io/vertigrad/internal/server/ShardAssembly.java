@@ -25,7 +25,9 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Puts a shard together for an admission: parameters, strategy, and what a predecessor left. */
+/**
+ * Assembles a shard for an admission: parameters, strategy, and a predecessor's checkpoint or copy.
+ */
 final class ShardAssembly {
 
   private static final Logger LOG = LoggerFactory.getLogger(ShardAssembly.class);
@@ -42,11 +44,11 @@ final class ShardAssembly {
   private final Runnable ended;
 
   /**
-   * For one job, on the server's context.
+   * Creates the assembly of one job, on the server's context.
    *
    * @param patience monotonic nanoseconds that limit how long workers and readers wait
-   * @param track notes each update
-   * @param report told a shard's status twice a second, by any thread
+   * @param track records each update
+   * @param report receives a shard's status twice a second, on any thread
    * @param ended called when the strategy verticle beside a shard is undeployed
    */
   ShardAssembly(
@@ -70,9 +72,10 @@ final class ShardAssembly {
   }
 
   /**
-   * A shard that does not take frames yet. It goes back to what was {@code kept} in memory or to a
-   * whole checkpoint of this run, whichever is newer, or else to the first parameters.
+   * Assembles a shard that does not take frames yet. It goes back to {@code kept} or to a valid
+   * checkpoint of this run, whichever is newer, or else to the initial parameters.
    *
+   * @param kept the shard's state from memory
    * @param run name of the run that checkpoints belong to
    * @param from version of the checkpoint that all servers go back to; empty for the newest
    */
@@ -107,7 +110,9 @@ final class ShardAssembly {
                                     shard -> serve(model, admission, shard, checkpoints, remote))));
   }
 
-  /** On the event loop of a strategy verticle, even if the rules are in another JVM. */
+  /**
+   * Runs the shard on the event loop of a strategy verticle, even if the rules are in another JVM.
+   */
   private Future<ShardService> serve(
       InitialModel model,
       Admission admission,
@@ -146,16 +151,16 @@ final class ShardAssembly {
         .map(read -> read.filter(found -> found.version() > version).or(() -> kept));
   }
 
-  /** A copy of what a closed backup has, for a server that goes on with it; any thread. */
+  /** Copies the state of a closed backup for a server that continues with it; any thread. */
   ShardSnapshot snapshot(ShardBackup backup) {
     Admission server = new Admission(Role.SERVER, backup.store().shard(), 0);
     return shard(server, backup.store(), rule(), backup.windows()).promoted(backup).snapshot();
   }
 
   /**
-   * A backup of a shard, without a copy, which listens for its primary.
+   * Assembles a backup without a copy, which listens for its primary.
    *
-   * @param expects told what it becomes when its primary is lost
+   * @param expects receives the admission that follows if the primary is lost
    */
   Future<BackupService> assembleBackup(
       InitialModel model, Admission admission, Consumer<Admission> expects) {
@@ -185,12 +190,12 @@ final class ShardAssembly {
             model.store(job, admission.rank() % job.servers().count()),
             job.workers().count(),
             strategy.lockstep());
-    // Nobody serves with it: it loads what a promotion must not wait for.
+    // This shard is never served: it loads classes that a promotion must not wait for.
     shard(admission, backup.store(), rule(), backup.windows()).promoted(backup);
     return backup;
   }
 
-  /** A shard that does not take frames yet and goes on with what a backup has. */
+  /** Assembles a shard that continues with a backup's state and does not take frames yet. */
   ShardService promote(BackupService.Promotion promotion, Admission admission, String run) {
     ShardBackup backup = promotion.backup();
     Shard shard = shard(admission, backup.store(), rule(), backup.windows()).promoted(backup);
@@ -248,7 +253,9 @@ final class ShardAssembly {
     return remote.map(there -> there.rules(rule())).orElseGet(this::rule);
   }
 
-  /** A coordinator admits no server to a job whose strategy has none. */
+  /**
+   * Returns the rules of the job's strategy. The coordinator admits no server if there are none.
+   */
   private ServerStrategyFactory rule() {
     if (strategy instanceof ServerStrategyFactory rule) {
       return rule;
@@ -258,7 +265,9 @@ final class ShardAssembly {
             .formatted(job.origin(), job.strategy().name()));
   }
 
-  /** Where workers move in rounds they wait for tests themselves. */
+  /**
+   * Returns the first test at which updates stop. In rounds, the workers themselves wait for tests.
+   */
   private long firstTest() {
     EvaluationPlan plan = EvaluationPlan.of(job, strategy);
     return plan.perGradient() ? plan.firstHold() : EvaluationPlan.NONE;

@@ -22,13 +22,14 @@ import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 
 /**
- * The backup of one shard: takes the records of a {@link ShardReplication}, steps its own optimizer
- * with the same gradients, and so holds the same bits.
+ * The backup of one shard. Takes the records of a {@link ShardReplication} and steps its own
+ * optimizer with the same gradients, so that it holds the same bits.
  *
- * <p>What it has acknowledged it never loses: pieces count only once their commit has come, and
- * records come in order without a gap. It refuses those of a server with a lower incarnation than
- * another that it has heard of, and all of them once it was {@linkplain #close closed} to be
- * promoted. A plain object of one thread. Memory: the store, and one gradient of each partition.
+ * <p>It never loses what it has acknowledged: pieces count only once their commit has arrived, and
+ * records arrive in order without a gap. It refuses records of a server whose incarnation is lower
+ * than another one it has seen. It refuses all records once it was {@linkplain #close closed} for
+ * its promotion. A plain object of one thread. Memory: the store, and one gradient of each
+ * partition.
  */
 final class ShardBackup {
 
@@ -45,12 +46,12 @@ final class ShardBackup {
   private IntConsumer listener = incarnation -> {};
 
   /**
-   * A backup without a copy.
+   * Creates a backup without a copy.
    *
    * @param job hash of the job's name
-   * @param store of the shard; what is in it is written over
-   * @param ranks that the job is shared out to
-   * @param lockstep true where workers move in rounds
+   * @param store of the shard; its contents are overwritten
+   * @param ranks number of ranks of the job
+   * @param lockstep true if workers move in rounds
    */
   ShardBackup(long job, ParameterStore store, int ranks, boolean lockstep) {
     this.job = job;
@@ -65,7 +66,7 @@ final class ShardBackup {
   /**
    * Takes a record.
    *
-   * @return null when it is part of this backup, or why it is not
+   * @return null when the record was taken, otherwise the refusal
    */
   Frame handle(Frame frame) {
     if (frame instanceof ReplicaTensor piece) {
@@ -84,39 +85,39 @@ final class ShardBackup {
             "expected a record, found " + frame);
   }
 
-  /** Tells one listener of the incarnation of every server whose copy begins. */
+  /** Sets the listener, which receives the incarnation of every server whose copy begins. */
   void onPrimary(IntConsumer someListener) {
     listener = someListener;
   }
 
-  /** True when every partition has a copy. */
+  /** Returns whether every partition has a copy. */
   boolean isComplete() {
     return primary != NOBODY && partitions.values().stream().allMatch(copy -> copy.complete);
   }
 
-  /** Version that every partition has reached; 0 without partitions. */
+  /** Returns the version that every partition has reached; 0 without partitions. */
   long version() {
     return store.partitions().stream().mapToLong(StoredPartition::version).min().orElse(0);
   }
 
-  /** Takes no more records: what it has is what it goes on with. */
+  /** Stops taking records; its current state is the one to continue with. */
   void close(String why) {
     closed = why;
   }
 
-  /** The parameters; nobody else's from {@link #close} on. */
+  /** Returns the parameters; from {@link #close} on, only the caller uses them. */
   ParameterStore store() {
     return store;
   }
 
-  /** What was dealt with, for one partition after the other, in the store's order. */
+  /** Supplies the duplicate windows, one partition after the other, in the store's order. */
   Supplier<DuplicateWindow> windows() {
     Iterator<DuplicateWindow> each =
         partitions.values().stream().map(copy -> copy.window).toList().iterator();
     return each::next;
   }
 
-  /** What became of every update of a partition. */
+  /** Returns the outcomes of all updates of a partition. */
   LedgerSnapshot updates(int partition) {
     return partitions.get(partition).ledger.snapshot();
   }
@@ -263,7 +264,7 @@ final class ShardBackup {
 
     private void step(long samples) {
       if (lockstep) {
-        // So that the version before is kept, for a worker that begins with a step of that.
+        // Keep the version before, for a worker that repeats a step from that version.
         stored.keepVersion();
       }
       stepped = false;

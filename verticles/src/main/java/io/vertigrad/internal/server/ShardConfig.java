@@ -1,14 +1,14 @@
 package io.vertigrad.internal.server;
 
 /**
- * What a shard needs to know of its job.
+ * The settings that a shard takes from its job.
  *
  * @param job hash of the job's name
- * @param incarnation of this server; stamped on every answer
- * @param ranks workers that the job is shared out to; see {@code ServerStrategyContext}
- * @param lastVersion version at which the job ends, see {@code StrategyFactory.lastVersion}
- * @param pullDeadlineMillis longest a pull waits for its minimum version
- * @param bound of what workers send
+ * @param incarnation of this server; part of every answer
+ * @param ranks number of ranks of the job; see {@code ServerStrategyContext}
+ * @param lastVersion version at which the job ends; see {@code StrategyFactory.lastVersion}
+ * @param pullDeadlineMillis longest time that a pull waits for its minimum version
+ * @param bound for the elements of gradients
  */
 public record ShardConfig(
     long job,
@@ -18,12 +18,12 @@ public record ShardConfig(
     long pullDeadlineMillis,
     MagnitudeBound bound) {
 
-  /** The configuration of a shard that waits for nobody but members. */
+  /** Creates the settings of a shard that waits only for workers that are members. */
   public ShardConfig(long job, int incarnation, long lastVersion, long pullDeadlineMillis) {
     this(job, incarnation, 0, lastVersion, pullDeadlineMillis);
   }
 
-  /** The configuration of a shard that applies all that is finite. */
+  /** Creates the settings of a shard that applies every finite gradient. */
   public ShardConfig(
       long job, int incarnation, int ranks, long lastVersion, long pullDeadlineMillis) {
     this(job, incarnation, ranks, lastVersion, pullDeadlineMillis, MagnitudeBound.NONE);

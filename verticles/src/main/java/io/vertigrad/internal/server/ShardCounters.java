@@ -1,7 +1,7 @@
 package io.vertigrad.internal.server;
 
 /**
- * What a shard has done since its server started.
+ * Counters of a shard since its server started.
  *
  * @param version version that every partition has reached; the last one without partitions
  * @param samples training samples that every partition has seen, checkpoints included
@@ -9,7 +9,7 @@ package io.vertigrad.internal.server;
  * @param late frames that came after their round
  * @param duplicate frames answered again
  * @param tooStale frames older than the strategy's bound
- * @param refused frames turned away for good
+ * @param refused frames refused for good
  */
 public record ShardCounters(
     long version,

@@ -13,7 +13,7 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
-/** A shard in its endpoint: ticks it, and tells twice a second how far it is. */
+/** The frame endpoint of a shard: ticks it and reports its progress twice a second. */
 final class ShardEndpoint implements FrameEndpoint {
 
   private static final long PROGRESS_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
@@ -29,13 +29,13 @@ final class ShardEndpoint implements FrameEndpoint {
   private long toldNanos;
 
   /**
-   * Seats a shard.
+   * Creates the endpoint of a shard.
    *
    * @param patience the shard's clock
-   * @param progress told the counters twice a second
+   * @param progress receives the counters twice a second
    * @param ticked called after every tick
    * @param updated called after every gradient
-   * @param saved completes when the last version is on the disk, or needs not be
+   * @param saved completes when the last version is on the disk, or need not be
    */
   ShardEndpoint(
       Shard shard,
@@ -62,7 +62,7 @@ final class ShardEndpoint implements FrameEndpoint {
     return answer.compose(reply -> shard.isFinished() ? onceSaved(reply) : done(reply));
   }
 
-  /** Between two frames, so that what is saved knows all updates that are in it. */
+  /** Saves the last version between two frames, so that the checkpoint counts all updates in it. */
   private void saveLast() {
     if (!saving && shard.isFinished()) {
       saving = true;
@@ -71,9 +71,10 @@ final class ShardEndpoint implements FrameEndpoint {
   }
 
   /**
-   * A worker that has the last version leaves, and nobody repeats its steps any more. So no worker
-   * has it before it is on the disk; until then a replacement of this server finds all of them.
-   * Everybody needs an answer after the last partition has closed, so that no window is held.
+   * Holds answers to workers back until the last version is on the disk. A worker that has the last
+   * version leaves, and nobody can repeat its steps any more. Until the version is on the disk, a
+   * replacement of this server therefore finds all workers. Every worker needs an answer after the
+   * last partition has closed, so no exchange window is blocked.
    */
   private Future<Frame> onceSaved(Frame reply) {
     boolean toWorker = reply instanceof ParameterPartition answer && answer.id().worker() >= 0;
@@ -100,14 +101,17 @@ final class ShardEndpoint implements FrameEndpoint {
     shard.close(why);
   }
 
-  /** For the coordinator: how far it is, whom somebody waits for, and if it was restored. */
+  /**
+   * Returns the status for the coordinator: version, samples, stragglers, and whether it was
+   * restored.
+   */
   static MemberStatus status(Shard shard) {
     ShardCounters counters = shard.counters();
     return MemberStatus.ofServer(
         counters.version(), counters.samples(), shard.restored(), shard.heldUp());
   }
 
-  /** The event that tells these counters. */
+  /** Returns the event with these counters. */
   static ServerProgress event(int shard, int incarnation, ShardCounters counters) {
     return new ServerProgress(
         System.currentTimeMillis(),

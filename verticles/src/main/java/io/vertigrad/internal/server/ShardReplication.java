@@ -33,23 +33,22 @@ import java.util.function.Supplier;
 
 /**
  * Keeps a backup of one shard: sends it a copy and then every change, and holds answers with
- * parameters back until the backup has what is in them.
+ * parameters back until the backup has those parameters.
  *
- * <p>A change is the reduced gradient that the optimizer stepped with, once per round and not once
- * per worker, and the updates that were dealt with; the backup steps its own optimizer to the same
- * bits. Nothing is held back while there is no backup. One that fails is not given up here: answers
- * stay held back until {@link #detach}, because whoever decides who goes on for whom has to know
- * first that this backup lacks something.
+ * <p>A change is the reduced gradient of an optimizer step, once per round and not once per worker,
+ * together with the updates that were counted. The backup steps its own optimizer to the same bits.
+ * Without a backup nothing is held back. After a backup has failed, answers stay held back until
+ * {@link #detach}, because the coordinator must know first that this backup is incomplete.
  *
  * <p>A plain object of the shard's thread. Memory: what is on its way to the backup, at most one
  * update of each partition beyond the window, because workers wait for their answers.
  */
 final class ShardReplication {
 
-  /** Bytes that may be on their way to the backup unanswered. */
+  /** Limit of bytes on their way to the backup without an answer. */
   private static final long WINDOW_BYTES = 16 << 20;
 
-  /** What a commit counts for, whose size depends on how many workers it names. */
+  /** Size assumed for a commit; its real size depends on how many workers it names. */
   private static final long COMMIT_BYTES = 1_024;
 
   private final ShardConfig config;
@@ -64,15 +63,15 @@ final class ShardReplication {
   private long unansweredBytes;
   private long next;
 
-  /** How records reach one backup. */
+  /** Sends records to one backup. */
   @FunctionalInterface
   interface Link {
 
     /**
      * Sends a record.
      *
-     * @param answered called once, on the shard's thread, with null when the backup has it, with a
-     *     refusal, or with a failure
+     * @param answered called once, on the shard's thread, with null when the backup has the record,
+     *     with a refusal, or with a failure
      */
     void send(Frame record, Completable<Frame> answered);
   }
@@ -81,14 +80,14 @@ final class ShardReplication {
 
   private record Held(long commit, Frame answer, Promise<Frame> promise) {}
 
-  /** A shard without a backup. */
+  /** Creates the replication of a shard without a backup. */
   ShardReplication(ShardConfig config, ParameterStore store) {
     this.config = config;
     this.shard = store.shard();
     this.layout = store.layout();
   }
 
-  /** Follows one of the shard's partitions; before the first update. */
+  /** Follows one of the shard's partitions; call it before the first update. */
   void follow(StoredPartition stored, DuplicateWindow window, PartitionLedger ledger) {
     Replicated partition = new Replicated(stored, window, ledger);
     partitions.put(stored.partition().index(), partition);
@@ -98,10 +97,10 @@ final class ShardReplication {
   }
 
   /**
-   * Begins to replicate, with a copy of all partitions as they are now.
+   * Starts to replicate, with a copy of all partitions as they are now.
    *
-   * @param lost told once why the backup failed; answers are held back from then until {@link
-   *     #detach}
+   * @param lost called once with the reason when the backup has failed; answers are held back from
+   *     then until {@link #detach}
    * @return completes when the backup has the copy
    */
   Future<Void> attach(Link to, Consumer<String> lost) {
@@ -126,14 +125,14 @@ final class ShardReplication {
     return copied.future();
   }
 
-  /** Goes on without a backup: whatever was held back leaves. */
+  /** Continues without a backup and releases the answers that were held back. */
   void detach() {
     link = null;
     outbox.clear();
     partitions.values().forEach(Replicated::releaseAll);
   }
 
-  /** Answers leave as they are once the backup has what they show. */
+  /** Holds an answer back until the backup has the parameters in it. */
   Future<Frame> hold(int partition, Future<Frame> answer) {
     if (link == null && answer.isComplete()) {
       return answer;
@@ -150,7 +149,7 @@ final class ShardReplication {
     return promise.future();
   }
 
-  /** Sends what changed since it was called last; to be called after every call of a strategy. */
+  /** Sends the changes since the last call; call it after every call of a strategy. */
   void flush() {
     if (link != null && !broken) {
       partitions.values().forEach(Replicated::commit);
@@ -158,7 +157,7 @@ final class ShardReplication {
     }
   }
 
-  /** Ends every wait; what was not acknowledged never is. */
+  /** Ends every wait with a refusal. */
   void close(String why) {
     link = null;
     outbox.clear();
@@ -180,7 +179,10 @@ final class ShardReplication {
     }
   }
 
-  /** The first record goes alone: until it is answered, the way there may still be looked for. */
+  /**
+   * Returns whether a record may be sent now. The first record goes alone, because the connection
+   * may not be open until it is answered.
+   */
   private boolean fits(Outgoing outgoing) {
     return unansweredBytes == 0 || opened && unansweredBytes + outgoing.bytes() <= WINDOW_BYTES;
   }
@@ -209,7 +211,7 @@ final class ShardReplication {
     return new ExchangeId(config.job(), shard, config.incarnation(), 0, next++, partition);
   }
 
-  /** One partition and what its backup has of it. */
+  /** One partition and the changes that its backup lacks. */
   private final class Replicated implements StoredPartition.ChangeListener {
 
     private final StoredPartition stored;
@@ -302,7 +304,7 @@ final class ShardReplication {
       }
     }
 
-    /** One frame names so many workers. */
+    /** Sends a commit, in several frames if it names more workers than one frame holds. */
     private void commit(
         long version,
         long samples,

@@ -21,8 +21,8 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * One shard in service under one admission, on the event loop of the strategy verticle beside it,
- * so that frames, memberships and the clock reach its state from one thread.
+ * One shard in service under one admission. It runs on the event loop of the strategy verticle
+ * beside it, so that frames, memberships and the clock reach its state from one thread.
  *
  * <p>Belongs to the server's context, on which its futures complete.
  */
@@ -41,11 +41,12 @@ final class ShardService {
   private Future<Void> closed;
 
   /**
-   * Takes a shard into service.
+   * Creates the service of a shard.
    *
-   * @param context the server's
-   * @param owns false when the shard has no partition, because there are more shards than cuts
-   * @param endpoint what frames reach it through
+   * @param context the server's context
+   * @param owns false when the shard has no partition, because there are more shards than
+   *     partitions
+   * @param endpoint takes the frames
    * @param host the strategy verticle beside it
    */
   ShardService(
@@ -67,12 +68,12 @@ final class ShardService {
     this.host = host;
   }
 
-  /** Begins to take frames. */
+  /** Starts to take frames. */
   Future<ShardService> open() {
     return open(Optional.empty());
   }
 
-  /** Likewise, at its address that may be listened at already. */
+  /** Starts to take frames, at a reserved address if there is one. */
   Future<ShardService> open(Optional<StrategyHost.Reservation> reserved) {
     String address = job.addresses().shard(admission.rank(), admission.incarnation());
     return beside(
@@ -89,14 +90,14 @@ final class ShardService {
             });
   }
 
-  /** Takes a proposed membership over, or says which version is in its way. */
+  /** Accepts a proposed membership, or returns the version that forbids it. */
   Future<ProposalAnswer> propose(Membership next) {
     return beside(
         () -> {
           if (informed) {
             return Future.succeededFuture(holding(shard.propose(next)));
           }
-          // Nobody has closed a round under this incarnation, however far the checkpoint had come.
+          // This incarnation has closed no round yet, whatever version its checkpoint has.
           informed = true;
           return Future.succeededFuture(holding(shard.takeProposed(next)));
         });
@@ -109,18 +110,18 @@ final class ShardService {
   }
 
   /**
-   * Keeps a backup.
+   * Starts to keep a backup.
    *
-   * @param backup what reaches it, made on the shard's event loop
-   * @param lost told, on the server's context, why it failed; see {@link #detach}
-   * @return completes when the backup has all that this shard has
+   * @param backup creates the link to it; called on the shard's event loop
+   * @param lost receives, on the server's context, why it failed; see {@link #detach}
+   * @return completes when the backup has everything that this shard has
    */
   Future<Void> attach(Supplier<ShardReplication.Link> backup, Consumer<String> lost) {
     return beside(
         () -> shard.attach(backup.get(), why -> context.runOnContext(go -> lost.accept(why))));
   }
 
-  /** Goes on without a backup. */
+  /** Continues without a backup. */
   void detach() {
     beside(
         () -> {
@@ -129,7 +130,7 @@ final class ShardService {
         });
   }
 
-  /** Lets no update follow this version until another is named. */
+  /** Lets no update follow this version until another one is set. */
   void testAt(long version) {
     beside(
         () -> {
@@ -138,7 +139,7 @@ final class ShardService {
         });
   }
 
-  /** Has a checkpoint of this version written, where that is left to time. */
+  /** Sets the version of the next timed checkpoint. */
   void saveAt(long version) {
     beside(
         () -> {
@@ -161,8 +162,8 @@ final class ShardService {
   }
 
   /**
-   * For the coordinator: {@code version}, {@code samples}, {@code restored}, {@code waiting};
-   * nothing without partitions.
+   * Returns the status for the coordinator: {@code version}, {@code samples}, {@code restored},
+   * {@code waiting}; empty without partitions.
    */
   Future<MemberStatus> status() {
     return beside(() -> Future.succeededFuture(statusNow()));
@@ -174,7 +175,7 @@ final class ShardService {
         : MemberStatus.NONE;
   }
 
-  /** The status, with {@code counters}: the event that tells them, up to now. */
+  /** Returns the status with {@code counters}: an event with the counters up to now. */
   Future<MemberStatus> statusAndCounters() {
     return beside(
         () -> {
@@ -186,14 +187,14 @@ final class ShardService {
   }
 
   /**
-   * What became of every update, by the rank that sent it, once that is on the disk where
-   * checkpoints are written: nobody repeats it any more.
+   * Returns the outcomes of all updates, by the rank that sent them. If checkpoints are written,
+   * they are on the disk first, so that nobody repeats an update any more.
    */
   Future<List<RankUpdates>> updates() {
     return beside(() -> checkpoints.finish(shard).map(written -> shard.updates()));
   }
 
-  /** Begins a checkpoint, unless one is being written; answers with the status. */
+  /** Starts a checkpoint, unless one is being written; completes with the status. */
   Future<MemberStatus> checkpoint() {
     return beside(
         () -> {
@@ -202,7 +203,9 @@ final class ShardService {
         });
   }
 
-  /** Writes a checkpoint, unless there is nothing to write; answers once it is on the disk. */
+  /**
+   * Writes a checkpoint; completes once it is on the disk, with empty if there is nothing to write.
+   */
   Future<Optional<Path>> save() {
     return beside(
         () ->
@@ -211,7 +214,7 @@ final class ShardService {
                 : Future.succeededFuture(Optional.empty()));
   }
 
-  /** Its state, for the same server under its next incarnation; of one that was abandoned. */
+  /** Returns the state of an abandoned shard, for the same server under its next incarnation. */
   Future<ShardSnapshot> inheritance() {
     return beside(() -> Future.succeededFuture(shard.snapshot()));
   }
@@ -227,7 +230,7 @@ final class ShardService {
     return closed;
   }
 
-  /** Ends service without a checkpoint: another server may own the shard by now. */
+  /** Ends service without a checkpoint, because another server may own the shard by now. */
   void abandon(String why) {
     if (closed == null) {
       closed = end(why).onComplete(ended -> host.release());
@@ -243,7 +246,7 @@ final class ShardService {
         });
   }
 
-  /** Does something where the shard's state belongs, and comes back. */
+  /** Runs an action on the shard's event loop; the future completes on the server's context. */
   private <T> Future<T> beside(Callable<Future<T>> action) {
     return ContextBridge.to(context, host.call(action));
   }

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Adds up, over the partitions of a shard, what became of each rank's updates. */
+/** Sums the outcomes of each rank's updates over the partitions of a shard. */
 final class ShardUpdates {
 
   private final long lastVersion;
@@ -26,12 +26,12 @@ final class ShardUpdates {
   }
 
   /**
-   * An empty sum.
+   * Creates an empty sum.
    *
-   * @param ranks that the job is shared out to: each of them is told, whether it sent anything or
+   * @param ranks number of ranks of the job; each of them is reported, whether it sent anything or
    *     not
-   * @param lastVersion at which a partition takes no more
-   * @param lockstep true where a round of updates is one step of the optimizer
+   * @param lastVersion version at which a partition takes no more updates
+   * @param lockstep true if a round of updates is one step of the optimizer
    */
   ShardUpdates(int ranks, long lastVersion, boolean lockstep) {
     this.lastVersion = lastVersion;

@@ -6,14 +6,14 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.exchange.PartitionPlan;
 
 /**
- * What one shard's store is made from.
+ * The settings of one shard's store.
  *
  * @param plan partitions and their shards
- * @param shard the shard it owns
- * @param optimizer how parameters follow gradients
- * @param engine makes the update rules
- * @param trainingSamples samples of the whole training set, of which an epoch consists
- * @param type how parameters travel; they are always kept in float32
+ * @param shard the shard that the store owns
+ * @param optimizer settings of the optimizer
+ * @param engine creates the update rules
+ * @param trainingSamples size of the training set, which is one epoch
+ * @param type element type of parameters in frames; they are always stored as float32
  */
 public record StoreConfig(
     PartitionPlan plan,

@@ -38,10 +38,10 @@ final class StoredPartition implements PartitionStore {
   private SpanRecorder track = SpanRecorder.OFF;
   private ChangeListener listener = ChangeListener.NONE;
 
-  /** Is told what changes here, on the owner's thread. */
+  /** Receives changes of a partition, on the owner's thread. */
   interface ChangeListener {
 
-    /** Tells nobody. */
+    /** Ignores all changes. */
     ChangeListener NONE =
         new ChangeListener() {
           @Override
@@ -52,20 +52,20 @@ final class StoredPartition implements PartitionStore {
         };
 
     /**
-     * The optimizer is about to step with this gradient, which is overwritten afterwards.
+     * Called before the optimizer steps with this gradient, which is overwritten afterwards.
      *
      * @param version before the step
      */
     void stepping(float[] gradient, long version);
 
-    /** The version moved without a step. */
+    /** Called when the version moved without a step. */
     void skipped();
   }
 
   /**
-   * A partition at version 0.
+   * Creates a partition at version 0.
    *
-   * @param answers what tensors of its versions are made in
+   * @param answers memory for the tensors of its versions
    */
   StoredPartition(
       Partition partition, StoreConfig config, ParameterSource initial, TensorMemory answers) {
@@ -83,17 +83,17 @@ final class StoredPartition implements PartitionStore {
     return partition;
   }
 
-  /** Notes each update from now on. */
+  /** Records each update on this track from now on. */
   void noteOn(SpanRecorder some) {
     track = some;
   }
 
-  /** Tells one listener of every change from now on. */
+  /** Sets the listener for every change from now on. */
   void onChange(ChangeListener someListener) {
     listener = someListener;
   }
 
-  /** Training samples applied so far. */
+  /** Returns the number of training samples applied so far. */
   long samples() {
     return samples;
   }
@@ -109,10 +109,10 @@ final class StoredPartition implements PartitionStore {
   }
 
   /**
-   * The parameters before the last update, for a replacement that repeats a step which this
+   * Returns the parameters before the last update, for a replacement that repeats a step which this
    * partition has closed and another has not.
    *
-   * @return empty when nobody was given them
+   * @return empty when no worker has received them
    */
   Optional<Tensor> previous() {
     return Optional.ofNullable(previous).map(shared -> shared.lend().retain());
@@ -156,21 +156,23 @@ final class StoredPartition implements PartitionStore {
     return Tensor.copyOf(type, FloatBuffer.wrap(parameters));
   }
 
-  /** Made once per version, however many workers are answered with it. */
+  /** Lends the tensor of this version, which is made once however many workers are answered. */
   @Override
   public TensorView lend() {
     keepVersion();
     return current.lend();
   }
 
-  /** Has this version as the {@linkplain #previous() previous} one after the next update. */
+  /**
+   * Keeps this version, so that it is the {@linkplain #previous() previous} one after an update.
+   */
   void keepVersion() {
     if (current == null) {
       current = answers.share(type, FloatBuffer.wrap(parameters));
     }
   }
 
-  /** This version, if anybody was given it, is the one before from now on. */
+  /** Makes this version the previous one, if it was lent or kept. */
   private void keepPrevious() {
     drop(previous);
     previous = current;
@@ -183,7 +185,9 @@ final class StoredPartition implements PartitionStore {
     }
   }
 
-  /** A copy for a checkpoint, made by another thread, or by this one before the next update. */
+  /**
+   * Starts a copy for a checkpoint, made by another thread, or by this one before the next update.
+   */
   PartitionCopy beginCopy(
       CopyMemory memory, List<DuplicateWindow.Entry> window, LedgerSnapshot ledger) {
     takeCopy();
@@ -193,12 +197,12 @@ final class StoredPartition implements PartitionStore {
     return copy;
   }
 
-  /** True where the tensor that workers are lent has the parameters' bits. */
+  /** Returns whether the tensor that workers receive has the same bits as the parameters. */
   boolean lendsParameters() {
     return type == DataType.FLOAT32;
   }
 
-  /** Parameters that workers were lent do not change any more: only the rest is copied. */
+  /** Copies the state and, unless a lent tensor already has them, the parameters. */
   private final class CopySource implements PartitionCopy.Source {
 
     private final PartitionHead head;
@@ -207,7 +211,7 @@ final class StoredPartition implements PartitionStore {
     private FloatBuffer own;
     private FloatBuffer state;
 
-    /** On the owner's thread. */
+    /** Creates a source; called on the owner's thread. */
     CopySource(PartitionHead head, CopyMemory memory) {
       this.head = head;
       this.memory = memory;
@@ -247,7 +251,7 @@ final class StoredPartition implements PartitionStore {
     }
   }
 
-  /** What is about to change was not copied yet, perhaps. */
+  /** Makes a pending copy before the values change. */
   private void takeCopy() {
     if (copy != null) {
       copy.make();
@@ -255,12 +259,12 @@ final class StoredPartition implements PartitionStore {
     }
   }
 
-  /** Numbers of the optimizer's state. */
+  /** Returns the number of elements of the optimizer's state. */
   int stateLength() {
     return step.stateLength();
   }
 
-  /** A copy for a checkpoint. */
+  /** Returns a copy for a checkpoint. */
   PartitionSnapshot snapshot(List<DuplicateWindow.Entry> window) {
     return new PartitionSnapshot(
         partition.index(),
@@ -273,7 +277,7 @@ final class StoredPartition implements PartitionStore {
   }
 
   /**
-   * Takes over a checkpoint of this partition.
+   * Restores a checkpoint of this partition.
    *
    * @throws IllegalArgumentException if it is of another partition or another optimizer
    */
@@ -283,7 +287,7 @@ final class StoredPartition implements PartitionStore {
   }
 
   /**
-   * Takes over a copy of this partition that lacks nothing anybody has seen.
+   * Takes over a copy of this partition that has every version a worker has seen.
    *
    * @throws IllegalArgumentException if it is of another partition or another optimizer
    */

@@ -4,38 +4,38 @@ import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 
 /**
- * Is told by the filter for stale and repeated updates what became of every update; called on the
- * strategy's thread, must not block.
+ * Receives the outcome of every update from the filter for stale and repeated updates; called on
+ * the strategy's thread, must not block.
  */
 public interface StrategyObserver {
 
   /**
-   * An update was answered with parameters.
+   * Called when an update was answered with parameters.
    *
    * @param id of the update
-   * @param outcome what became of it
-   * @param staleness versions that it was behind
+   * @param outcome of the update
+   * @param staleness how many versions it was behind
    */
   void answered(ExchangeId id, Outcome outcome, int staleness);
 
   /**
-   * An update was turned away for good, with a reason for the person; "try again" is not told.
+   * Called when an update was refused for good; not called for "try again".
    *
    * @param id of the update
-   * @param why the refusal's message
+   * @param why the refusal's message, for people
    */
   void refused(ExchangeId id, String why);
 
   /**
-   * An update was turned away because its worker's rank is another's by now, which repeats the
-   * step: nothing is wrong.
+   * Called when an update was refused because another worker has its rank by now and repeats the
+   * step; this is not an error.
    *
    * @param id of the update
    * @param why the refusal's message
    */
   void outdated(ExchangeId id, String why);
 
-  /** Tells nobody. */
+  /** Ignores everything. */
   StrategyObserver SILENT =
       new StrategyObserver() {
         @Override

@@ -22,25 +22,25 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Stands before the strategy of one partition and turns away what must not reach it.
+ * Filters the updates of one partition before they reach its strategy.
  *
- * <p>Every update is identified by (job, rank, step, partition), that of a rank the job is not
- * shared out to by its worker's incarnation as well. One that was dealt with is answered again with
- * the current parameters and never handed on twice; one that still waits shares the answer it waits
- * for. A refused update counts as never seen, unless the strategy {@linkplain
- * ServerStrategy#appliesAtOnce() applies at once}.
+ * <p>An update is identified by (job, rank, step, partition); for a rank beyond the job's ranks
+ * also by its worker's incarnation. An update that was already processed is answered with the
+ * current parameters and not handed on again. One that still waits shares the pending answer. A
+ * refused update counts as never seen, unless the strategy
+ * {@linkplain ServerStrategy#appliesAtOnce() applies at once}.
  *
  * <p>A partition restored from a checkpoint moves up to the newest version that a worker has seen,
- * so that rounds stay aligned with other partitions; the updates between are lost.
+ * so that rounds stay aligned with other partitions; the updates in between are lost.
  *
- * <p>Updates that would follow a version that is to be tested first are held back, with a copy of
- * their gradient, at most one of each worker; a retry shares the answer that they wait for.
+ * <p>An update that would follow a version to be tested first is held back with a copy of its
+ * gradient, at most one per worker. A retry shares the answer that it waits for.
  */
 final class UpdateFilter implements ServerStrategy {
 
   /**
-   * Steps that a worker may pass over, whose gradients were refused: it gives up after fewer in a
-   * row. A later one would have its real steps taken for repeated.
+   * Greatest number of steps that a worker may skip because its gradients were refused; it gives up
+   * after fewer refusals in a row. After a greater jump, its real steps would look like repeats.
    */
   private static final long STEP_WINDOW = 64;
 
@@ -58,12 +58,12 @@ final class UpdateFilter implements ServerStrategy {
   private record Held(GradientPartition update, Promise<Frame> promise) {}
 
   /**
-   * Fences a strategy in.
+   * Puts the filter before a strategy.
    *
    * @param job hash of the job's name
-   * @param window what is remembered of earlier updates
-   * @param bound turns away what is not finite or too large
-   * @param observer is told what becomes of every update
+   * @param window the updates that were seen before
+   * @param bound refuses gradients that are not finite or too large
+   * @param observer receives the outcome of every update
    */
   public UpdateFilter(
       ServerStrategy strategy,
@@ -91,7 +91,7 @@ final class UpdateFilter implements ServerStrategy {
     }
     Optional<Future<Frame>> waiting = window.waitingAnswer(id);
     if (waiting.isPresent()) {
-      // A copy of its own, made before the first receiver's can be written again.
+      // Its own reference, taken before the first receiver's tensor can be reused.
       return waiting.get().map(Frame::retain);
     }
     if (window.isSettled(id)) {
@@ -101,7 +101,7 @@ final class UpdateFilter implements ServerStrategy {
     return unseen(update);
   }
 
-  /** What became of every update. */
+  /** Returns the outcomes of all updates. */
   PartitionLedger ledger() {
     return ledger;
   }
@@ -116,7 +116,7 @@ final class UpdateFilter implements ServerStrategy {
     return strategy.appliesAtOnce();
   }
 
-  /** Holds back every update that would follow this version; those before it may go on. */
+  /** Holds back every update that would follow this version; releases earlier ones. */
   public void testAt(long version) {
     testAt = version;
     while (!held.isEmpty() && !holdsBack()) {
@@ -198,7 +198,10 @@ final class UpdateFilter implements ServerStrategy {
     return now.hasWorker(id.worker(), id.incarnation());
   }
 
-  /** After a crash, workers have seen versions that the checkpoint lacks: those are lost. */
+  /**
+   * Skips to the version of a gradient, if this partition was restored: after a crash, workers have
+   * seen versions that the checkpoint lacks, and those updates are lost.
+   */
   private boolean catchUp(GradientPartition update) {
     boolean seen = context.store().isRestored() && update.version() <= context.lastVersion();
     if (seen) {

@@ -1,2 +1,2 @@
-/** The parameters: one shard's store, the plain object that serves it, and its counters. */
+/** One shard's parameters: their store, the object that serves them, and their counters. */
 package io.vertigrad.internal.server;

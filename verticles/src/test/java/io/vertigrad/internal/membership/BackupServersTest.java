@@ -153,7 +153,7 @@ class BackupServersTest {
     assertEquals(6, stage.published().worker(1).orElseThrow().firstStep());
   }
 
-  /** A restarted server was quicker than one that still has what it has served. */
+  /** An empty server joins before the one that still has its shard in memory. */
   @Test
   void shouldServeFromTheNewestMemoryWhicheverServerComesFirst() {
     CoordinatorStateFixture resumed = resumed();
@@ -198,7 +198,7 @@ class BackupServersTest {
     assertEquals(0, survivor.rank());
   }
 
-  /** Nobody waits for ever for a process that may have died. */
+  /** The start waits only for a limited time, because that process may have died. */
   @Test
   void shouldSayThatTrainingGoesBackWhenTheNewestVersionComesTooLate() {
     CoordinatorStateFixture resumed = resumed();

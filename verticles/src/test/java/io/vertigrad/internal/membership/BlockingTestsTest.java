@@ -16,7 +16,9 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
-/** A job of one server and two workers that waits for tests of versions 1, 11, 21 and so on. */
+/**
+ * Tests a job of one server and two workers that waits for tests of versions 1, 11, 21 and so on.
+ */
 final class BlockingTestsTest {
 
   private static final Admission FIRST = new Admission(Role.WORKER, 0, 0);
@@ -40,7 +42,9 @@ final class BlockingTestsTest {
     assertEquals(2, stage.all(Hold.class).size(), "a status that is repeated says nothing new");
   }
 
-  /** Nobody passes a version that waits for its test, so that it was tested by then. */
+  /**
+   * Nobody passes a version that waits for its test, so version 11 was tested before the resume.
+   */
   @Test
   void shouldNotWaitForATestThatLiesBehindAResumedRun() {
     stage.says(
@@ -52,7 +56,7 @@ final class BlockingTestsTest {
     assertFalse(word().testing());
   }
 
-  /** The status of an evaluator may be quicker than the event with what it found. */
+  /** An evaluator's status may arrive before the event with the result. */
   @Test
   void shouldHoldUntilTheResultIsThereWhereItMayEndTheJob() {
     StopConfig stop =

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 
-/** A coordinator and members that talk to it over a real, local event bus. */
+/** A coordinator and members that communicate over a real, local event bus. */
 @Timeout(60)
 abstract class BusJobFixture {
 
@@ -54,7 +54,7 @@ abstract class BusJobFixture {
     await(vertx.close());
   }
 
-  /** Makes the wait for members short, where running out of it is what is tested. */
+  /** Shortens the wait for members, for tests in which it runs out. */
   void waitSeconds(int seconds) {
     job.getJsonObject("workers").put("waitSeconds", seconds);
   }

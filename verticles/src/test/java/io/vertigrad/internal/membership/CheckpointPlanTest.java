@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** A job of one server and two workers that has a checkpoint written every ten seconds. */
+/** Tests a job of one server and two workers that writes a checkpoint every ten seconds. */
 final class CheckpointPlanTest {
 
   private static final Admission SERVER = new Admission(Role.SERVER, 0, 0);
@@ -21,7 +21,7 @@ final class CheckpointPlanTest {
           .started(1, 2);
   private long version;
 
-  /** Ten versions a second; what is named lies two seconds ahead. */
+  /** At ten versions per second, the chosen version lies two seconds ahead. */
   @Test
   void shouldNameAVersionThatNobodyHasReachedYet() {
     trains(8_000, 0);

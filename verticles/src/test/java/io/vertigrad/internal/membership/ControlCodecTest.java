@@ -191,7 +191,7 @@ final class ControlCodecTest {
     assertEquals(complaint, why);
   }
 
-  /** As another process reads it. */
+  /** Encodes and decodes the JSON, as if another process had sent it. */
   private static JsonObject overTheWire(JsonObject json) {
     return new JsonObject(json.encode());
   }

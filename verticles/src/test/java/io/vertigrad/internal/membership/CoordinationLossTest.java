@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
-/** Members and coordinators that are lost, and what the others make of it. */
+/** Tests what happens when members or coordinators are lost. */
 final class CoordinationLossTest extends BusJobFixture {
 
   @Test
@@ -59,7 +59,7 @@ final class CoordinationLossTest extends BusJobFixture {
     assertTrue(await(server.evicted.future()).startsWith("silent for "));
   }
 
-  /** The worker's own limits must not pass before that of the job, workers.waitSeconds. */
+  /** The worker's own limits must not pass before the job's limit, workers.waitSeconds. */
   @Test
   void shouldStopAWorkersClockWhileTheJobWaitsForAnotherServer() {
     deploy();
@@ -82,7 +82,7 @@ final class CoordinationLossTest extends BusJobFixture {
     assertClockRuns(worker);
   }
 
-  /** Without a coordinator nobody hears who is missing; the limit is exchange.orphanSeconds. */
+  /** Without a coordinator nobody knows who is missing; the limit is exchange.orphanSeconds. */
   @Test
   void shouldStopAMembersClockWhileTheCoordinatorDoesNotAnswer() {
     job.getJsonObject("exchange").put("suspectMillis", 100).put("evictMillis", 200);

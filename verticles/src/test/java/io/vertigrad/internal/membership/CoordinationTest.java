@@ -22,7 +22,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** How members join, start, are refused and finish. */
+/** Tests how members join, start, are refused and finish. */
 final class CoordinationTest extends BusJobFixture {
 
   @Test

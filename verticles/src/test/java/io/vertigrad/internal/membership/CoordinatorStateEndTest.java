@@ -21,7 +21,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
-/** A job of two workers that ends before its last version, 1,000. */
+/** Tests a job of two workers that ends before its last version, 1,000. */
 final class CoordinatorStateEndTest {
 
   private static final StopConfig AT_90 =

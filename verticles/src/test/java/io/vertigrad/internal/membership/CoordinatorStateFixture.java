@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** A coordinator's state with a clock to turn by hand, and everything it decided. */
+/** A coordinator's state with a manual clock, and all of its decisions. */
 final class CoordinatorStateFixture {
 
   final List<Decision> decisions = new ArrayList<>();
@@ -32,12 +32,12 @@ final class CoordinatorStateFixture {
     return config(servers, workers, 4096, lockstep);
   }
 
-  /** With room for so many workers. */
+  /** Returns a configuration with room for this many workers. */
   static CoordinatorConfig config(int servers, int workers, int places, boolean lockstep) {
     return config(servers, workers, places, lockstep, 1, StopConfig.NONE);
   }
 
-  /** One that may end early, after a multiple of so many versions. */
+  /** Returns a configuration that may end early, at a multiple of {@code endsEvery} versions. */
   static CoordinatorConfig config(
       int servers, int workers, int places, boolean lockstep, long endsEvery, StopConfig stop) {
     return new CoordinatorConfig(
@@ -71,7 +71,7 @@ final class CoordinatorStateFixture {
         MemberNames.BY_ROLE);
   }
 
-  /** The same with an evaluator, whom training waits for at versions 1, 11, 21 and so on. */
+  /** Returns the same with an evaluator that training waits for at versions 1, 11, 21 and so on. */
   static CoordinatorConfig waitingForTests(CoordinatorConfig c) {
     return new CoordinatorConfig(
         c.run(),
@@ -104,7 +104,7 @@ final class CoordinatorStateFixture {
         c.names());
   }
 
-  /** The same with a backup for each server, and its workers' ranks there for good. */
+  /** Returns the same with a backup for each server; servers remember every rank's updates. */
   static CoordinatorConfig withBackups(CoordinatorConfig c) {
     return new CoordinatorConfig(
         c.run(),
@@ -137,7 +137,7 @@ final class CoordinatorStateFixture {
         c.names());
   }
 
-  /** The same of a run that has had a coordinator before. */
+  /** Returns the same for a run that had one coordinator before. */
   static CoordinatorConfig resumed(CoordinatorConfig c) {
     return new CoordinatorConfig(
         c.run(),
@@ -170,7 +170,7 @@ final class CoordinatorStateFixture {
         c.names());
   }
 
-  /** The same with checkpoints by time. */
+  /** Returns the same with timed checkpoints. */
   static CoordinatorConfig savingEvery(long millis, CoordinatorConfig c) {
     return new CoordinatorConfig(
         c.run(),
@@ -207,7 +207,7 @@ final class CoordinatorStateFixture {
     return join(role, FakeMember.LAYOUT, MemberStatus.NONE);
   }
 
-  /** Comes back after an eviction. */
+  /** Joins again after an eviction. */
   Admission joinAgain(Admission before) {
     return join(
         before.role(),
@@ -217,7 +217,7 @@ final class CoordinatorStateFixture {
         OptionalLong.empty());
   }
 
-  /** A server comes back that still has a version in memory, and does not serve it yet. */
+  /** Joins as a server that still has a version in memory and does not serve it yet. */
   Admission joinAgain(Admission before, long holds) {
     return join(
         before.role(),
@@ -246,7 +246,7 @@ final class CoordinatorStateFixture {
     return admission;
   }
 
-  /** A worker that another one's process has started beside it joins. */
+  /** Joins as a worker that another worker's process has started. */
   Admission adopt() {
     JoinRequest request =
         new JoinRequest(
@@ -265,7 +265,7 @@ final class CoordinatorStateFixture {
     return admission;
   }
 
-  /** Joins and starts everyone, all servers agreeing. */
+  /** Lets all servers and workers join, and all servers accept the membership. */
   CoordinatorStateFixture started(int servers, int workers) {
     for (int i = 0; i < servers; i++) {
       join(Role.SERVER);
@@ -286,7 +286,7 @@ final class CoordinatorStateFixture {
     silent.add(member);
   }
 
-  /** Says this with every beat from now on. */
+  /** Sends this status with every heartbeat from now on. */
   void repeats(Admission member, MemberStatus status) {
     statuses.put(member, status);
   }
@@ -295,7 +295,7 @@ final class CoordinatorStateFixture {
     coordinator.heartbeat(member, status);
   }
 
-  /** Lets time pass in ticks of 100 ms; whoever was not silenced beats. */
+  /** Lets time pass in ticks of 100 ms; members that were not silenced send heartbeats. */
   void pass(long millis) {
     for (long end = now + millis; now < end; ) {
       now += 100;
@@ -304,12 +304,12 @@ final class CoordinatorStateFixture {
     }
   }
 
-  /** Is heard again. */
+  /** Lets a silenced member send heartbeats again. */
   void wake(Admission member) {
     silent.remove(member);
   }
 
-  /** Lets time pass in which nobody, the coordinator included, ran. */
+  /** Lets time pass in which no process ran, the coordinator's included. */
   void freeze(long millis) {
     now += millis;
     coordinator.tick();

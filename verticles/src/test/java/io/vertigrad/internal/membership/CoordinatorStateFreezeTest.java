@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A job whose coordinator, or whose members, are stopped for a while and continued. */
+/** Tests a job whose coordinator or members are stopped for a while and continued. */
 final class CoordinatorStateFreezeTest {
 
   private static final Admission FIRST = new Admission(Role.SERVER, 0, 0);

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** Members that fall silent, leave and are replaced. */
+/** Tests members that fall silent, leave and are replaced. */
 final class CoordinatorStateLossTest {
 
   @Test
@@ -44,9 +44,7 @@ final class CoordinatorStateLossTest {
     assertEquals(new Admission(Role.WORKER, 1, 1), stage.join(Role.WORKER));
   }
 
-  /**
-   * There is room for more workers than the job has ranks; one more would change its mathematics.
-   */
+  /** The job has room for more workers than ranks; one more would change its result. */
   @Test
   void shouldHandOverALostRankRatherThanGiveOutOneMore() {
     CoordinatorStateFixture stage =

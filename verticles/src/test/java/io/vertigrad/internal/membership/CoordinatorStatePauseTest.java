@@ -13,7 +13,7 @@ import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.Test;
 
-/** A job of one server and two workers that is paused. */
+/** Tests a job of one server and two workers that is paused. */
 final class CoordinatorStatePauseTest {
 
   private static final Admission FIRST = new Admission(Role.WORKER, 0, 0);

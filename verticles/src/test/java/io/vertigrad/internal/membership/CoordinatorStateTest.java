@@ -217,7 +217,7 @@ final class CoordinatorStateTest {
     assertEquals(new Admission(Role.WORKER, 0, 1), stage.join(Role.WORKER));
   }
 
-  /** What it still has in memory is that rank's replica, and no other's. */
+  /** A returning worker has that rank's replica in memory, and no other one. */
   @Test
   void shouldGiveAWorkerItsRankBackWhenOnlyAnAdoptedOneHasTakenIt() {
     CoordinatorStateFixture stage =

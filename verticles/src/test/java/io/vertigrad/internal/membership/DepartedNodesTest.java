@@ -11,7 +11,7 @@ import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Two members in processes of their own, and one in the coordinator's. */
+/** Tests two members in processes of their own, and one without a cluster node. */
 final class DepartedNodesTest {
 
   private final MemberRegistry registry = new MemberRegistry(MemberNames.BY_ROLE, 1, 0);

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Jobs of a million steps that reach what they were asked for long before. */
+/** Tests jobs of a million steps that reach their stop condition long before. */
 final class EarlyEndJobTest extends PointsJob {
 
   private static final long STEPS = 1_000_000;
@@ -51,7 +51,7 @@ final class EarlyEndJobTest extends PointsJob {
     }
   }
 
-  /** The word that ends the job comes while workers are held, or just let go, by a test. */
+  /** The end of the job arrives while a test holds workers, or has just released them. */
   @ParameterizedTest
   @ValueSource(strings = {"sync", "async", "allreduce"})
   void shouldEndInOrderWhenTrainingWaitsForTests(String strategy) {
@@ -102,7 +102,7 @@ final class EarlyEndJobTest extends PointsJob {
 
     assertEquals("finished", result.getString("state"), result::encode);
     assertEquals(1, result.getJsonObject("stopped").getLong("version"), "of the first test");
-    // In async the end lets go who is held, and each worker goes on until it hears of it itself.
+    // In async the end releases the held workers, and each goes on until it learns of the end.
     long last = strategy.equals("async") ? STEPS - 1 : 21;
     assertTrue(result.getLong("version") <= last, result::encode);
     assertTrue(events.stream().noneMatch(EvaluationSkipped.class::isInstance));

@@ -16,7 +16,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
-/** A member without a model: joins through a real client and writes down what it hears. */
+/** A member without a model: joins through a real client and records what it receives. */
 final class FakeMember extends VerticleBase implements MemberHandler {
 
   static final ParameterLayout LAYOUT =

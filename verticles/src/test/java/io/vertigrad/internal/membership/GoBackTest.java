@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
-/** Two servers that move in rounds, one of which comes back from a checkpoint. */
+/** Tests two servers that move in rounds, one of which comes back from a checkpoint. */
 final class GoBackTest {
 
   private static final Admission LOST = new Admission(Role.SERVER, 1, 0);
@@ -53,7 +53,9 @@ final class GoBackTest {
     assertEquals(2, stage.published().servers().size());
   }
 
-  /** One may have closed the round that the other has not; a worker repeats its step for that. */
+  /**
+   * One may have closed the round that the other has not; a worker repeats its step for the other.
+   */
   @Test
   void shouldLeaveServersWhereTheyAreWhenTheyAreOneRoundApart() {
     comesBack(57);
@@ -75,7 +77,7 @@ final class GoBackTest {
     assertEquals(OptionalLong.of(0), stage.coordinator.goesBackTo(Role.SERVER));
   }
 
-  /** With a quorum the others go on between the answers of two servers. */
+  /** With a quorum, other workers go on between the answers of two servers. */
   @Test
   void shouldLeaveServersWhereTheyAreWhenNoneOfThemCameBack() {
     Admission worker = new Admission(Role.WORKER, 1, 0);

@@ -66,7 +66,7 @@ final class JobTermsTest {
     assertEquals(Optional.empty(), silent.firstDifference(explicit));
   }
 
-  /** The other optimizers' last bits are each engine's own. */
+  /** With other optimizers the last bits depend on the engine. */
   @Test
   void shouldAgreeOnTheEngineUnlessAllEnginesStepAlike() {
     String job = "{\"engine\": \"%s\", \"optimizer\": {\"name\": \"%s\"}}";
@@ -80,7 +80,7 @@ final class JobTermsTest {
             .firstDifference(terms(job.formatted("other", "adam"))));
   }
 
-  /** A stage that tested more often than the others would wait for them. */
+  /** A stage that tests more often than the others would wait for them. */
   @Test
   void shouldAgreeOnTestsWhenStagesTestThemselves() {
     String stages = "{\"pipeline\": {\"stages\": 2}, \"evaluator\": {\"every\": %d}}";

@@ -10,7 +10,7 @@ import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.Test;
 
-/** A job of one server and three workers that needs two of them. */
+/** Tests a job of one server and three workers that needs two of them. */
 final class MinimumWorkersGuardTest {
 
   private static final Admission SECOND = new Admission(Role.WORKER, 1, 0);

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whole jobs in one JVM that are paused for longer than anybody may wait for anybody. */
+/** Tests whole jobs in one JVM with pauses that are longer than any member's limit. */
 @Tag("slow")
 final class PauseJobTest extends PointsJob {
 
@@ -33,7 +33,7 @@ final class PauseJobTest extends PointsJob {
   private static final Duration PAUSE = Duration.ofMillis(2 * LIMIT_MILLIS);
   private static final Duration TWO_REPORTS = Duration.ofMillis(500);
 
-  /** Several reports long however fast the strategy is, so that a pause comes before the end. */
+  /** Long enough for several reports with any strategy, so that the pause comes before the end. */
   private static final long STEPS = 12_000;
 
   @ParameterizedTest
@@ -103,7 +103,7 @@ final class PauseJobTest extends PointsJob {
     Awaitility.await().until(() -> of(MemberLeft.class).count() == 3);
   }
 
-  /** Pauses in the middle; afterwards no worker tells of another step. */
+  /** Pauses a job in the middle and waits until no worker reports another step. */
   private void pause() {
     Awaitility.await().until(() -> steps() > 0);
     assertEquals("paused", ask("pause").getString("state"));

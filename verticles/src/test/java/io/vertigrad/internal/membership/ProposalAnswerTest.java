@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 
 class ProposalAnswerTest {
 
-  /** With a quorum, a server in an earlier round may have heard of later steps. */
+  /** With a quorum, a server in an earlier round may have received later steps. */
   @Test
   void shouldBeginWithTheEarliestStepAlsoWhereItIsNeededByAServerInALaterRound() {
     Start behind = new Start(2, 3, 5);

@@ -4,7 +4,7 @@ import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 
-/** A strategy that moves in rounds and combines nothing, for tests of who takes part. */
+/** A strategy that moves in rounds and combines nothing, for tests of membership. */
 public final class RoundsProvider implements StrategyProvider {
 
   @Override

@@ -10,7 +10,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Workers that make no step; the limit is 15 s. */
+/** Tests workers that take no step; the limit is 15 s. */
 final class StallFinderTest {
 
   private static final Admission SERVER = new Admission(Role.SERVER, 0, 0);
@@ -80,7 +80,7 @@ final class StallFinderTest {
     stage.repeats(FIRST, at(17));
     stage.repeats(SECOND, at(15));
     stage.pass(2_000);
-    // It comes later to the step that it does not finish than the other to the one where it waits.
+    // Worker 1 starts the step it never finishes after worker 0 starts to wait.
     stage.repeats(SECOND, at(16));
 
     stage.pass(13_100);

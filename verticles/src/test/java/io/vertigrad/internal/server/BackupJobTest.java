@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whole jobs in one JVM, without checkpoints, whose servers go one after the other. */
+/** Tests whole jobs in one JVM without checkpoints, whose servers leave one after the other. */
 final class BackupJobTest extends PointsJob {
 
   private static final int STEPS = 10_000;
@@ -84,7 +84,7 @@ final class BackupJobTest extends PointsJob {
     assertTrue(!last.complete() && last.reason().contains("server 1"), last.toString());
   }
 
-  /** Without checkpoints: what the survivor has in memory is all that is left. */
+  /** Without checkpoints, only the remaining server's memory holds the model. */
   @ParameterizedTest
   @ValueSource(ints = {0, 1})
   void shouldRepeatNothingWhenAnEmptyServerIsQuickerThanTheSurvivorAfterAResume(int lost) {
@@ -117,7 +117,7 @@ final class BackupJobTest extends PointsJob {
     assertEquals("finished", result.getString("state"), result::encode);
     assertEquals(STEPS * 2 * 4, result.getLong("samples"));
     assertEquals(coordinateAfter(STEPS), lossOf(result), 1e-4);
-    // The empty server told of version 0 before it gave way.
+    // The empty server reported version 0 before it gave up its place.
     assertTrue(
         events.stream()
             .filter(ServerProgress.class::isInstance)
@@ -127,7 +127,7 @@ final class BackupJobTest extends PointsJob {
     assertFalse(happened(ShardRolledBack.class::isInstance));
   }
 
-  /** The first coordinator ends without a word, and a server that comes back is slow at first. */
+  /** Drops stop messages, and an old server's joins until the empty server has joined. */
   private static void pass(DeliveryContext<Object> sent, AtomicBoolean emptyJoined) {
     boolean control =
         sent.message().body() instanceof JsonObject body

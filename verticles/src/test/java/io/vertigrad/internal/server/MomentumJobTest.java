@@ -12,7 +12,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Momentum under every way to combine updates: all points are alike, and so are all workers. */
+/**
+ * Tests momentum with each way to combine updates; all points are equal, and so are all workers.
+ */
 final class MomentumJobTest extends PointsJob {
 
   private static final int STEPS = 100;
@@ -20,7 +22,7 @@ final class MomentumJobTest extends PointsJob {
   private static final double MOMENTUM = 0.9;
   private static final double DAMPENING = 0.25;
 
-  /** Starts the backend ahead, which takes longer than a job waits for its members. */
+  /** Starts the engine first, which takes longer than a job waits for its members. */
   @BeforeAll
   static void startBackend() {
     Engine.named("dl4j").describe();
@@ -35,7 +37,7 @@ final class MomentumJobTest extends PointsJob {
       rule.put("momentum", momentum);
     }
     boolean servers = strategy.equals("sync") || strategy.equals("ssp");
-    // A bound on staleness leaves the order of two workers open, but not of one.
+    // With bounded staleness the order of two workers is open, but not that of one.
     start(rule, STEPS, strategy.equals("ssp") ? 1 : 2, servers ? 2 : 0);
 
     JsonObject result = await(coordinator.result());
@@ -59,7 +61,10 @@ final class MomentumJobTest extends PointsJob {
     deployEvaluatorAndWorkers(count);
   }
 
-  /** {@code v = mu v + (1 - dampening) (w - x); w -= rate v} from 0, the first v undampened. */
+  /**
+   * Returns {@code w} after {@code v = mu v + (1 - dampening) (w - x); w -= rate v} from 0; the
+   * first {@code v} is undampened.
+   */
   private static double coordinateAfterMomentum(int steps) {
     double w = 0;
     double v = 0;

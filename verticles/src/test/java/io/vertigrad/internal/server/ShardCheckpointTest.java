@@ -20,7 +20,9 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A checkpoint holds the shard as it was when the copy began, whoever copies which partition. */
+/**
+ * A checkpoint holds the shard as it was when the copy began, whichever thread copies a partition.
+ */
 class ShardCheckpointTest {
 
   private static final int ELEMENTS = 400;
@@ -49,8 +51,8 @@ class ShardCheckpointTest {
       round(training, step, 0);
       byte[] expected = write(resting.internal().beginCopy(new CopyMemory()), "resting");
       ShardCopy copy = training.internal().beginCopy(memory);
-      // Of the next round some of the partitions are stepped before the file is begun, the others
-      // while it is written.
+      // Some partitions take the next round's step before the file is started, the others while it
+      // is written.
       int before = order.nextInt(PARTITIONS + 1);
       for (int part = 0; part < before; part++) {
         update(training, step + 1, part);

@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a server answers before and after its last version is on the disk; two rounds. */
+/** Tests the answers before and after the last version is on the disk, in a job of two rounds. */
 final class ShardEndpointTest {
 
   private final TestJob job = new TestJob("{\"name\": \"sync\"}", 8, 0, 2, 2).withRanks(2);
@@ -31,7 +31,7 @@ final class ShardEndpointTest {
     shard.membershipChanged(TestJob.workers(2));
     assertTrue(round(0, 0).stream().allMatch(Future::succeeded));
     assertTrue(round(0, 1).stream().allMatch(Future::succeeded));
-    // The first partition may be answered: a worker needs the others, too, before it leaves.
+    // The first partition may be answered: a worker also needs the others before it leaves.
     assertTrue(round(1, 0).stream().allMatch(Future::succeeded));
 
     List<Future<Frame>> last = round(1, 1);

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A shard and its backup as plain objects, with everything between them in the test's hands. */
+/** Tests a shard and its backup as plain objects; the test delivers every record between them. */
 class ShardReplicationTest {
 
   private static final int WORKERS = 2;
@@ -42,7 +42,7 @@ class ShardReplicationTest {
   private Line line = new Line(backup);
   private String lost;
 
-  /** What was sent, what has arrived, and what was answered, each when the test says so. */
+  /** A link that delivers records and answers when the test says so. */
   private static final class Line implements ShardReplication.Link {
 
     private final ShardBackup to;
@@ -60,7 +60,7 @@ class ShardReplicationTest {
       sent.add(new Sent(record, answered));
     }
 
-    /** The next record arrives, as the bytes that it is on the wire. */
+    /** Delivers the next record as its bytes on the wire. */
     void deliver() {
       Sent next = sent.remove();
       Buffer wire = Buffer.buffer();
@@ -161,8 +161,8 @@ class ShardReplicationTest {
   }
 
   /**
-   * The primary dies at every point of a run in turn: with a record not sent, sent and not
-   * acknowledged, acknowledged. Nobody loses an answer, and no update counts twice.
+   * The primary crashes at every point of a run in turn: with a record not sent, sent but not
+   * acknowledged, or acknowledged. No answered step is lost, and no update counts twice.
    */
   @ParameterizedTest
   @CsvSource({"sync, 0", "sync, 1", "async, 0", "async, 1", "ssp, 0"})
@@ -181,7 +181,7 @@ class ShardReplicationTest {
         }
         run.collect();
       }
-      // From here on nothing of the primary is heard any more.
+      // From here on, nothing from the primary arrives any more.
       long[][] answered = run.answered();
       TestShard promoted = promote(1);
       for (int worker = 0; worker < WORKERS; worker++) {
@@ -298,7 +298,7 @@ class ShardReplicationTest {
     assertArrayEquals(before, TestJob.values((ParameterPartition) answer));
   }
 
-  /** Workers that keep an update in the air for each partition and repeat it to a new server. */
+  /** Workers that keep one update per partition unanswered and repeat it to a new server. */
   private final class Run {
 
     private final long[][] step = new long[WORKERS][parts()];
@@ -308,7 +308,7 @@ class ShardReplicationTest {
       repeat();
     }
 
-    /** Nothing that is in the air is heard of any more. */
+    /** Forgets the updates that are unanswered. */
     void repeat() {
       flying.clear();
       for (int worker = 0; worker < WORKERS; worker++) {
@@ -320,7 +320,10 @@ class ShardReplicationTest {
       }
     }
 
-    /** A worker begins a step when all partitions of the one before were answered. */
+    /**
+     * Sends new updates; a worker starts a step when all partitions of the one before were
+     * answered.
+     */
     void offer(TestShard to) {
       for (int worker = 0; worker < WORKERS; worker++) {
         long lowest = Long.MAX_VALUE;
@@ -417,7 +420,7 @@ class ShardReplicationTest {
     return job.plan.partitions().size();
   }
 
-  /** A gradient that differs from step to step, worker to worker and element to element. */
+  /** Sends a gradient that differs by step, worker, partition and element. */
   private Future<Frame> send(TestShard to, int worker, long step, int part) {
     float[] values = new float[job.plan.partitions().get(part).length()];
     for (int i = 0; i < values.length; i++) {
@@ -451,7 +454,7 @@ class ShardReplicationTest {
     return shard;
   }
 
-  /** The first step of a worker that a partition has not dealt with. */
+  /** Returns the first step of a worker that a partition has not counted. */
   private long next(TestShard shard, int worker, int part) {
     return shard.internal().snapshot().partitions().get(part).window().stream()
         .filter(entry -> entry.worker() == worker)

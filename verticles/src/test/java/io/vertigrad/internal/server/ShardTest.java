@@ -132,7 +132,7 @@ class ShardTest {
     assertArrayEquals(values, values(first));
   }
 
-  /** The answer to a gradient of ones for the first partition. */
+  /** Returns the answer to a gradient of ones for the first partition. */
   private TensorView step(int step) {
     Frame answer = shard.handle(job.gradient(0, step, 0, step, 1, 1, 1, 1)).result();
     return assertInstanceOf(ParameterPartition.class, answer).parameters();
@@ -205,7 +205,10 @@ class ShardTest {
     assertEquals(0, assertInstanceOf(ParameterPartition.class, newcomer.result()).version());
   }
 
-  /** Where a replacement begins is agreed after the shard has taken it in, and told to both. */
+  /**
+   * The shard takes the proposed membership first; the replacement's first round is agreed after
+   * it.
+   */
   @Test
   void shouldGiveAReplacementTheVersionThatItWasToldAlthoughItHeardFirst() {
     TestJob two = new TestJob("{\"name\": \"sync\"}", 8, 0, 9, 2).withRanks(2);

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What a shard counts of two ranks' updates of one partition, in a job of 10 updates. */
+/** Tests a shard's counts of two ranks' updates of one partition, in a job of 10 updates. */
 final class ShardUpdatesTest {
 
   private final TestJob job = new TestJob("{\"name\": \"async\"}", 4, 0, 5, 2).withRanks(2);
@@ -102,7 +102,7 @@ final class ShardUpdatesTest {
     replacement.restoreFrom(shard);
     with(replacement);
 
-    // A worker that has seen version 4, and not what is missing before it.
+    // This worker has seen version 4, which the shard has lost with the updates before it.
     replacement.handle(job.gradient(0, 4, 0, 4, 1, 1, 1, 1));
 
     RankUpdates counted = replacement.internal().updates().get(0);

@@ -36,7 +36,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whole jobs in one JVM: coordinator, servers, workers and evaluator on a real, local bus. */
+/**
+ * Tests whole jobs in one JVM: coordinator, servers, workers and evaluator on a real, local bus.
+ */
 final class TrainingJobTest extends PointsJob {
 
   @TempDir Path folder;
@@ -54,7 +56,7 @@ final class TrainingJobTest extends PointsJob {
     assertEquals(coordinateAfter(200), lossOf(result), 1e-4);
   }
 
-  /** As the stock launcher deploys them: nobody has counted the 64 samples before. */
+  /** As with the stock launcher, no member was given the number of samples, which is 64. */
   @Test
   void shouldTakeWholePassesWhenEachMemberCountsTheSamplesItself() {
     job.put("epochs", 3).put("strategy", new JsonObject().put("name", "sync"));
@@ -101,7 +103,7 @@ final class TrainingJobTest extends PointsJob {
     assertTrue(refused.getMessage().contains("less than the 2 classes"), refused.getMessage());
   }
 
-  /** 64 samples for two workers are 8 batches of 4 each; async counts a version per batch. */
+  /** 64 samples for two workers are 8 batches of 4 each; async counts one version per batch. */
   @ParameterizedTest
   @CsvSource({"sync, 1", "async, 2"})
   void shouldTellOfEachEpochWithItsMeanTrainingLoss(String strategy, int versionsPerStep) {
@@ -110,7 +112,7 @@ final class TrainingJobTest extends PointsJob {
     await(coordinator.result());
     await(coordinator.stop("the test is over"));
 
-    // A worker of async that starts late may have no part in the first epoch.
+    // In async, a worker that starts late may take no part in the first epoch.
     List<EpochTrained> told =
         events.stream()
             .filter(EpochTrained.class::isInstance)
@@ -130,7 +132,9 @@ final class TrainingJobTest extends PointsJob {
     assertTrue(strategy.equals("async") || told.size() == 4, told.toString());
   }
 
-  /** {@code 3/2 (w - x)^2} of three coordinates, each step at the parameters before it. */
+  /**
+   * Returns the mean of {@code 3/2 (w - x)^2} over three coordinates, each step before its update.
+   */
   private static double meanLoss(int from, int to) {
     return IntStream.range(from, to)
         .mapToDouble(step -> PointsProvider.COORDINATE - coordinateAfter(step))
@@ -163,7 +167,7 @@ final class TrainingJobTest extends PointsJob {
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    // The last test's event may be heard after the job's result.
+    // The last test's event may arrive after the job's result.
     List<Long> expected = due(10, 300);
     Awaitility.await().until(() -> tests().size() >= expected.size());
     assertEquals(expected, tests().stream().map(Evaluated::version).toList());
@@ -240,7 +244,7 @@ final class TrainingJobTest extends PointsJob {
             .anyMatch(event -> event instanceof ServerProgress p && p.incarnation() == 1));
   }
 
-  /** The workers' own limits are far shorter than that of the job, workers.waitSeconds. */
+  /** The workers' own limits are far shorter than the job's limit, workers.waitSeconds. */
   @Test
   @Tag("slow")
   void shouldWaitForAnotherServerForLongerThanAnExchangeMayTake() {
@@ -316,7 +320,7 @@ final class TrainingJobTest extends PointsJob {
     assertEquals(10_000 * 2 * 4, result.getLong("samples"));
   }
 
-  /** A server whose event loop can be reached. */
+  /** Creates a server and keeps the context of its event loop. */
   private Deployable spy() {
     ParameterServerVerticle server = new ParameterServerVerticle();
     return context -> {
@@ -325,7 +329,7 @@ final class TrainingJobTest extends PointsJob {
     };
   }
 
-  /** Deploys everything; gives back the deployment of the last server. */
+  /** Deploys everything; returns the deployment ID of the last server. */
   private String train(long steps, JsonObject strategy) {
     return train(steps, strategy, null);
   }
@@ -346,7 +350,7 @@ final class TrainingJobTest extends PointsJob {
     return server;
   }
 
-  /** What was tested on a part of the test set after training had begun. */
+  /** Returns the tests on a part of the test set after training had started. */
   private List<Evaluated> tests() {
     return events.stream()
         .filter(Evaluated.class::isInstance)
@@ -355,7 +359,7 @@ final class TrainingJobTest extends PointsJob {
         .toList();
   }
 
-  /** 1, 1 + every, 1 + 2 every and so on. */
+  /** Returns 1, 1 + every, 1 + 2 every and so on. */
   private static List<Long> due(long every, long last) {
     return LongStream.iterate(1, v -> v <= last, v -> v + every).boxed().toList();
   }
