@@ -19,10 +19,11 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Two workers' exchanges and one real shard of two partitions under {@code sync}, which crashes at
- * a chosen moment and comes back without any of the updates.
+ * The exchanges of two workers and one real shard of two partitions under {@code sync}. The shard
+ * crashes at a chosen moment and restarts without any of the updates.
  *
- * <p>Its first incarnation answers only who is named; moments are written {@code worker/partition}.
+ * <p>The first incarnation answers only chosen requests. Moments are written {@code
+ * worker/partition}.
  */
 final class ServerRestartFixture {
 
@@ -36,10 +37,10 @@ final class ServerRestartFixture {
   private final Set<String> crashAfter;
 
   /**
-   * A shard in its first incarnation.
+   * Creates a shard in its first incarnation.
    *
-   * @param answered whose first answers get through before the crash
-   * @param crashAfter crashes when these have been {@linkplain #noted noted}
+   * @param answered moments whose first answers arrive before the crash
+   * @param crashAfter the shard crashes after all of these have been {@linkplain #noted noted}
    */
   ServerRestartFixture(Vertx vertx, int windowBytes, Set<String> answered, Set<String> crashAfter) {
     this.vertx = vertx;
@@ -55,7 +56,7 @@ final class ServerRestartFixture {
     serve(job.shard(), 0);
   }
 
-  /** Something has been offered to or answered by the first incarnation, or a round finished. */
+  /** Records a request to or an answer of the first incarnation, or a finished round. */
   synchronized void noted(String what) {
     if (crashAfter.remove(what) && crashAfter.isEmpty()) {
       TestShard restarted = job.shard(0, 1);

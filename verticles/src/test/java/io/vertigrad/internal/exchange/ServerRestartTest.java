@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Two workers and a server that loses a round of which each worker already has another part. */
+/** Two workers and a server that loses a round of which each worker has a different part. */
 @ExtendWith(VertxExtension.class)
 @Timeout(20)
 class ServerRestartTest {
@@ -101,7 +101,7 @@ class ServerRestartTest {
     return replicas;
   }
 
-  /** {@code p - rate (g0 + g1) / 2}, where worker i's gradient is i + 1 everywhere. */
+  /** Returns {@code p - rate (g0 + g1) / 2}, where worker i's gradient is i + 1 everywhere. */
   private static float[] afterOneRound(TestJob job) {
     float[] expected = job.initial();
     for (int i = 0; i < expected.length; i++) {
@@ -110,7 +110,7 @@ class ServerRestartTest {
     return expected;
   }
 
-  /** One worker's exchange, step and copy of the parameters; its gradient never changes. */
+  /** One worker's exchange, step and parameters; its gradient never changes. */
   private static final class Replica implements PartitionRound {
 
     private final ServerRestartFixture stage;
