@@ -9,7 +9,7 @@ import java.util.HexFormat;
 
 /**
  * The hash of a model's parameters, as 16 hexadecimal digits: the first 64 bits of the SHA-256 over
- * the exchange vector's little-endian float32 bytes. Equal bits give equal hashes.
+ * the exchange vector's little-endian float32 bytes. Equal hashes mean equal bits.
  */
 public final class ParameterHash {
 

@@ -20,7 +20,7 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
 
   private static final int LEAST_PARTITIONS = 4;
 
-  /** With overlap, no computation is left to hide the time to send the front partition. */
+  /** With overlap, nothing hides the time to send the front partition, so it must be small. */
   private static final int OVERLAPPED_PARTITIONS = 16;
 
   private static final int WORTH_OVERLAPPING = 14_304;
