@@ -8,7 +8,7 @@ import java.util.function.BooleanSupplier;
  *
  * @param identity the worker's identity in frames
  * @param firstVersion version to start from in lockstep; 0 for any version
- * @param gate is open while steps may begin
+ * @param gate open while steps may begin
  * @param stop returns true when this incarnation has to end
  */
 public record Incarnation(
