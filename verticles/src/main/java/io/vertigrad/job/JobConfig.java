@@ -232,8 +232,8 @@ public record JobConfig(
   }
 
   /**
-   * Returns the same job with its training samples counted, if any value depends on their number or
-   * can be checked with it, and with the names of its classes. A number in the file is ignored,
+   * Returns the same job with the names of its classes. Its training samples are counted if any
+   * value depends on their number or can be checked with it. A number in the file is ignored,
    * because the data may have changed. Blocks while the training set is opened.
    *
    * @param loader finds the data set

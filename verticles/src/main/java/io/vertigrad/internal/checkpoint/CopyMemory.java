@@ -15,8 +15,8 @@ import java.util.TreeMap;
  *
  * <p>A copy is as large as the parameters and the optimizer's state together, and lives until the
  * file is written. On the heap, the garbage collector would move it in a pause, which takes several
- * times as long as the copy itself, and fresh memory takes that long again. Memory that was given
- * back is kept for the next checkpoint. May be called by any thread.
+ * times as long as the copy itself. Fresh memory takes that long again. Memory that was given back
+ * is kept for the next checkpoint. May be called by any thread.
  */
 public final class CopyMemory {
 

@@ -38,7 +38,7 @@ public final class EvaluatorThread {
     this.events = events;
   }
 
-  /** Starts the thread. Completes on it, when it was told to stop. */
+  /** Starts the thread. The future completes on that thread after it was told to stop. */
   public Future<Void> start() {
     Thread thread = new Thread(this::run, "evaluator of " + job.addresses().job());
     thread.setDaemon(true);

@@ -36,8 +36,8 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
   /**
    * Divides a layout into partitions of at most {@code elements}, spread over {@code shards}.
    *
-   * <p>The next partition is sent while one is applied, so there are at least four, unless they
-   * would be so small that each costs more than it saves.
+   * <p>The next partition is sent while one is applied, so there are at least four. There are fewer
+   * if four would be so small that each costs more than it saves.
    *
    * @param layout layout of the exchange vector
    * @param elements largest number of elements of a partition

@@ -44,8 +44,8 @@ public final class PartitionVersions {
    * Returns all partitions in the order in which workers send them: oldest version first, then by
    * index.
    *
-   * <p>If versions differ and a worker sent a newer round first, that round could fill its window
-   * while all other workers wait for its part of the older one.
+   * <p>Otherwise, if versions differ, a newer round could fill the worker's window. All other
+   * workers would then wait for its part of the older round.
    */
   public List<Partition> oldestFirst() {
     if (lowest() == highest()) {

@@ -29,10 +29,10 @@ import org.slf4j.LoggerFactory;
  * Writes the checkpoints of one worker or stage: its replica or its part of the model, every N
  * steps, at the same steps in all workers.
  *
- * <p>The layout hash in a file also identifies the training run, so that files of an earlier run in
- * the same folder are never mixed in. A separate thread writes the files in order. One copy may
- * wait while the previous one is being written; writing a third blocks the caller. Belongs to the
- * thread that trains.
+ * <p>The layout hash in a file also identifies the training run. Files of an earlier run in the
+ * same folder are never mixed in. A separate thread writes the files in order. One copy may wait
+ * while the previous one is being written; writing a third blocks the caller. Belongs to the thread
+ * that trains.
  */
 public final class ReplicaCheckpoints implements AutoCloseable {
 

@@ -101,7 +101,8 @@ final class WorkerDuties implements ReplicaDuties {
 
   /**
    * Returns how many checkpoints of a rank are kept. In a graph, one worker may be as many steps
-   * ahead of another as there are workers between them, so the last few are not enough.
+   * ahead of another as there are workers between them. The last few checkpoints are then not
+   * enough.
    */
   static int checkpointKeep(JobConfig job, PeerStrategyFactory strategy) {
     long every = checkpointEvery(job, strategy);

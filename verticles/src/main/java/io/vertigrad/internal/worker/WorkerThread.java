@@ -66,7 +66,10 @@ public class WorkerThread {
     this.member = member;
   }
 
-  /** Starts the thread. Completes on it, with true if the job's last version was reached. */
+  /**
+   * Starts the thread. The future completes on that thread, with true if the job's last version was
+   * reached.
+   */
   public final Future<Boolean> start() {
     Thread thread = new Thread(this::run, "worker of " + job.addresses().job());
     thread.setDaemon(true);
