@@ -5,19 +5,19 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * When a job's state is written, and where.
+ * When and where a job's state is written.
  *
- * @param every updates between two checkpoints; 0 to go by {@code seconds}
- * @param seconds least time between two checkpoints where {@code every} is 0; 0 for none at all
- * @param keep how many checkpoints of each member are kept
- * @param directory where they are written; empty for a folder of the run
+ * @param every updates between two checkpoints; 0 to use {@code seconds}
+ * @param seconds shortest time between two checkpoints if {@code every} is 0; 0 for no checkpoints
+ * @param keep number of checkpoints to keep per member
+ * @param directory folder of the checkpoints; empty for a folder of the run
  */
 public record CheckpointConfig(long every, double seconds, int keep, Optional<Path> directory) {
 
   private static final double SECONDS = 10;
   private static final double MOST_SECONDS = 86_400;
 
-  /** Whoever names a folder wants checkpoints in it. */
+  /** If the section names a folder, timed checkpoints are on by default. */
   static CheckpointConfig read(Settings section) {
     long every = section.longInteger("every", 0, 0, Long.MAX_VALUE);
     Optional<Path> directory = section.path("directory");
@@ -35,29 +35,29 @@ public record CheckpointConfig(long every, double seconds, int keep, Optional<Pa
   }
 
   /**
-   * Tells whether checkpoints are written while the job runs.
+   * Returns whether checkpoints are written while the job runs.
    *
-   * @return false when only an orderly stop writes one
+   * @return false if only an orderly stop writes one
    */
   public boolean isOn() {
     return every > 0 || isTimed();
   }
 
   /**
-   * Tells whether they are written by time, so that they cost little whatever the model.
+   * Returns whether checkpoints are written by time, which limits their cost for any model.
    *
-   * @return false when they are written after so many versions, or not at all
+   * @return false if they are written every N versions or not at all
    */
   public boolean isTimed() {
     return every == 0 && seconds > 0;
   }
 
   /**
-   * Returns where the checkpoints of a run lie.
+   * Returns the folder of a run's checkpoints.
    *
    * @param job name of the job
    * @param run name of the run
-   * @return the folder that was asked for, or {@code checkpoints/JOB/RUN}
+   * @return the configured folder, or {@code checkpoints/JOB/RUN}
    */
   public Path directoryOf(String job, String run) {
     return directory.orElse(Path.of("checkpoints", job, run));

@@ -5,17 +5,17 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Where members listen and whom they trust.
+ * The addresses at which members listen, and how members authenticate each other.
  *
  * @param host address the event bus and Hazelcast bind to; loopback unless set
  * @param port Hazelcast's first port; the next free one is taken
- * @param members addresses to join at, {@code HOST} or {@code HOST:PORT}
+ * @param members addresses of members to join, {@code HOST} or {@code HOST:PORT}
  * @param insecure allow a non-loopback host without mutual TLS
  * @param certificate PEM file of this node's certificate chain, for mutual TLS on the event bus
  * @param key PEM file of its private key
  * @param authority PEM file of the authority that signed every member's certificate
  * @param secretFile file with the job's {@linkplain JobSecret secret}
- * @param restarts how often a member that {@code train --processes} started is started again
+ * @param restarts how often {@code train --processes} restarts a member that it started
  */
 public record ClusterConfig(
     String host,
@@ -45,9 +45,9 @@ public record ClusterConfig(
   }
 
   /**
-   * Tells whether the event bus can authenticate its peers.
+   * Returns whether the event bus can authenticate its peers.
    *
-   * @return true when certificate, key and authority are all given
+   * @return true if certificate, key and authority are all given
    */
   public boolean mutualTls() {
     return certificate.isPresent() && key.isPresent() && authority.isPresent();

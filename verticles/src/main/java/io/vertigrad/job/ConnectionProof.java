@@ -15,10 +15,10 @@ import java.security.SecureRandom;
  *   code of the connecting end (32) -&gt;
  * </pre>
  *
- * <p>The connection is proved, not what travels over it later; TLS protects that.
+ * <p>This proves the connection, not the data sent over it later; TLS protects the data.
  *
- * @param secret that both ends have to know
- * @param name of what the connection is for; a proof for one name is worth nothing for another
+ * @param secret the secret that both ends have to know
+ * @param name purpose of the connection; a proof for one name is invalid for another
  */
 public record ConnectionProof(JobSecret secret, String name) {
 
@@ -74,7 +74,7 @@ public record ConnectionProof(JobSecret secret, String name) {
    * @param ofConnecting random bytes of the connecting end
    * @param ofAccepting random bytes of the accepting end
    * @param challenge the message
-   * @return true when its sender knows the secret
+   * @return true if its sender knows the secret
    */
   public boolean isFromAccepting(byte[] ofConnecting, byte[] ofAccepting, byte[] challenge) {
     return JobSecret.equal(challenge, challenge(ofConnecting, ofAccepting));
@@ -86,7 +86,7 @@ public record ConnectionProof(JobSecret secret, String name) {
    * @param ofConnecting random bytes of the connecting end
    * @param ofAccepting random bytes of the accepting end
    * @param proof the code
-   * @return true when its sender knows the secret
+   * @return true if its sender knows the secret
    */
   public boolean isFromConnecting(byte[] ofConnecting, byte[] ofAccepting, byte[] proof) {
     return JobSecret.equal(proof, proof(ofConnecting, ofAccepting));

@@ -3,11 +3,11 @@ package io.vertigrad.job;
 import io.vertigrad.compute.settings.Settings;
 
 /**
- * The page that shows a run.
+ * The web page that shows a run.
  *
- * @param enabled false for none
- * @param host address it listens on; loopback unless set
- * @param port its port; a free one when it is taken, or 0
+ * @param enabled false for no page
+ * @param host address that it listens on; loopback unless set
+ * @param port its port; a free port is used if it is taken, or 0
  */
 public record DashboardConfig(boolean enabled, String host, int port) {
 

@@ -6,20 +6,20 @@ import java.util.List;
 /**
  * The evaluator of a job.
  *
- * @param count 0 or 1; without one the launcher tests the final model itself
- * @param every versions between two evaluations: rounds, or single updates where each gradient is
- *     one; 0 when they are counted in epochs
- * @param everyEpochs passes over the training set between two evaluations; 0 when they are counted
- *     in versions
- * @param samples test samples of each of these; the end is always tested on the whole set
- * @param topK a test also counts the samples whose class is among so many of the most probable; 0
- *     for not
- * @param blocking true when training does not go on until a version that is due was tested
+ * @param count 0 or 1; without an evaluator the launcher tests the final model itself
+ * @param every versions between two evaluations: rounds, or single updates in a job where each
+ *     gradient is one; 0 if the interval is in epochs
+ * @param everyEpochs passes over the training set between two evaluations; 0 if the interval is in
+ *     versions
+ * @param samples test samples of each of these evaluations; the final one uses the whole test set
+ * @param topK a test also counts the samples whose class is among the K most probable; 0 for no
+ *     such count
+ * @param blocking true if training waits at a version to test until the test has ended
  */
 public record EvaluatorConfig(
     int count, long every, double everyEpochs, int samples, int topK, boolean blocking) {
 
-  /** Keys of the section of which one at most may be given. */
+  /** Keys of the section of which at most one may be given. */
   public static final List<String> INTERVALS = List.of("every", "everyEpochs");
 
   private static final double FEWEST_EPOCHS = 1e-6;

@@ -8,29 +8,29 @@ import io.vertx.core.json.JsonObject;
 import java.util.Locale;
 
 /**
- * How partitions travel between workers and servers.
+ * How partitions are exchanged between workers and servers.
  *
- * @param type how gradients and parameters are stored in frames
- * @param partitionElements elements per partition, at most one frame's worth of float32
- * @param windowBytes payload bytes one worker may have unanswered
+ * @param type data type of gradients and parameters in frames
+ * @param partitionElements elements per partition, at most one frame of float32
+ * @param windowBytes limit of unanswered payload bytes of one worker
  * @param retryMillis without an answer for this long, the same frame is sent again
- * @param deadlineMillis after this long an exchange fails and names who did not answer; time in
- *     which the job itself waits for a member does not count
+ * @param deadlineMillis after this long an exchange fails and names the member that did not answer;
+ *     time in which the job itself waits for a member does not count
  * @param suspectMillis without a heartbeat for this long a member is suspected
  * @param evictMillis without a heartbeat for this long a member is evicted
- * @param stallMillis without a step of some worker for this long the job says who is missing
+ * @param stallMillis without a step of some worker for this long the job reports the missing one
  * @param orphanSeconds a member that the coordinator has not answered for this long stops
- * @param compression how gradients are made smaller than their type
+ * @param compression how gradients are compressed
  * @param transport what carries frames between processes
- * @param maxMagnitude largest element of a gradient that is applied; all finite ones where it is
- *     {@code Float.MAX_VALUE}
- * @param maxConnections streams that one listener of a process serves at once
- * @param sharedFolder where memory that processes of one host share is: a folder in memory, such as
- *     {@code /dev/shm}
- * @param sharedBytes most memory that one process shares with others as its owner
- * @param megabitsPerSecond most that one process sends over streams, in millions of bits; 0 for no
- *     limit
- * @param overlap whether the last layers' gradients are sent while those of earlier ones are
+ * @param maxMagnitude largest magnitude of an element of a gradient that is applied; {@code
+ *     Float.MAX_VALUE} to accept all finite ones
+ * @param maxConnections limit of streams that one listener of a process serves at once
+ * @param sharedFolder folder of the memory that processes of one host share: a folder in memory,
+ *     such as {@code /dev/shm}
+ * @param sharedBytes limit of the memory that one process owns and shares with others
+ * @param megabitsPerSecond limit of what one process sends over streams, in millions of bits per
+ *     second; 0 for no limit
+ * @param overlap whether the last layers' gradients are sent while those of earlier layers are
  *     computed
  */
 public record ExchangeConfig(
@@ -55,12 +55,12 @@ public record ExchangeConfig(
   private static final int MOST_ELEMENTS = 130_816;
 
   /**
-   * 447 KiB. The bus collects what arrives in reads of 64 KiB in a buffer that doubles; a frame and
-   * one read more fit into 512 KiB, where a full frame would need 1 MiB (12 % more processor time).
+   * 447 KiB. The bus collects incoming data in reads of 64 KiB, in a buffer that doubles. Such a
+   * frame and one more read fit into 512 KiB; a full frame needs 1 MiB (12 % more processor time).
    */
   private static final int DEFAULT_ELEMENTS = 114_432;
 
-  /** A member that does not answer is evicted before anyone who waits for it gives up. */
+  /** A member that does not answer is evicted before the members that wait for it give up. */
   private static final int BEYOND_EVICTION_MILLIS = 50_000;
 
   private static final int DEFAULT_STALL_MILLIS = 15_000;
@@ -68,16 +68,16 @@ public record ExchangeConfig(
 
   /**
    * Far above gradients that train, and above the variance of a batch-norm layer behind bytes that
-   * were not normalised; far below what a flipped exponent bit makes of a number.
+   * were not normalised. Far below the result of a flipped exponent bit.
    */
   private static final float DEFAULT_MAGNITUDE = 1e9f;
 
-  /** The most workers that a job may have, one process each, and as many that have just gone. */
+  /** Covers the most workers of a job, one process each, and as many that have just left. */
   public static final int DEFAULT_CONNECTIONS = 8_192;
 
   private static final int LEAST_MEGABITS = 10;
 
-  /** A terabit. */
+  /** One terabit per second. */
   private static final double MOST_MEGABITS = 1e6;
 
   private static final String DEFAULT_FOLDER = "/dev/shm";
@@ -85,11 +85,11 @@ public record ExchangeConfig(
   private static final int DEFAULT_SHARED_MIB = 512;
 
   /**
-   * Creates settings without compression, with the usual transport and the usual limit for stalls.
+   * Creates settings without compression, with the default transport and the default stall limit.
    *
-   * @param type how gradients and parameters are stored in frames
+   * @param type data type of gradients and parameters in frames
    * @param partitionElements elements per partition
-   * @param windowBytes payload bytes one worker may have unanswered
+   * @param windowBytes limit of unanswered payload bytes of one worker
    * @param retryMillis without an answer for this long, the same frame is sent again
    * @param deadlineMillis after this long an exchange fails
    * @param suspectMillis without a heartbeat for this long a member is suspected
@@ -124,7 +124,7 @@ public record ExchangeConfig(
   }
 
   /**
-   * Returns the same settings with any number of unanswered bytes.
+   * Returns the same settings without a limit of unanswered bytes.
    *
    * @return the changed copy
    */
@@ -150,7 +150,7 @@ public record ExchangeConfig(
   }
 
   /**
-   * Returns the settings of a job file that says nothing about its exchange.
+   * Returns the settings of a job file without an exchange section.
    *
    * @return the defaults
    */
@@ -159,7 +159,7 @@ public record ExchangeConfig(
   }
 
   /**
-   * Returns what gradients travel as.
+   * Returns the encoding of gradients in frames.
    *
    * @return one word, such as {@code float32} or {@code int8}
    */
@@ -226,7 +226,7 @@ public record ExchangeConfig(
     }
   }
 
-  /** 0 stands for no bound but that of a float. */
+  /** 0 means that only the range of a float limits the magnitude. */
   private static float magnitude(Settings section) {
     double bound = section.number("maxMagnitude", DEFAULT_MAGNITUDE, 0, Float.MAX_VALUE);
     return bound == 0 ? Float.MAX_VALUE : Math.max((float) bound, Float.MIN_VALUE);

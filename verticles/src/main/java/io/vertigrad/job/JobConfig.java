@@ -24,32 +24,34 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
- * A whole job file, checked: what to train, on what, how updates combine, and where roles run.
+ * A complete, checked job file: what to train, on which data, how updates combine, and where roles
+ * run.
  *
- * @param origin the file it came from, for errors
+ * @param origin the file it came from, for error messages
  * @param addresses the job's name and its event-bus addresses
  * @param run which run of the job this is
  * @param seed seed of initial parameters, sample order and generated data
- * @param length how long it trains, as it was asked for; {@link #steps()} is what that comes to
- * @param trainingSamples size of the training set, where it was {@linkplain #counted counted}
+ * @param length training length as configured; {@link #steps()} returns the steps it amounts to
+ * @param trainingSamples size of the training set, if it was {@linkplain #counted counted}
  * @param engine name of the compute engine
- * @param model which network
- * @param data which samples
- * @param optimizer how the servers step
+ * @param model the network
+ * @param data the data set
+ * @param optimizer how parameters follow gradients
  * @param strategy how updates combine
- * @param workers how many, and what each does
- * @param pipeline the stages of a model spread over members; empty where each has all of it
- * @param servers how many
- * @param checkpoint when its state is written, and where
- * @param coordinator what happens when its process ends before the job
+ * @param workers number and settings of the workers
+ * @param pipeline the stages of a model spread over members; empty if each member has the whole
+ *     model
+ * @param servers number of servers and backups
+ * @param checkpoint when and where the job's state is written
+ * @param coordinator what happens if the coordinator's process ends before the job
  * @param evaluator how often the newest parameters are tested
- * @param stop what ends it before its last step
- * @param exchange how partitions travel
- * @param cluster where members listen and whom they trust
- * @param dashboard the page that shows the run
- * @param tracking which other programs are told of the run
- * @param timeline true when members tell what they did when
- * @param settings the whole file, as it was read
+ * @param stop what ends the job before its last step
+ * @param exchange how partitions are exchanged
+ * @param cluster where members listen and how they authenticate each other
+ * @param dashboard the web page that shows the run
+ * @param tracking other programs that receive the run's progress
+ * @param timeline true if members record a timeline of their work
+ * @param settings the whole file as it was read
  */
 public record JobConfig(
     String origin,
@@ -77,7 +79,7 @@ public record JobConfig(
     boolean timeline,
     Settings settings) {
 
-  /** Section that a run adds to its job file: what followed from the data. */
+  /** Section that a run adds to its job file: values that follow from the data. */
   public static final String RESOLVED = "resolved";
 
   private static final String TRAINING_SAMPLES = "trainingSamples";
@@ -92,8 +94,8 @@ public record JobConfig(
    *
    * @param origin how errors name the file
    * @param json its content; it is copied
-   * @return the checked job file, its training samples not counted
-   * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
+   * @return the checked job file, whose training samples are not counted
+   * @throws io.vertigrad.compute.settings.SettingsException at the first error
    */
   public static JobConfig read(String origin, JsonObject json) {
     JsonObject copy = json.copy();
@@ -151,12 +153,12 @@ public record JobConfig(
   }
 
   /**
-   * Returns the steps of each worker: rounds of a synchronous strategy; an asynchronous one makes
-   * {@code steps * workers} updates.
+   * Returns the steps of each worker. These are rounds of a synchronous strategy; an asynchronous
+   * one makes {@code steps * workers} updates.
    *
    * @return steps, at least 1
-   * @throws IllegalStateException when they follow from the data, which was not {@linkplain
-   *     #counted counted}
+   * @throws IllegalStateException if they depend on the data, which was not {@linkplain #counted
+   *     counted}
    */
   public long steps() {
     if (!stepsAreKnown()) {
@@ -167,19 +169,19 @@ public record JobConfig(
   }
 
   /**
-   * Returns how many passes over the training set it makes; where its length is in steps, every
-   * batch counts as a full one.
+   * Returns the number of passes over the training set. If the length is in steps, every batch
+   * counts as a full one.
    *
    * @return passes, with a fraction
-   * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
+   * @throws IllegalStateException if the training samples were not {@linkplain #counted counted}
    */
   public double epochs() {
     return length.epochs(steps(), workers, replicas(), countedSamples());
   }
 
   /**
-   * Returns how parameters follow gradients, with a schedule that knows how long the run is where
-   * the training samples were {@linkplain #counted counted}.
+   * Returns the optimizer's settings. If the training samples were {@linkplain #counted counted},
+   * the schedule has the length of the run.
    *
    * @return the optimizer's settings
    */
@@ -191,53 +193,52 @@ public record JobConfig(
   /**
    * Returns the steps of each worker that make one epoch, as {@link TrainingLength} counts them.
    *
-   * @return steps, with a fraction where several workers that shuffle the whole set share a pass
+   * @return steps, with a fraction if several workers that shuffle the whole set share a pass
    *     unevenly
-   * @throws IllegalStateException when the training samples were not {@linkplain #counted counted}
+   * @throws IllegalStateException if the training samples were not {@linkplain #counted counted}
    */
   public double stepsPerEpoch() {
     return stepsPerEpoch(countedSamples());
   }
 
   /**
-   * Returns the same for a training set of another size.
+   * Returns the steps of each worker that make one epoch of a training set of the given size.
    *
    * @param samples size of the training set
-   * @return steps, with a fraction likewise
+   * @return steps, with a fraction as in {@link #stepsPerEpoch()}
    */
   public double stepsPerEpoch(long samples) {
     return (double) workers.batches(samples, replicas()) / (workers.sharesData() ? 1 : replicas());
   }
 
   /**
-   * Returns where its learning-rate schedule and its length do not fit, one sentence each: which
-   * key, what was found, what it means, and what to do.
+   * Returns warnings if the learning-rate schedule and the run's length do not fit. Each is one
+   * sentence: the key, the value found, its effect, and what to do.
    *
-   * @param updates of the whole run
-   * @return empty when all fits, or where the training samples were not {@linkplain #counted
-   *     counted}
+   * @param updates updates of the whole run
+   * @return empty if all fits, or if the training samples were not {@linkplain #counted counted}
    */
   public List<String> warnings(long updates) {
     return ScheduleCheck.warnings(this, updates);
   }
 
   /**
-   * Tells whether it can be trained as it is.
+   * Returns whether the job can be trained as it is.
    *
-   * @return false while something follows from the training samples, which were not counted
+   * @return false if something depends on the training samples, which were not counted
    */
   public boolean isCounted() {
     return trainingSamples.isPresent() || !needsSamples();
   }
 
   /**
-   * Returns the same job with its training samples counted, if anything about it follows from their
-   * number or can be checked with it, and with the names of its classes. Whatever number the file
-   * held is forgotten, for the data may be another. It blocks while the training set is opened.
+   * Returns the same job with the names of its classes. Its training samples are counted if any
+   * value depends on their number or can be checked with it. A number in the file is ignored,
+   * because the data may have changed. Blocks while the training set is opened.
    *
    * @param loader finds the data set
-   * @return the job, with which every member comes to the same length
-   * @throws io.vertigrad.compute.data.DataException when the data set cannot be opened
+   * @return the job, which gives every member the same length
+   * @throws io.vertigrad.compute.data.DataException if the data set cannot be opened
    */
   public JobConfig counted(ClassLoader loader) {
     JsonObject json = json();
@@ -254,10 +255,10 @@ public record JobConfig(
   }
 
   /**
-   * Returns what people call the classes, where the data set has names and was {@linkplain #counted
+   * Returns the names of the classes, if the data set has names and was {@linkplain #counted
    * counted}.
    *
-   * @return by class; empty where a class is only a number
+   * @return names by class; empty if classes are only numbers
    */
   public List<String> classNames() {
     JsonObject resolved = settings.toJson().getJsonObject(RESOLVED, new JsonObject());
@@ -265,17 +266,17 @@ public record JobConfig(
   }
 
   /**
-   * Returns how many copies of the model train.
+   * Returns the number of copies of the model that train.
    *
-   * @return as many as workers, or as each stage of a pipeline has
+   * @return the number of workers, or of replicas of each stage of a pipeline
    */
   public int replicas() {
     return pipeline.map(PipelineConfig::replicas).orElse(workers.count());
   }
 
   /**
-   * Returns the resolved job file: what was written, the defaults of the keys that were not, and in
-   * {@code resolved} what followed from the data.
+   * Returns the resolved job file: the values that were written, the defaults of all other keys,
+   * and in {@code resolved} the values that follow from the data.
    *
    * @return a copy, which the caller may change
    */
@@ -300,23 +301,23 @@ public record JobConfig(
   /**
    * Returns the model that this job trains on samples of a data set.
    *
-   * @param data the training or the test set; its shape and classes count
-   * @return what an engine builds the model from
-   * @throws io.vertigrad.compute.settings.SettingsException when {@code evaluator.topK} counts all
-   *     of its classes
+   * @param data the training or the test set; only its shape and classes matter
+   * @return the configuration from which an engine builds the model
+   * @throws io.vertigrad.compute.settings.SettingsException if {@code evaluator.topK} covers all of
+   *     its classes
    */
   public ModelConfig modelOn(Dataset data) {
     return modelOn(data.shape(), data.targets(), data.tokens());
   }
 
   /**
-   * Returns the model that this job trains on samples of a shape, of which each has one class.
+   * Returns the model that this job trains on samples of a shape with one class each.
    *
    * @param shape one sample's dimensions, channels first
    * @param classes number of classes
-   * @return what an engine builds the model from
-   * @throws io.vertigrad.compute.settings.SettingsException when {@code evaluator.topK} counts all
-   *     of its classes
+   * @return the configuration from which an engine builds the model
+   * @throws io.vertigrad.compute.settings.SettingsException if {@code evaluator.topK} covers all of
+   *     its classes
    */
   public ModelConfig modelOn(List<Integer> shape, int classes) {
     return modelOn(shape, Targets.classes(classes), 0);
@@ -326,11 +327,11 @@ public record JobConfig(
    * Returns the model that this job trains on samples of a shape.
    *
    * @param shape one sample's dimensions, channels first
-   * @param targets what it is to tell of each
-   * @param tokens how many different ids of tokens the samples hold; 0 for numbers
-   * @return what an engine builds the model from
-   * @throws io.vertigrad.compute.settings.SettingsException when {@code evaluator.topK} counts all
-   *     of its classes, or {@code model.loss} takes other targets
+   * @param targets what the model predicts for each sample
+   * @param tokens number of different token ids in the samples; 0 for samples of numbers
+   * @return the configuration from which an engine builds the model
+   * @throws io.vertigrad.compute.settings.SettingsException if {@code evaluator.topK} covers all of
+   *     its classes, or {@code model.loss} takes other targets
    */
   public ModelConfig modelOn(List<Integer> shape, Targets targets, int tokens) {
     Map<String, Object> options = new TreeMap<>(model.settings().toJson().getMap());
@@ -340,13 +341,13 @@ public record JobConfig(
   }
 
   /**
-   * Returns the model that this job trained, in a file; {@code model.name} does not count.
+   * Returns the model that this job trained, in a file; {@code model.name} is ignored.
    *
-   * @param file of the engine
+   * @param file the engine's model file
    * @param shape one sample's dimensions, channels first
-   * @param targets what it is to tell of each
-   * @param tokens how many different ids of tokens the samples hold; 0 for numbers
-   * @return what an engine reads the model by
+   * @param targets what the model predicts for each sample
+   * @param tokens number of different token ids in the samples; 0 for samples of numbers
+   * @return the configuration with which an engine reads the model
    * @throws io.vertigrad.compute.settings.SettingsException as {@link #modelOn(List, Targets, int)}
    */
   public ModelConfig modelIn(String file, List<Integer> shape, Targets targets, int tokens) {
@@ -370,14 +371,14 @@ public record JobConfig(
   }
 
   /**
-   * Checks that the model's loss takes what the data set's samples have, before anything is built.
-   * It blocks where the data set has to be opened to know that.
+   * Checks that the model's loss fits the targets of the data set, before anything is built. Blocks
+   * if the data set has to be opened for that.
    *
-   * @param split that is there to be opened
+   * @param split the split that may be opened
    * @param loader finds the data set
-   * @throws io.vertigrad.compute.settings.SettingsException naming the file, the loss, what the
-   *     data have and which loss takes that
-   * @throws io.vertigrad.compute.data.DataException when the data set cannot be opened
+   * @throws io.vertigrad.compute.settings.SettingsException naming the file, the loss, the targets
+   *     of the data and the loss that takes them
+   * @throws io.vertigrad.compute.data.DataException if the data set cannot be opened
    */
   public void checkTargets(Split split, ClassLoader loader) {
     requireLossOf(DatasetProvider.targets(data, split, loader));
@@ -398,7 +399,7 @@ public record JobConfig(
   }
 
   /**
-   * Returns what its model is trained and tested by.
+   * Returns the loss by which the model is trained and tested.
    *
    * @return the loss
    */
@@ -424,11 +425,11 @@ public record JobConfig(
   }
 
   /**
-   * Checks that its engine can compute on this machine where workers are to, before anything is
-   * built; whoever is neither worker nor evaluator needs no such device.
+   * Checks that the engine can compute on the workers' device on this machine, before anything is
+   * built. Only workers and evaluators need the device.
    *
-   * @throws io.vertigrad.compute.settings.SettingsException naming the file, the device, why it
-   *     cannot be, and what to do
+   * @throws io.vertigrad.compute.settings.SettingsException naming the file, the device, the reason
+   *     and what to do
    */
   public void checkDevice() {
     try {
@@ -440,25 +441,25 @@ public record JobConfig(
   }
 
   /**
-   * Returns the file with the parameters that training begins with.
+   * Returns the file with the initial parameters.
    *
-   * @return a safetensors file; empty where they follow from the seed, or from a model in a file
+   * @return a safetensors file; empty if they follow from the seed or from a model in a file
    */
   public Optional<Path> initialParameters() {
     return Optional.ofNullable(model.settings().toJson().getString(PARAMETERS)).map(Path::of);
   }
 
-  /** The name, or where it is the folder of a run, the model that the run has left there. */
+  /** Returns the model's name, or the model file of a run if the name is the folder of that run. */
   private String modelName() {
     return RunModel.named(model.name(), engine, settings);
   }
 
   /**
-   * Returns what a member is called for people.
+   * Returns a member's name for messages.
    *
    * @param role the role in lower case, such as {@code worker}
    * @param rank the member's rank
-   * @return such as {@code worker 1}, or {@code stage 1} where workers are stages
+   * @return such as {@code worker 1}, or {@code stage 1} if workers are stages
    */
   public String nameOf(String role, int rank) {
     return pipeline
@@ -468,9 +469,9 @@ public record JobConfig(
   }
 
   /**
-   * Tells who tests the model.
+   * Returns whether the stages of the pipeline test the model.
    *
-   * @return true when the stages of its pipeline test it themselves
+   * @return true if the stages test it, false if an evaluator or nobody does
    */
   public boolean stagesTest() {
     return evaluator.count() > 0
@@ -478,9 +479,9 @@ public record JobConfig(
   }
 
   /**
-   * Returns how many evaluators take part.
+   * Returns the number of evaluators.
    *
-   * @return 0 where nobody tests, or the stages do
+   * @return 0 if nobody tests or the stages test
    */
   public int evaluators() {
     return stagesTest() ? 0 : evaluator.count();
@@ -501,7 +502,9 @@ public record JobConfig(
         () -> new IllegalStateException(origin + ": the training samples were not counted"));
   }
 
-  /** The steps are there for whoever reads the file; they follow from the rest. */
+  /**
+   * Ignores the steps, which follow from other values and are only there for readers of the file.
+   */
   private static OptionalLong counted(Settings resolved) {
     boolean counted = resolved.has(TRAINING_SAMPLES);
     long samples = resolved.longInteger(TRAINING_SAMPLES, 0, 1, MOST_SAMPLES);
@@ -511,7 +514,7 @@ public record JobConfig(
     return counted ? OptionalLong.of(samples) : OptionalLong.empty();
   }
 
-  /** What needs the whole gradient before anything of it may be sent. */
+  /** Refuses settings that need the whole gradient before any part of it is sent. */
   private static void checkOverlap(JobConfig job, Settings root) {
     if (job.optimizer().clipNorm() > 0) {
       throw root.refuse(
@@ -528,7 +531,7 @@ public record JobConfig(
     }
   }
 
-  /** What only makes sense where tests have a class for each answer. */
+  /** Refuses settings that need a class for each test answer. */
   private static void checkLoss(JobConfig job, Settings root) {
     Loss loss = job.loss();
     if (job.stop().accuracy().isPresent() && loss == Loss.MEAN_SQUARED_ERROR) {

@@ -22,13 +22,13 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * What a process proves with that it belongs to a job: 32 random bytes that every member's process
- * reads from a file. It is never sent and never printed; what is sent are HMAC-SHA256 codes over
- * messages, and names derived from it. Any thread.
+ * The secret with which a process proves that it belongs to a job: 32 random bytes that every
+ * member's process reads from a file. It is never sent or printed. Only HMAC-SHA256 codes of
+ * messages and names derived from it are sent. May be called by any thread.
  */
 public final class JobSecret {
 
-  /** Bytes of a code that {@link #sign} makes. */
+  /** Length in bytes of a code from {@link #sign}. */
   public static final int CODE_BYTES = 32;
 
   private static final int SECRET_BYTES = 32;
@@ -38,7 +38,7 @@ public final class JobSecret {
   private static final Set<PosixFilePermission> OWNER =
       EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
 
-  /** Of jobs that have no secret: known to everybody, so that both ends work the same way. */
+  /** The secret of jobs without one. Everybody knows it, so that both ends work the same way. */
   private static final JobSecret NONE =
       new JobSecret("no secret".getBytes(StandardCharsets.US_ASCII));
 
@@ -49,7 +49,7 @@ public final class JobSecret {
   }
 
   /**
-   * Returns the secret that jobs without one have: it proves nothing.
+   * Returns the secret of jobs without one. It proves nothing.
    *
    * @return a secret that everybody knows
    */
@@ -58,7 +58,7 @@ public final class JobSecret {
   }
 
   /**
-   * Makes a secret that no file holds, for a job whose members all live in one process.
+   * Creates a secret without a file, for a job whose members all run in one process.
    *
    * @return a new, random secret
    */
@@ -67,12 +67,12 @@ public final class JobSecret {
   }
 
   /**
-   * Reads the secret of a job, or makes one where there is no such file yet. A new file appears
-   * complete and with mode 0600, or not at all.
+   * Reads the secret of a job, or creates one if there is no such file. A new file appears complete
+   * and with mode 0600, or not at all.
    *
    * @param file path of the file, in a folder that exists
    * @return the secret in the file
-   * @throws SettingsException when the file cannot be read or written, or is none
+   * @throws SettingsException if the file cannot be read or written, or contains no secret
    */
   public static JobSecret createOrRead(Path file) {
     if (!Files.exists(file)) {
@@ -82,12 +82,12 @@ public final class JobSecret {
   }
 
   /**
-   * Reads the secret that clusters on this machine have for whose jobs no file names one: {@code
-   * .vertigrad/secret} in the user's home folder. It is made at the first use, and nobody but the
-   * user can read it.
+   * Reads the secret of this user's clusters on this machine, for jobs that do not name a secret
+   * file: {@code .vertigrad/secret} in the user's home folder. It is created at the first use. Only
+   * the user can read it.
    *
    * @return the secret of the user who runs this process
-   * @throws SettingsException when the file cannot be read or written, or may be read by others
+   * @throws SettingsException if the file cannot be read or written, or others may read it
    */
   public static JobSecret ofUser() {
     Path folder = Path.of(System.getProperty("user.home"), ".vertigrad");
@@ -107,7 +107,7 @@ public final class JobSecret {
    *
    * @param file path of the file
    * @return the secret in the file
-   * @throws SettingsException when the file is missing, is no secret, or may be read by others
+   * @throws SettingsException if the file is missing, contains no secret, or others may read it
    */
   public static JobSecret read(Path file) {
     if (!Files.isRegularFile(file)) {
@@ -127,7 +127,7 @@ public final class JobSecret {
       }
       return new JobSecret(HexFormat.of().parseHex(text));
     } catch (IllegalArgumentException noDigits) {
-      // Without its message, which quotes the text.
+      // The exception's message is left out because it quotes the text.
       throw malformed(file, "something else", null);
     } catch (IOException unreadable) {
       throw new SettingsException(
@@ -138,9 +138,9 @@ public final class JobSecret {
   /**
    * Computes the code of a message.
    *
-   * @param purpose what the code is for; a code of one purpose proves nothing for another
-   * @param parts the message; their positions stay as they are
-   * @return 32 bytes that nobody without the secret can compute
+   * @param purpose what the code is for; a code for one purpose is invalid for another
+   * @param parts the message; their positions do not change
+   * @return 32 bytes that cannot be computed without the secret
    */
   public byte[] sign(String purpose, ByteBuffer... parts) {
     try {
@@ -160,31 +160,31 @@ public final class JobSecret {
   }
 
   /**
-   * Tells whether a message was signed with this secret, in a time that does not depend on where
+   * Returns whether a message was signed with this secret, in a time that does not depend on where
    * the codes differ.
    *
-   * @param code what came with the message
+   * @param code the code that came with the message
    * @param purpose as in {@link #sign}
    * @param parts the message
-   * @return true when the code is right
+   * @return true if the code is right
    */
   public boolean verifies(byte[] code, String purpose, ByteBuffer... parts) {
     return equal(code, sign(purpose, parts));
   }
 
   /**
-   * Tells whether two codes are the same, in a time that does not depend on where they differ.
+   * Returns whether two codes are equal, in a time that does not depend on where they differ.
    *
    * @param found one code
    * @param expected the other
-   * @return true when they are
+   * @return true if they are equal
    */
   public static boolean equal(byte[] found, byte[] expected) {
     return MessageDigest.isEqual(found, expected);
   }
 
   /**
-   * Derives a name that only who knows the secret can tell, and that does not tell the secret.
+   * Derives a name that cannot be computed without the secret and does not reveal it.
    *
    * @param purpose what the name is for
    * @return 32 hexadecimal digits
@@ -193,7 +193,7 @@ public final class JobSecret {
     return HexFormat.of().formatHex(sign("name of " + purpose), 0, NAME_BYTES);
   }
 
-  /** Says nothing of the secret. */
+  /** Reveals nothing of the secret. */
   @Override
   public String toString() {
     return this == NONE ? "no secret" : "a secret";
@@ -223,7 +223,8 @@ public final class JobSecret {
   }
 
   /**
-   * Of several processes that make the same file at once, one wins and the others read its file.
+   * Publishes the file. If several processes create it at once, one succeeds and the others read
+   * its file.
    */
   private static void place(Path draft, Path file) throws IOException {
     try {

@@ -1,6 +1,6 @@
 package io.vertigrad.job;
 
-/** A join that came to nothing: refused, or no coordinator found; the message is for the user. */
+/** A join that failed: refused, or no coordinator was found. The message is for the user. */
 public final class JoinException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
@@ -26,18 +26,18 @@ public final class JoinException extends RuntimeException {
   }
 
   /**
-   * Creates a refusal for what a node brings along: its secret, certificate or job file, or because
-   * there is no place for it.
+   * Creates a refusal because of the node's secret, certificate or job file, or because there is no
+   * place for it.
    *
    * @param message for the user
-   * @return a refusal that somebody has to do something about
+   * @return a refusal that the user has to resolve
    */
   public static JoinException refused(String message) {
     return new JoinException(message, false, false, true);
   }
 
   /**
-   * Creates a refusal for want of a place, whose holder may be dead.
+   * Creates a refusal because all places are taken, although the holder of one may be dead.
    *
    * @param message for the user
    * @return a refusal that is worth retrying
@@ -47,37 +47,38 @@ public final class JoinException extends RuntimeException {
   }
 
   /**
-   * Creates a refusal because the job has come to a good end, or is about to.
+   * Creates a refusal because the job has ended successfully, or is about to.
    *
    * @param message for the user
-   * @return a refusal that is nobody's failure
+   * @return a refusal that is not a failure
    */
   public static JoinException late(String message) {
     return new JoinException(message, false, true, false);
   }
 
   /**
-   * Tells whether the place may become free, because whoever holds it may be dead.
+   * Returns whether the place may become free, because its holder may be dead.
    *
-   * @return true when another attempt makes sense
+   * @return true if another attempt makes sense
    */
   public boolean worthRetrying() {
     return worthRetrying;
   }
 
   /**
-   * Tells whether the job refused a node for what it brings along.
+   * Returns whether the job refused the node's secret, certificate or job file, or has no place for
+   * it.
    *
-   * @return true when starting it again changes nothing
+   * @return true if starting the node again changes nothing
    */
   public boolean refused() {
     return refused;
   }
 
   /**
-   * Tells whether nothing is left to do, and nothing has gone wrong.
+   * Returns whether nothing is left to do and nothing has failed.
    *
-   * @return true when the job has ended well, or is about to
+   * @return true if the job has ended successfully, or is about to
    */
   public boolean late() {
     return late;

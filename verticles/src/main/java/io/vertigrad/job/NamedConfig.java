@@ -3,9 +3,9 @@ package io.vertigrad.job;
 import io.vertigrad.compute.settings.Settings;
 
 /**
- * Something found by name, with settings that only it understands: a model or a strategy.
+ * A named component with settings that only it understands: a model or a strategy.
  *
- * @param name the name it is registered under
+ * @param name the name under which it is registered
  * @param settings its whole section; {@code name} has been read
  */
 public record NamedConfig(String name, Settings settings) {

@@ -3,7 +3,7 @@ package io.vertigrad.job;
 import io.vertigrad.compute.Block;
 
 /**
- * A run of the exchange vector that travels and is updated as one.
+ * A range of the exchange vector that is sent and updated as a unit.
  *
  * @param index number of the partition, from 0
  * @param first index of its first element in the exchange vector

@@ -8,14 +8,14 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * The stages of a job whose model is spread over several members.
+ * The pipeline of a job whose model is spread over several members.
  *
- * @param stages how many
- * @param cuts layers with which all stages but the last end; empty to cut automatically
- * @param balance what an automatic split shares out evenly
- * @param microBatches into how many parts a batch is cut
+ * @param stages number of stages
+ * @param cuts last layers of all stages but the last; empty to split automatically
+ * @param balance what an automatic split distributes evenly
+ * @param microBatches number of parts of a batch
  * @param schedule {@code gpipe} or {@code 1f1b}
- * @param replicas of every stage, each with its own share of the data
+ * @param replicas replicas of every stage, each with its own share of the data
  * @param evaluation who tests: the {@code stages} themselves, forward only, or an evaluator that
  *     has the model {@code assembled}
  */
@@ -33,19 +33,19 @@ public record PipelineConfig(
   /**
    * Copies the cuts.
    *
-   * @param stages how many
-   * @param cuts layers with which all stages but the last end
-   * @param balance what an automatic split shares out evenly
-   * @param microBatches into how many parts a batch is cut
+   * @param stages number of stages
+   * @param cuts last layers of all stages but the last
+   * @param balance what an automatic split distributes evenly
+   * @param microBatches number of parts of a batch
    * @param schedule {@code gpipe} or {@code 1f1b}
-   * @param replicas of every stage
+   * @param replicas replicas of every stage
    * @param evaluation who tests
    */
   public PipelineConfig {
     cuts = List.copyOf(cuts);
   }
 
-  /** Empty when the section names neither stages nor cuts. */
+  /** Returns the pipeline; empty if the section has neither stages nor cuts. */
   static Optional<PipelineConfig> read(Settings section) {
     List<String> cuts = section.textList("cuts", List.of());
     int stages = section.integer("stages", cuts.isEmpty() ? 0 : cuts.size() + 1, 0, MOST);
@@ -78,7 +78,7 @@ public record PipelineConfig(
   }
 
   /**
-   * Returns how many members the pipeline has.
+   * Returns the number of members of the pipeline.
    *
    * @return stages times replicas
    */
@@ -118,10 +118,10 @@ public record PipelineConfig(
   }
 
   /**
-   * Returns what a stage is called for people.
+   * Returns a stage's name for messages.
    *
    * @param rank the member's rank
-   * @return {@code stage 1}, or {@code stage 1 of replica 0} where there are several replicas
+   * @return {@code stage 1}, or {@code stage 1 of replica 0} if there are several replicas
    */
   public String name(int rank) {
     String stage = "stage " + stageOf(rank);
@@ -129,11 +129,11 @@ public record PipelineConfig(
   }
 
   /**
-   * Returns how every member cuts the model. Measured times differ from member to member, so that
-   * cuts by time are decided before, see {@code PipelinePlan}.
+   * Returns how every member splits the model. Measured times differ between members, so cuts by
+   * time are chosen before; see {@code PipelinePlan}.
    *
    * @param batch samples of one batch
-   * @return what an engine splits the model by
+   * @return the configuration with which an engine splits the model
    */
   public SplitConfig split(int batch) {
     return cuts.isEmpty()
@@ -142,9 +142,9 @@ public record PipelineConfig(
   }
 
   /**
-   * Tells whether the cuts are still to be measured by whoever starts the job.
+   * Returns whether the launcher still has to measure the cuts.
    *
-   * @return true when they are
+   * @return true if it has to
    */
   public boolean undecided() {
     return stages > 1 && cuts.isEmpty() && balance == Balance.TIME;

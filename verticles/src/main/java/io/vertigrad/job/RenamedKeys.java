@@ -5,7 +5,7 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Keys of job files that have another name now: the old one is taken, with a warning. */
+/** Job-file keys that were renamed. The old name is accepted with a warning. */
 final class RenamedKeys {
 
   private static final Logger LOG = LoggerFactory.getLogger(RenamedKeys.class);
@@ -20,7 +20,7 @@ final class RenamedKeys {
 
   private RenamedKeys() {}
 
-  /** Moves what stands under an old name to the new one, if nothing stands there. */
+  /** Moves the value of an old key to the new one, unless the new one has a value. */
   static void move(String origin, JsonObject job) {
     for (Renamed renamed : ALL) {
       if (job.getValue(renamed.section()) instanceof JsonObject from

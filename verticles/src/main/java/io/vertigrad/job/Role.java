@@ -7,14 +7,14 @@ public enum Role {
   /** Owns one shard of the parameters. */
   SERVER,
 
-  /** Computes gradients, of the whole model or of one stage of it. */
+  /** Computes gradients of the whole model or of one stage of it. */
   WORKER,
 
   /** Tests the newest parameters. */
   EVALUATOR;
 
   /**
-   * Returns its name in addresses, events and on the command line.
+   * Returns the role's name in addresses, events and on the command line.
    *
    * @return the name in lower case
    */

@@ -4,15 +4,15 @@ import io.vertigrad.compute.settings.Settings;
 import java.util.Optional;
 
 /**
- * Which run of a job this is.
+ * Identifies a run of a job.
  *
- * @param id name of the run, under which its checkpoints are kept; empty for one that the
- *     coordinator makes up
- * @param resumes how many coordinators this run has had before
+ * @param id name of the run, under which its checkpoints are kept; empty to let the coordinator
+ *     choose one
+ * @param resumes number of earlier coordinators of this run
  */
 public record RunConfig(Optional<String> id, int resumes) {
 
-  /** More admissions of one rank than one coordinator of a run gives. */
+  /** Incarnations reserved for each coordinator: more than it ever gives to one rank. */
   public static final int ADMISSIONS = 10_000;
 
   private static final int MOST_RESUMES = 1000;
@@ -28,7 +28,8 @@ public record RunConfig(Optional<String> id, int resumes) {
   }
 
   /**
-   * Tells members that this run's coordinator has admitted from those of the coordinators before.
+   * Returns the first incarnation of each rank. It distinguishes the members that this run's
+   * coordinator admits from those that earlier coordinators admitted.
    *
    * @return the incarnation of the first member of each rank
    */

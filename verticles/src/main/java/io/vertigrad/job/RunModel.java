@@ -9,7 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 
-/** The model that an earlier run has left in its folder, where {@code model.name} names that. */
+/** The model that an earlier run left in its folder, if {@code model.name} names that folder. */
 final class RunModel {
 
   private static final String KEY = "model.name";
@@ -18,11 +18,11 @@ final class RunModel {
   private RunModel() {}
 
   /**
-   * The name itself, or the model's file where it is the folder of a run.
+   * Returns the name, or the model file if the name is the folder of a run.
    *
-   * @param engine that is to read it
-   * @param settings the job file, for errors
-   * @throws io.vertigrad.compute.settings.SettingsException when the run left no model, or one of
+   * @param engine the engine that will read the file
+   * @param settings the job file, for error messages
+   * @throws io.vertigrad.compute.settings.SettingsException if the run left no model or used
    *     another engine
    */
   static String named(String name, String engine, Settings settings) {

@@ -9,21 +9,21 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** Compares how long a job's learning-rate schedule lasts with how long the job does. */
+/** Compares the length of a job's learning-rate schedule with the length of the job. */
 final class ScheduleCheck {
 
-  /** Share of a run: a cosine that ends so little before it is as long as it. */
+  /** A cosine that ends within this share of the run before its end counts as long enough. */
   private static final double LEAST_REST = 0.01;
 
   private ScheduleCheck() {}
 
   /**
-   * Where the schedule and the run do not fit, one sentence each: which key, what was found, what
-   * it means, and what to do. Nothing where the training samples were not counted.
+   * Returns warnings if the schedule and the run do not fit. Each is one sentence: the key, the
+   * value found, its effect, and what to do. Returns none if the training samples were not counted.
    *
    * @param job the job file
-   * @param updates of the whole run
-   * @return the sentences, in no job more than a few
+   * @param updates updates of the whole run
+   * @return the warnings, at most a few
    */
   static List<String> warnings(JobConfig job, long updates) {
     if (job.trainingSamples().isEmpty()) {

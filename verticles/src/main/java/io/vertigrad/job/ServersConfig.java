@@ -5,9 +5,9 @@ import io.vertigrad.compute.settings.Settings;
 /**
  * The parameter servers of a job.
  *
- * @param count shards, each on a server verticle of its own
- * @param replicas 1 for a backup of each, on another verticle, which goes on when its server is
- *     lost; 0 for none
+ * @param count number of shards, each on its own server verticle
+ * @param replicas 1 for a backup of each server on another verticle, which replaces a lost server;
+ *     0 for none
  */
 public record ServersConfig(int count, int replicas) {
 
@@ -20,7 +20,7 @@ public record ServersConfig(int count, int replicas) {
   }
 
   /**
-   * Returns the server verticles of a job, backups included.
+   * Returns the number of server verticles of a job, including backups.
    *
    * @return at least 1
    */

@@ -3,9 +3,9 @@ package io.vertigrad.job;
 import io.vertigrad.compute.settings.Settings;
 
 /**
- * What happens when the coordinator's process ends before the job.
+ * What happens if the coordinator's process ends before the job.
  *
- * @param standby true to have another process wait beside it, which then takes its place
+ * @param standby true to let another process wait and then take the coordinator's place
  */
 public record StandbyConfig(boolean standby) {
 

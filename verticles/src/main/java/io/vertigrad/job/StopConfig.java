@@ -4,15 +4,15 @@ import io.vertigrad.compute.settings.Settings;
 import java.util.OptionalDouble;
 
 /**
- * What ends a job before its last step; whichever is reached first does.
+ * Conditions that end a job before its last step. The first one that is reached ends it.
  *
- * @param accuracy percent of a test's samples, that or more
- * @param loss mean over a test's samples, that or less
- * @param minutes of training, without pauses
+ * @param accuracy accuracy of a test in percent, this or more
+ * @param loss mean loss of a test's samples, this or less
+ * @param minutes minutes of training, without pauses
  */
 public record StopConfig(OptionalDouble accuracy, OptionalDouble loss, OptionalDouble minutes) {
 
-  /** Nothing does. */
+  /** No condition ends the job early. */
   public static final StopConfig NONE =
       new StopConfig(OptionalDouble.empty(), OptionalDouble.empty(), OptionalDouble.empty());
 
@@ -37,9 +37,9 @@ public record StopConfig(OptionalDouble accuracy, OptionalDouble loss, OptionalD
   }
 
   /**
-   * Tells whether tests decide.
+   * Returns whether a condition needs tests.
    *
-   * @return true when an accuracy or a loss may end the job
+   * @return true if an accuracy or a loss may end the job
    */
   public boolean looksAtTests() {
     return accuracy.isPresent() || loss.isPresent();

@@ -5,11 +5,11 @@ import java.net.URI;
 import java.util.Optional;
 
 /**
- * Which other programs are told of a run while it goes on.
+ * Other programs that receive a run's progress.
  *
- * @param tensorboard true to write TensorBoard's event files into the run's folder
+ * @param tensorboard true to write TensorBoard event files into the run's folder
  * @param mlflow address of an MLflow server; empty for none
- * @param experiment name of the experiment that the run belongs to there
+ * @param experiment name of the MLflow experiment that the run belongs to
  */
 public record TrackingConfig(boolean tensorboard, Optional<URI> mlflow, String experiment) {
 

@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * How long a job trains, as its file says it.
+ * How long a job trains, as its file states it.
  *
- * @param unit what it is counted in
- * @param amount how many of these; whole unless they are epochs
+ * @param unit unit of the length
+ * @param amount length in this unit; a whole number unless the unit is epochs
  */
 public record TrainingLength(Unit unit, double amount) {
 
@@ -19,7 +19,7 @@ public record TrainingLength(Unit unit, double amount) {
   private static final double FEWEST_EPOCHS = 1e-6;
   private static final double MOST_EPOCHS = 1e6;
 
-  /** What a length can be counted in. */
+  /** The units of a length. */
   public enum Unit {
     /** Steps of each worker: key {@code steps}. */
     STEPS("steps"),
@@ -35,7 +35,7 @@ public record TrainingLength(Unit unit, double amount) {
     }
 
     /**
-     * Returns the key of the job file.
+     * Returns the unit's key in the job file.
      *
      * @return such as {@code epochs}
      */
@@ -45,7 +45,7 @@ public record TrainingLength(Unit unit, double amount) {
   }
 
   /**
-   * Returns the keys of the job file of which one at most may be given.
+   * Returns the keys of the job file of which at most one may be given.
    *
    * @return a key for each unit
    */
@@ -70,24 +70,24 @@ public record TrainingLength(Unit unit, double amount) {
   }
 
   /**
-   * Tells whether the steps follow from the number of training samples.
+   * Returns whether the steps depend on the number of training samples.
    *
-   * @return true when the length is in epochs
+   * @return true if the length is in epochs
    */
   public boolean countsSamples() {
     return unit == Unit.EPOCHS;
   }
 
   /**
-   * Steps of each worker, or of each replica of a pipeline.
+   * Returns the steps of each worker, or of each replica of a pipeline.
    *
-   * <p>An epoch is a pass over a worker's share of the training set, the last batch of which is
-   * kept although it may be smaller, unless {@code workers.dropLast}. Where every worker shuffles
-   * the whole set ({@code workers.sampler} {@code none}), it is a pass of all workers together.
+   * <p>An epoch is one pass over a worker's share of the training set. Its last batch may be
+   * smaller; {@code workers.dropLast} leaves such a batch out. If every worker shuffles the whole
+   * set ({@code workers.sampler} {@code none}), an epoch is one pass of all workers together.
    *
-   * @param replicas how many copies of the model share the steps
-   * @param trainingSamples size of the training set; 0 where it is not known and does not matter
-   * @throws IllegalArgumentException when an epoch has no batch
+   * @param replicas number of copies of the model that share the steps
+   * @param trainingSamples size of the training set; 0 if it is unknown and not needed
+   * @throws IllegalArgumentException if an epoch has no batch
    */
   long steps(WorkersConfig workers, int replicas, long trainingSamples) {
     return switch (unit) {
@@ -103,16 +103,17 @@ public record TrainingLength(Unit unit, double amount) {
   }
 
   /**
-   * Passes over the training set that a run makes; counted in steps, every batch as a full one.
+   * Returns the number of passes over the training set. If the length is in steps, every batch
+   * counts as a full one.
    *
-   * @param steps of each worker
+   * @param steps steps of each worker
    */
   double epochs(long steps, WorkersConfig workers, int replicas, long trainingSamples) {
     double samples = (double) steps * workers.batch() * replicas;
     return unit == Unit.EPOCHS ? amount : samples / trainingSamples;
   }
 
-  /** For people: {@code 160 epochs}. */
+  /** Returns the length for messages: {@code 160 epochs}. */
   @Override
   public String toString() {
     String number = BigDecimal.valueOf(amount).stripTrailingZeros().toPlainString();

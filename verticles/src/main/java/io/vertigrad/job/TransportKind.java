@@ -2,17 +2,17 @@ package io.vertigrad.job;
 
 /** What carries frames between processes. */
 public enum TransportKind {
-  /** Shared memory to processes that prove to be on the same host, streams to the others. */
+  /** Shared memory to processes that prove to be on the same host, streams to all others. */
   AUTO,
-  /** Shared memory to all others; one that is not on the same host is not reached. */
+  /** Shared memory to all processes; a process on another host cannot be reached. */
   SHARED,
-  /** TCP connections of their own, which the event bus arranges. */
+  /** Separate TCP connections, which are arranged over the event bus. */
   STREAM,
   /** Messages of the event bus. */
   BUS;
 
   /**
-   * Tells whether frames may go through memory that two processes share.
+   * Returns whether frames may use memory that two processes share.
    *
    * @return true for {@link #AUTO} and {@link #SHARED}
    */

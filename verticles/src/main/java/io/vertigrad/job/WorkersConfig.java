@@ -8,14 +8,15 @@ import java.util.Optional;
 /**
  * The workers of a job.
  *
- * @param count how many start, and how many an asynchronous job's length is counted in
- * @param minimum with fewer than this the job waits for more
+ * @param count number of workers that start; an asynchronous job's length is counted for this many
+ * @param minimum with fewer workers than this the job waits for more
  * @param batch samples per gradient and worker
- * @param sampler {@code distributed}: each sees its own share; {@code none}: each shuffles all
- * @param dropLast whether an epoch's last batch is left out where it is smaller
- * @param threads threads one worker computes on
- * @param device where workers, stages and the evaluator compute
- * @param waitSeconds how long the job waits for members before it fails, naming who is missing
+ * @param sampler {@code distributed}: each worker uses its own share; {@code none}: each shuffles
+ *     the whole set
+ * @param dropLast whether an epoch's last batch is left out if it is smaller
+ * @param threads threads on which one worker computes
+ * @param device device on which workers, stages and the evaluator compute
+ * @param waitSeconds how long the job waits for members before it fails and names the missing ones
  */
 public record WorkersConfig(
     int count,
@@ -27,7 +28,7 @@ public record WorkersConfig(
     Device device,
     int waitSeconds) {
 
-  /** Workers, or members of a pipeline, that one job may have. */
+  /** Limit of the workers of one job, or of the members of its pipeline. */
   static final int MOST = 4096;
 
   static WorkersConfig read(Settings section, Optional<PipelineConfig> pipeline) {
@@ -56,26 +57,26 @@ public record WorkersConfig(
   /**
    * Returns how many workers may take part at once.
    *
-   * @return as many as there are shares, where the data is shared out; a large number elsewhere
+   * @return the number of shares if the data is divided, otherwise a large number
    */
   public int places() {
     return sharesData() ? count : MOST;
   }
 
   /**
-   * Tells how an epoch is sampled.
+   * Returns how an epoch is sampled.
    *
-   * @return true when each worker sees its own share of it, false when each shuffles everything
+   * @return true if each worker uses its own share of it, false if each shuffles the whole set
    */
   public boolean sharesData() {
     return sampler.equals("distributed");
   }
 
   /**
-   * Returns how much of an epoch one replica of the model sees.
+   * Returns the number of samples of an epoch that one replica of the model uses.
    *
    * @param samples size of the training set
-   * @param replicas how many copies of the model train
+   * @param replicas number of copies of the model that train
    * @return samples
    */
   public long share(long samples, int replicas) {
@@ -83,13 +84,13 @@ public record WorkersConfig(
   }
 
   /**
-   * Returns how many batches one pass of a replica over its share has; a smaller last one counts
-   * unless it is left out.
+   * Returns the number of batches of one pass of a replica over its share. A smaller last batch
+   * counts unless it is left out.
    *
    * @param samples size of the training set
-   * @param replicas how many copies of the model train
+   * @param replicas number of copies of the model that train
    * @return batches, at least 1
-   * @throws IllegalArgumentException when every batch is smaller and left out
+   * @throws IllegalArgumentException if the only batch is smaller and left out
    */
   public long batches(long samples, int replicas) {
     requireBatch(samples, replicas);
@@ -98,11 +99,11 @@ public record WorkersConfig(
   }
 
   /**
-   * Checks that a replica's epoch has a batch.
+   * Checks that an epoch of a replica has at least one batch.
    *
    * @param samples size of the training set
-   * @param replicas how many copies of the model train
-   * @throws IllegalArgumentException when every batch of its share is smaller and left out
+   * @param replicas number of copies of the model that train
+   * @throws IllegalArgumentException if the only batch of its share is smaller and left out
    */
   public void requireBatch(long samples, int replicas) {
     long share = share(samples, replicas);
@@ -125,7 +126,7 @@ public record WorkersConfig(
                         .formatted(text)));
   }
 
-  /** The batch of one replica of the model, or its even share of that of all. */
+  /** Returns the batch of one replica of the model, or its even share of the total batch. */
   private static int batch(Settings section, int replicas) {
     int all = section.integer("totalBatch", 0, 0, 1 << 20);
     boolean shared = all != 0 && !section.has("batch");

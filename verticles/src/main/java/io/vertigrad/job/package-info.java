@@ -1,2 +1,2 @@
-/** The job file as checked values, and the plan of partitions and shards that follows from it. */
+/** The job file as checked values, and the partitions and shards that follow from it. */
 package io.vertigrad.job;

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Two workers with batches of 64 on 12,000 samples, unless a test says otherwise. */
+/** Two workers with batches of 64 on 12,000 samples, unless a test sets other values. */
 class ScheduleCheckTest {
 
   private static final ClassLoader LOADER = ScheduleCheckTest.class.getClassLoader();

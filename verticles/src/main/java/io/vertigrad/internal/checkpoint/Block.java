@@ -3,7 +3,7 @@ package io.vertigrad.internal.checkpoint;
 import io.vertx.core.json.JsonObject;
 
 /**
- * Where an array lies in a checkpoint file, as little-endian float32.
+ * The position of an array in a checkpoint file, as little-endian float32.
  *
  * @param offset byte offset from the start of the file
  * @param bytes length in bytes
@@ -19,7 +19,7 @@ record Block(long offset, long bytes, int crc32c) {
     return new Block(json.getLong("offset"), json.getLong("bytes"), json.getInteger("crc32c"));
   }
 
-  /** Number of elements. */
+  /** Returns the number of elements. */
   int length() {
     return Math.toIntExact(bytes / Float.BYTES);
   }

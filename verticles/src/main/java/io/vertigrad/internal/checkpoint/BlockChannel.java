@@ -9,7 +9,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.zip.CRC32C;
 
-/** Moves float arrays between memory and a file, with checksums, through at most 1 MiB. */
+/** Copies float arrays between memory and a file, with checksums, through a buffer of 1 MiB. */
 final class BlockChannel {
 
   private static final int BUFFER_BYTES = 1 << 20;
@@ -24,9 +24,9 @@ final class BlockChannel {
   }
 
   /**
-   * A file that is written with pauses.
+   * Creates a channel that writes with pauses.
    *
-   * @param pace when to pause; null for never
+   * @param pace when to pause; null for no pauses
    */
   BlockChannel(Path file, FileChannel channel, WritePace pace) {
     this.file = file;
@@ -43,7 +43,7 @@ final class BlockChannel {
     return write(FloatBuffer.wrap(values));
   }
 
-  /** Appends the elements from a buffer's position to its limit, which do not move. */
+  /** Appends the elements from a buffer's position to its limit. Does not move either. */
   Block write(FloatBuffer values) throws IOException {
     long offset = channel.position();
     CRC32C crc = new CRC32C();
@@ -62,14 +62,14 @@ final class BlockChannel {
     return new Block(offset, (long) length * Float.BYTES, (int) crc.getValue());
   }
 
-  /** Another file, with the same memory in between; on the same thread. */
+  /** Returns a channel for another file that shares this buffer. Use both on the same thread. */
   BlockChannel to(Path other, FileChannel itsChannel) {
     BlockChannel shared = new BlockChannel(other, itsChannel);
     shared.buffer = buffer;
     return shared;
   }
 
-  /** Reads an array and checks it. */
+  /** Reads an array and checks its checksum. */
   float[] read(Block block) throws IOException {
     if (block.offset() < 0 || block.bytes() < 0 || block.bytes() > size() - block.offset()) {
       throw new CheckpointException(file, "block", block, "within " + size() + " bytes");
@@ -91,14 +91,14 @@ final class BlockChannel {
     return values;
   }
 
-  /** Reads a few bytes into memory of their own. */
+  /** Reads a few bytes into a new buffer. */
   ByteBuffer bytes(long offset, int count) throws IOException {
     ByteBuffer bytes = CheckpointFile.littleEndian(count);
     readAll(bytes, offset);
     return bytes;
   }
 
-  /** Makes the buffer ready for this many bytes; larger ones are kept. */
+  /** Makes the buffer large enough for this many bytes. It never shrinks. */
   private void provide(int bytes) {
     if (buffer.capacity() < bytes) {
       buffer = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);

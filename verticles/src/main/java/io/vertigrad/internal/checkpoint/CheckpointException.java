@@ -3,7 +3,7 @@ package io.vertigrad.internal.checkpoint;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** A file that is not a whole and unharmed checkpoint; the message names file and place. */
+/** A file that is not a complete, intact checkpoint. The message names the file and the place. */
 final class CheckpointException extends IOException {
 
   private static final long serialVersionUID = 1;

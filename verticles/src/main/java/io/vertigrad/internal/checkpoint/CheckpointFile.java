@@ -15,8 +15,8 @@ import java.util.zip.CRC32C;
 /**
  * One checkpoint file: {@code magic | blocks | manifest | manifest length, CRC-32C, magic}.
  *
- * <p>Blocks are arrays of little-endian float32; the manifest is JSON in UTF-8 that gives offset,
- * length and CRC-32C of each. It comes last, so that a file that was cut anywhere has none.
+ * <p>Blocks are arrays of little-endian float32. The manifest is JSON in UTF-8 with the offset, the
+ * length and the CRC-32C of each block. It comes last, so that a truncated file has no manifest.
  */
 final class CheckpointFile {
 
@@ -28,8 +28,8 @@ final class CheckpointFile {
   private CheckpointFile() {}
 
   /**
-   * Writes a new file and forces it to the disk. Each partition's copy gives its memory back as
-   * soon as it is written, so that the next checkpoint finds it.
+   * Writes a new file and forces it to the disk. The memory of each partition's copy is released as
+   * soon as it is written, so that the next checkpoint can use it.
    */
   static void write(Path file, ShardCopy copy, WritePace pace) throws IOException {
     try (FileChannel channel =
@@ -49,9 +49,9 @@ final class CheckpointFile {
   }
 
   /**
-   * Reads a file and checks every byte of it.
+   * Reads a file and checks every byte.
    *
-   * @throws CheckpointException if it is torn or was changed
+   * @throws CheckpointException if the file is truncated or was changed
    */
   static ShardSnapshot read(Path file) throws IOException {
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {

@@ -23,8 +23,8 @@ import java.util.stream.Stream;
 /**
  * A folder with the last few checkpoints of any number of shards.
  *
- * <p>A checkpoint appears under its name only when it is whole and on the disk. Blocks: call it on
- * a worker thread, for example from {@code vertx.executeBlocking}, one call per shard at a time.
+ * <p>A checkpoint gets its name only when it is complete and on the disk. Methods block: call them
+ * on a worker thread, for example from {@code vertx.executeBlocking}, one call per shard at a time.
  */
 public final class CheckpointFolder {
 
@@ -42,9 +42,9 @@ public final class CheckpointFolder {
   private final int keep;
 
   /**
-   * A folder, made when the first checkpoint is written.
+   * Creates the folder's object. The folder itself is created with the first checkpoint.
    *
-   * @param keep how many checkpoints of a shard stay, at least 1
+   * @param keep number of checkpoints to keep per shard, at least 1
    */
   public CheckpointFolder(Path folder, int keep) {
     if (keep < 1) {
@@ -55,10 +55,10 @@ public final class CheckpointFolder {
   }
 
   /**
-   * Tells whether the folder holds checkpoints of this run.
+   * Returns whether the folder belongs to this run.
    *
-   * @return false of a folder that is not there, or that nobody has claimed
-   * @throws IOException when it belongs to another run, or to one that has no name
+   * @return false if the folder does not exist or no run has claimed it
+   * @throws IOException if it belongs to another run or to a run without a name
    */
   public boolean belongsTo(String run) throws IOException {
     Path owner = folder.resolve(OWNER);
@@ -86,10 +86,10 @@ public final class CheckpointFolder {
   }
 
   /**
-   * Makes the folder this run's, if it is nobody's.
+   * Claims the folder for this run, if no run has claimed it.
    *
-   * @return true when it was this run's before
-   * @throws IOException as {@link #belongsTo}, or when it cannot be written
+   * @return true if it belonged to this run before
+   * @throws IOException as {@link #belongsTo}, or if the folder is not writable
    */
   public boolean claim(String run) throws IOException {
     if (belongsTo(run)) {
@@ -104,13 +104,13 @@ public final class CheckpointFolder {
           StandardOpenOption.WRITE);
       return false;
     } catch (FileAlreadyExistsException another) {
-      // Members of one run come at once.
+      // Members of one run may claim the folder at the same time.
       belongsTo(run);
       return false;
     }
   }
 
-  /** Whoever claims it may not have written the few bytes yet. */
+  /** Reads the owner. Retries, because the member that claims the folder may still be writing. */
   private static String owner(Path file) throws IOException {
     for (int look = 1; ; look++) {
       try {
@@ -135,15 +135,15 @@ public final class CheckpointFolder {
     }
   }
 
-  /** Versions of a shard's checkpoints by their names, the newest file first. */
+  /** Returns the versions in the names of a shard's checkpoints, the newest file first. */
   public List<Long> versions(int shard) throws IOException {
     return newestFirst(shard).stream().map(Found::version).distinct().toList();
   }
 
   /**
-   * A shard's checkpoint of one version.
+   * Reads a shard's checkpoint of one version.
    *
-   * @param torn is told about each of that version that is not whole
+   * @param torn receives a message for each damaged file of that version
    */
   public Optional<ShardSnapshot> valid(int shard, long version, Consumer<String> torn)
       throws IOException {
@@ -162,12 +162,12 @@ public final class CheckpointFolder {
   private record Found(Path file, int sequence, int incarnation, long version) {}
 
   /**
-   * Writes a copy beside the others and then deletes the oldest beyond the number to keep.
+   * Writes a copy and then deletes the oldest checkpoints beyond the number to keep.
    *
-   * @param copy is made here as far as nobody has made it yet; its memory is given back
-   * @param pace how fast
+   * @param copy is completed here if it is not complete; its memory is released
+   * @param pace how fast to write
    * @return the file
-   * @throws IOException if it could not be written; the others are untouched
+   * @throws IOException if the copy was not written; other checkpoints are unchanged
    */
   public Path write(ShardCopy copy, WritePace pace) throws IOException {
     try {
@@ -195,9 +195,9 @@ public final class CheckpointFolder {
   }
 
   /**
-   * The newest checkpoint of a shard that is whole.
+   * Reads a shard's newest intact checkpoint.
    *
-   * @param torn is told about each newer one that is not, in words that name the file
+   * @param torn receives a message, with the file's name, for each newer file that is damaged
    */
   public Optional<ShardSnapshot> newestValid(int shard, Consumer<String> torn) throws IOException {
     for (Found found : newestFirst(shard)) {
@@ -210,7 +210,7 @@ public final class CheckpointFolder {
     return Optional.empty();
   }
 
-  /** All checkpoints of a shard that are whole, the newest first; each is read to see. */
+  /** Reads all intact checkpoints of a shard, the newest first. */
   public List<ShardSnapshot> allValid(int shard, Consumer<String> torn) throws IOException {
     List<ShardSnapshot> valid = new ArrayList<>();
     for (Found found : newestFirst(shard)) {
@@ -238,7 +238,7 @@ public final class CheckpointFolder {
     }
   }
 
-  /** Whatever a crash left behind. */
+  /** Deletes unfinished files, which a crash has left behind. */
   private void deleteUnfinished(int shard) throws IOException {
     String glob = "shard-%d-*%s".formatted(shard, UNFINISHED);
     try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, glob)) {

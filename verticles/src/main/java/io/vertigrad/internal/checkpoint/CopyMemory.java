@@ -11,13 +11,12 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Memory that copies for checkpoints are made in, again and again, outside the heap as far as a
- * limit goes.
+ * Reusable memory for checkpoint copies, outside the heap up to a limit.
  *
- * <p>Copies on the heap would be as large as the parameters and the optimizer's state together, and
- * would live for as long as the file is written: the collector would move them while everybody
- * waits, which takes several times as long as to copy them, and fresh memory takes as long again.
- * What was given back is kept for the next checkpoint. Any thread.
+ * <p>A copy is as large as the parameters and the optimizer's state together, and lives until the
+ * file is written. On the heap, the garbage collector would move it in a pause, which takes several
+ * times as long as the copy itself. Fresh memory takes that long again. Memory that was given back
+ * is kept for the next checkpoint. May be called by any thread.
  */
 public final class CopyMemory {
 
@@ -25,25 +24,27 @@ public final class CopyMemory {
   private final Map<Integer, Integer> pieces = new TreeMap<>();
   private long bytesLeft;
 
-  /** At most half of what Java may have outside its heap, where that is as large as the heap. */
+  /**
+   * Uses at most half of Java's limit outside the heap, which by default is as large as the heap.
+   */
   public CopyMemory() {
     this(Runtime.getRuntime().maxMemory() / 2);
   }
 
   /**
-   * Memory that was not allocated yet.
+   * Creates memory that is not allocated yet.
    *
-   * @param mostBytes how much of it may lie outside the heap; the rest is on the heap
+   * @param mostBytes largest size outside the heap; the rest is allocated on the heap
    */
   CopyMemory(long mostBytes) {
     this.bytesLeft = mostBytes;
   }
 
   /**
-   * Takes a piece, whose elements have any values.
+   * Takes a piece. Its elements have undefined values.
    *
-   * @return a buffer of exactly this many elements, from 0 to its capacity; to be {@linkplain
-   *     #giveBack given back} once
+   * @return a buffer with exactly this many elements, from 0 to its capacity; {@linkplain #giveBack
+   *     give it back} once
    */
   public synchronized FloatBuffer take(int length) {
     Deque<FloatBuffer> fitting = free.get(length);
@@ -54,11 +55,11 @@ public final class CopyMemory {
   }
 
   /**
-   * Sees to it that there is memory for one copy, so that the first one need not wait for it.
+   * Allocates the memory for one copy in advance, so that the first copy does not wait for it.
    *
-   * @param lengths of all pieces that a copy consists of
-   * @param pace how fast
-   * @throws InterruptedIOException when the thread is interrupted
+   * @param lengths lengths of all pieces of a copy
+   * @param pace how fast to allocate
+   * @throws InterruptedIOException if the thread is interrupted
    */
   public void reserve(List<Integer> lengths, WritePace pace) throws InterruptedIOException {
     Map<Integer, Integer> wanted = new TreeMap<>();
@@ -75,7 +76,7 @@ public final class CopyMemory {
     }
   }
 
-  /** Takes back what was taken, if anything; nobody reads it any more. */
+  /** Takes back a piece that nobody reads any more. Ignores null. */
   public synchronized void giveBack(FloatBuffer piece) {
     if (piece == null) {
       return;
@@ -93,7 +94,8 @@ public final class CopyMemory {
         bytesLeft -= bytes;
         return outside;
       } catch (OutOfMemoryError others) {
-        // Others have what may lie outside the heap: -XX:MaxDirectMemorySize is smaller, perhaps.
+        // The memory outside the heap is used up, perhaps because -XX:MaxDirectMemorySize is
+        // smaller.
         bytesLeft = 0;
       }
     }

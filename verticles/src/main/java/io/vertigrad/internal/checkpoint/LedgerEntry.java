@@ -4,18 +4,18 @@ import io.vertx.core.json.JsonArray;
 import java.util.List;
 
 /**
- * What became of one rank's updates of one partition, as kept in a checkpoint.
+ * The outcomes of one rank's updates of one partition, as a checkpoint holds them.
  *
  * @param rank the worker's rank
- * @param incarnation of the worker that sent the last one; steps of a rank that the job is not
- *     shared out to are counted anew for each
- * @param next the first step that was not dealt with
+ * @param incarnation incarnation of the worker that sent the last update; steps of a rank beyond
+ *     the job's configured ranks are counted from 0 for each incarnation
+ * @param next the first step that is not settled
  * @param applied updates that are in the parameters
- * @param late updates that came after their round, or after the last version
- * @param tooStale updates older than the strategy's bound
- * @param refused updates turned away for good, whose step was passed
+ * @param late updates that came after their round or after the last version
+ * @param tooStale updates older than the strategy's limit
+ * @param refused updates that were refused for good and whose step was passed
  * @param skipped steps that were passed without an update
- * @param turnedAway steps from {@code next} on whose updates were turned away for good
+ * @param turnedAway steps from {@code next} on whose updates were refused for good
  */
 public record LedgerEntry(
     int rank,

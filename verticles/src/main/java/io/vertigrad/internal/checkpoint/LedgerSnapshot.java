@@ -5,15 +5,15 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 
 /**
- * What became of every update of one partition, at the version of the checkpoint it is part of: a
- * server that goes back to the checkpoint goes back to these counts.
+ * The outcomes of all updates of one partition, at the version of their checkpoint. A server that
+ * restores the checkpoint restores these counts.
  *
- * @param from version of the partition before the first update that is counted
- * @param entries by rank
+ * @param from version of the partition before the first counted update
+ * @param entries the outcomes by rank
  */
 public record LedgerSnapshot(long from, List<LedgerEntry> entries) {
 
-  /** Nothing counted yet. */
+  /** No counts. */
   public static final LedgerSnapshot EMPTY = new LedgerSnapshot(0, List.of());
 
   public LedgerSnapshot {
@@ -26,7 +26,7 @@ public record LedgerSnapshot(long from, List<LedgerEntry> entries) {
     return new JsonObject().put("from", from).put("ranks", ranks);
   }
 
-  /** Reads what {@link #toJson} wrote; null, of a file without a ledger, is an empty one. */
+  /** Reads the result of {@link #toJson}. Returns an empty ledger for null (a file without one). */
   static LedgerSnapshot fromJson(JsonObject json) {
     return json == null
         ? EMPTY

@@ -6,11 +6,11 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 
 /**
- * The table of contents at the end of a checkpoint: everything but the arrays, and where those lie.
+ * The table of contents at the end of a checkpoint: everything but the arrays, and their positions.
  *
  * @param job hash of the job's name
  * @param shard the shard
- * @param incarnation of the server that wrote it
+ * @param incarnation incarnation of the server that wrote the file
  * @param layout hash of the parameter layout
  * @param entries one per partition, by index
  */

@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.nio.FloatBuffer;
 
 /**
- * A copy of a partition at one version that whoever comes first makes: the thread that writes the
- * checkpoint, or the partition's own before it changes anything.
+ * A copy of a partition at one version. It is made by the first thread that needs it: the thread
+ * that writes the checkpoint, or the partition's own thread before it changes anything.
  */
 public final class PartitionCopy {
 
@@ -14,43 +14,43 @@ public final class PartitionCopy {
   private boolean made;
   private boolean released;
 
-  /** What is copied, and the memory that the copy takes. */
+  /** The source of a copy, with the memory of the copy. */
   public interface Source {
 
-    /** Copies what may change from now on; called at most once, by any thread. */
+    /** Copies everything that may change from now on. Called at most once, by any thread. */
     void copy();
 
-    /** What is said of the partition. */
+    /** Returns the partition's metadata. */
     PartitionHead head();
 
-    /** The elements, from position to limit, once they are copied. */
+    /** Returns the copied elements, from position to limit. */
     FloatBuffer parameters();
 
-    /** The optimizer's state, likewise; without elements where there is none. */
+    /** Returns the copied optimizer state, from position to limit; empty if there is none. */
     FloatBuffer state();
 
-    /** Gives all memory back, whether anything was copied or not; called once, by any thread. */
+    /** Gives all memory back, even if nothing was copied. Called once, by any thread. */
     void release();
   }
 
   /**
-   * A copy that was not made.
+   * Creates a copy that is not made yet.
    *
-   * @param source makes it; O(length of the partition)
+   * @param source makes the copy, in time proportional to the length of the partition
    */
   public PartitionCopy(long version, Source source) {
     this.version = version;
     this.source = source;
   }
 
-  /** Which version it is of. */
+  /** Returns the version of the copy. */
   public long version() {
     return version;
   }
 
   /**
-   * Sees to it that the copy is made, unless nobody needs it any more; any thread. Whoever comes
-   * second waits for the first.
+   * Makes the copy if it is not made and not released. May be called by any thread; a second caller
+   * waits for the first.
    */
   public synchronized void make() {
     if (!made && !released) {
@@ -59,7 +59,7 @@ public final class PartitionCopy {
     }
   }
 
-  /** As {@link #make}; returns the bytes of its arrays. */
+  /** Makes the copy as {@link #make} does. Returns the bytes of its arrays. */
   synchronized long makeAndMeasure() {
     make();
     return released
@@ -67,7 +67,7 @@ public final class PartitionCopy {
         : (long) Float.BYTES * (source.parameters().remaining() + source.state().remaining());
   }
 
-  /** Gives its memory back; it is not written any more, or was not to be. */
+  /** Releases the copy's memory, after it was written or because it is not needed. */
   synchronized void release() {
     if (!released) {
       released = true;
@@ -76,7 +76,7 @@ public final class PartitionCopy {
     }
   }
 
-  /** Appends the arrays to a file, while the partition may go on changing. */
+  /** Appends the arrays to a file. The partition may change meanwhile. */
   Manifest.Entry write(BlockChannel blocks) throws IOException {
     Source copy = copied();
     Block parameters = blocks.write(copy.parameters());

@@ -4,14 +4,14 @@ import io.vertigrad.internal.exchange.DuplicateWindow;
 import java.util.List;
 
 /**
- * What a checkpoint says of one partition besides its arrays.
+ * A checkpoint's metadata of one partition.
  *
  * @param index index of the partition
  * @param first index of its first element in the exchange vector
  * @param version updates applied
  * @param samples training samples applied
- * @param window the last update of each worker that is in the parameters or was turned away
- * @param ledger what became of every update up to {@code version}
+ * @param window the last update of each worker that was applied or refused for good
+ * @param ledger outcomes of all updates up to {@code version}
  */
 public record PartitionHead(
     int index,

@@ -4,16 +4,16 @@ import io.vertigrad.internal.exchange.DuplicateWindow;
 import java.util.List;
 
 /**
- * One partition at one version, as kept in a checkpoint; its arrays belong to it and never change.
+ * One partition at one version, as a checkpoint holds it. Its arrays belong to it and never change.
  *
  * @param index index of the partition
  * @param first index of its first element in the exchange vector
  * @param version updates applied
  * @param samples training samples applied
  * @param parameters its elements
- * @param state the optimizer's state, empty where there is none
- * @param window the last update of each worker that is in {@code parameters} or was turned away
- * @param ledger what became of every update up to {@code version}
+ * @param state the optimizer's state, empty if there is none
+ * @param window the last update of each worker that was applied or refused for good
+ * @param ledger outcomes of all updates up to {@code version}
  */
 public record PartitionSnapshot(
     int index,
@@ -29,7 +29,7 @@ public record PartitionSnapshot(
     window = List.copyOf(window);
   }
 
-  /** A snapshot without a ledger, of whoever counts no updates. */
+  /** Creates a snapshot without a ledger, where updates are not counted. */
   public PartitionSnapshot(
       int index,
       int first,
@@ -41,7 +41,7 @@ public record PartitionSnapshot(
     this(index, first, version, samples, parameters, state, window, LedgerSnapshot.EMPTY);
   }
 
-  /** Returns the same with what became of every update. */
+  /** Returns a copy of this snapshot with the given ledger. */
   public PartitionSnapshot with(LedgerSnapshot updates) {
     return new PartitionSnapshot(
         index, first, version, samples, parameters, state, window, updates);

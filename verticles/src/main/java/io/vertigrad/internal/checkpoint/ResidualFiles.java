@@ -16,15 +16,15 @@ import java.util.TreeMap;
 import java.util.function.LongPredicate;
 
 /**
- * What compression has left out of one rank's gradients, by version, on the disk of whoever plays
- * the rank: of the last two versions, and of the last few of which servers write checkpoints.
+ * The residuals of one rank's compressed gradients, by version, on the local disk. The files hold
+ * the last two versions, and the last few versions at which servers write checkpoints.
  *
- * <p>It is written before the first partition of a gradient is sent, so that whatever a server has
- * of it, a replacement finds what was owed before and after. It is not forced to the disk: it
- * outlives the process, not the machine. Belongs to the thread that trains.
+ * <p>A residual is written before the first partition of its gradient is sent. Whether or not a
+ * server has got the gradient, a replacement finds the residual before and after it. Files are not
+ * forced to the disk: they survive the process, not the machine. Belongs to the thread that trains.
  *
- * <p>A file is {@code magic | version | job | layout | CRC-32C, elements | little-endian float32};
- * its head is written last.
+ * <p>A file is {@code magic | version | job | layout | CRC-32C, elements | little-endian float32}.
+ * The header is written last.
  */
 public final class ResidualFiles implements AutoCloseable {
 
@@ -44,13 +44,13 @@ public final class ResidualFiles implements AutoCloseable {
   private final Deque<Path> kept = new ArrayDeque<>();
 
   /**
-   * The files of one rank; nothing is opened yet.
+   * Creates the files of one rank; none is open yet.
    *
-   * @param folder where checkpoints are
+   * @param folder folder of the checkpoints
    * @param job hash of the job's name
    * @param layout hash of the parameter layout
-   * @param saved tells of which versions servers write checkpoints
-   * @param keep how many of those stay
+   * @param saved returns true for versions at which servers write checkpoints
+   * @param keep how many of those residuals to keep
    */
   public ResidualFiles(
       Path folder, int rank, long job, long layout, LongPredicate saved, int keep) {
@@ -63,10 +63,10 @@ public final class ResidualFiles implements AutoCloseable {
   }
 
   /**
-   * Writes what is owed from a version on.
+   * Writes the residual of a version.
    *
-   * @param version of the parameters that the next gradient is computed at
-   * @param owed every trainable element, from the buffer's position to its limit
+   * @param version version of the parameters at which the next gradient is computed
+   * @param owed the residual of every trainable element, from the buffer's position to its limit
    */
   public void write(long version, FloatBuffer owed) throws IOException {
     int slot = (int) (version % LATEST);
@@ -92,9 +92,9 @@ public final class ResidualFiles implements AutoCloseable {
   }
 
   /**
-   * Reads what is owed from a version on.
+   * Reads the residual of a version.
    *
-   * @return empty when nobody has written it here, or not whole
+   * @return empty if it is not there or not complete
    */
   public Optional<float[]> read(long version, int elements) throws IOException {
     Optional<float[]> newest = read(latest((int) (version % LATEST)), version, elements);
@@ -111,7 +111,7 @@ public final class ResidualFiles implements AutoCloseable {
     }
   }
 
-  /** Counts what a predecessor has kept; what it kept of later versions is repeated anyway. */
+  /** Counts the files of a predecessor. Deletes those of later versions, which are repeated. */
   private void takeOver(long version) throws IOException {
     if (!kept.isEmpty()) {
       return;

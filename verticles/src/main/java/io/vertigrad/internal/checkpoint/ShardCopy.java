@@ -3,11 +3,11 @@ package io.vertigrad.internal.checkpoint;
 import java.util.List;
 
 /**
- * A copy of a shard at one moment, whose partitions are copied one by one while training goes on.
+ * A copy of a shard at one moment. Its partitions are copied one by one while training continues.
  *
  * @param job hash of the job's name
  * @param shard the shard
- * @param incarnation of its server
+ * @param incarnation incarnation of its server
  * @param layout hash of the parameter layout
  * @param partitions all its partitions, by index
  */
@@ -18,13 +18,13 @@ public record ShardCopy(
     partitions = List.copyOf(partitions);
   }
 
-  /** Version that every partition has reached; 0 without partitions. */
+  /** Returns the version that every partition has reached; 0 without partitions. */
   public long version() {
     return partitions.stream().mapToLong(PartitionCopy::version).min().orElse(0);
   }
 
   /**
-   * Makes what was not copied yet, and at once, so that the shard's own thread need not.
+   * Copies the remaining partitions at once, so that the shard's own thread does not have to.
    *
    * @return bytes of all arrays
    */
@@ -32,7 +32,9 @@ public record ShardCopy(
     return partitions.stream().mapToLong(PartitionCopy::makeAndMeasure).sum();
   }
 
-  /** Gives all memory back; what was not copied yet is not copied any more. Once is enough. */
+  /**
+   * Releases all memory. Remaining partitions are not copied any more. Repeated calls do nothing.
+   */
   public void release() {
     partitions.forEach(PartitionCopy::release);
   }

@@ -7,8 +7,8 @@ import java.util.List;
  *
  * @param job hash of the job's name
  * @param shard the shard
- * @param incarnation of the server that took it; a restarted server of the same run has a higher
- *     one
+ * @param incarnation incarnation of the server that took the snapshot; a restarted server of the
+ *     same run has a higher one
  * @param layout hash of the parameter layout
  * @param partitions all its partitions, by index
  */
@@ -19,7 +19,7 @@ public record ShardSnapshot(
     partitions = List.copyOf(partitions);
   }
 
-  /** Version that every partition has reached; 0 without partitions. */
+  /** Returns the version that every partition has reached; 0 without partitions. */
   public long version() {
     return partitions.stream().mapToLong(PartitionSnapshot::version).min().orElse(0);
   }

@@ -7,19 +7,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * How fast a checkpoint is written beside training: with pauses, so that its thread has one part in
+ * How fast a checkpoint is written during training. The writer pauses, so that it uses one part in
  * {@value #SHARE} of one processor, until somebody waits for the file.
  *
- * <p>{@link #hurry} may be called by any thread, the rest belongs to the one that writes.
+ * <p>{@link #hurry} may be called by any thread, the rest belongs to the thread that writes.
  */
 public final class WritePace {
 
   private static final int SHARE = 16;
 
-  /** What takes no longer than a pause is not interrupted by any. */
+  /** Bytes between two pauses. */
   private static final int SLICE_BYTES = 1 << 20;
 
-  /** A server that is lost meanwhile goes back to the file before; so no file may take for ever. */
+  /** Limits the pauses of a file, because a server that is lost meanwhile restores an older one. */
   private static final long MOST_PAUSED_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -30,30 +30,31 @@ public final class WritePace {
   private long pausedNanos;
   private boolean hurried;
 
-  /** A pace by the time that the writing thread had of its processor. */
+  /** Creates a pace that is based on the processor time of the writing thread. */
   public WritePace() {
     this(THREADS.isCurrentThreadCpuTimeSupported() ? THREADS::getCurrentThreadCpuTime : () -> 0L);
   }
 
-  /** A pace by a clock of the caller's, which stands still where there are to be no pauses. */
+  /** Creates a pace that is based on the given clock. A clock that stands still gives no pauses. */
   WritePace(LongSupplier processorNanos) {
     this.processorNanos = processorNanos;
   }
 
-  /** The thread that calls this begins to write. */
+  /** Begins to write on the calling thread. */
   public void begin() {
     startedNanos = processorNanos.getAsLong();
   }
 
-  /** So much that is to be written was copied: training rests from that before the first byte. */
+  /** Records the bytes copied before writing: the first write pauses for the time of the copy. */
   void copied(long copiedBytes) {
     bytes = (int) Math.min(SLICE_BYTES, copiedBytes);
   }
 
   /**
-   * So many bytes are about to be written: pauses for as long as those before ask for.
+   * Pauses before a write for as long as earlier writes require.
    *
-   * @throws InterruptedIOException when the thread is interrupted
+   * @param next bytes that are written next
+   * @throws InterruptedIOException if the thread is interrupted
    */
   public void writing(int next) throws InterruptedIOException {
     if (bytes >= SLICE_BYTES) {
@@ -65,13 +66,13 @@ public final class WritePace {
     bytes += next;
   }
 
-  /** Somebody waits for the file: no more pauses. */
+  /** Ends all pauses, because somebody waits for the file. */
   public synchronized void hurry() {
     hurried = true;
     notifyAll();
   }
 
-  /** For how long it has paused so far. */
+  /** Returns how long the writer has paused so far. */
   public synchronized long pausedMillis() {
     return TimeUnit.NANOSECONDS.toMillis(pausedNanos);
   }

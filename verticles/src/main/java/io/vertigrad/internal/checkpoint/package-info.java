@@ -1,4 +1,4 @@
 /**
- * Checkpoints of a shard: what is kept, its file format, and the folder that keeps the last few.
+ * Checkpoints of a shard: their contents, the file format, and the folder with the last few.
  */
 package io.vertigrad.internal.checkpoint;

@@ -12,8 +12,8 @@ import java.util.function.IntConsumer;
 import java.util.function.LongFunction;
 
 /**
- * Scores a model on a test set, or on a part of it: one that stays the same throughout a run, or
- * the first of the test set shuffled anew for each version.
+ * Scores a model on a test set or a part of it. The part is either the same throughout a run, or
+ * the first samples of the test set in a new order for each version.
  *
  * <p>Belongs to the model's thread.
  */
@@ -29,19 +29,21 @@ public final class Evaluation {
   private final IntConsumer through;
 
   /**
-   * @param samples how many samples of the shuffled test set make the part; all when it has fewer
-   * @param seed of the shuffle
+   * Creates an evaluation.
+   *
+   * @param samples number of samples of the shuffled test set in the part; all if it has fewer
+   * @param seed seed of the shuffle
    */
   public Evaluation(Model model, Dataset test, int samples, long seed) {
     this(model, test, samples, seed, 0, false, count -> {}, SpanRecorder.OFF);
   }
 
   /**
-   * The same, noting each test on a track.
+   * Creates an evaluation that records each test on a timeline.
    *
-   * @param topK how many of the most probable classes count beside the first; 0 to count none
+   * @param topK number of the most probable classes for the top-K count; 0 for no such count
    * @param anew true to shuffle for each version
-   * @param through is told how many samples went through, batch by batch
+   * @param through receives the number of samples of each tested batch
    */
   Evaluation(
       Model model,
@@ -62,22 +64,22 @@ public final class Evaluation {
     this.whole = SequentialBatches.all(test, BATCH);
   }
 
-  /** How many of the most probable classes count; 0 for no such count. */
+  /** Returns the number of most probable classes for the top-K count; 0 for no such count. */
   int topK() {
     return topK;
   }
 
-  /** Tests the parameters that the model holds as version 0. */
+  /** Tests the parameters that the model holds, as version 0. */
   Evaluated initial() {
     return Evaluated.of(0, part(0), topK, false, ParameterHash.of(model));
   }
 
-  /** Scores on the part that is for this version. */
+  /** Scores the model on this version's part of the test set. */
   public Score part(long version) {
     return score(part.apply(version));
   }
 
-  /** Scores on the whole test set. */
+  /** Scores the model on the whole test set. */
   public Score whole() {
     return score(whole);
   }

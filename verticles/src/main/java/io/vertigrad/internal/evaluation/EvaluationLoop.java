@@ -20,14 +20,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Waits for the next version worth testing, pulls, scores, tells; in between it obeys commands.
+ * Waits for the next version to test, pulls it, scores it and publishes the result. Between tests
+ * it runs commands.
  *
- * <p>A server answers its pull when the version is reached, so that nothing polls; when testing
- * takes longer than the versions between two tests, versions are skipped. Asynchronous training
- * goes on while partitions are pulled: such a snapshot may mix versions and is reported at its
- * lowest. Where training waits for tests, none is skipped, and nothing goes on before it was told
- * that the version has been tested. {@link #run()} belongs to the model's thread, the rest may be
- * called by any.
+ * <p>A server answers the pull when the version is reached, so the loop does not poll. If a test
+ * takes longer than the interval between two tests, versions are skipped. Asynchronous training
+ * continues while partitions are pulled, so a snapshot may mix versions; it is reported with its
+ * lowest one. If training waits for tests, no version is skipped, and training continues only after
+ * the coordinator has received the end of the test.
+ *
+ * <p>{@link #run()} belongs to the model's thread, the rest may be called by any thread.
  */
 final class EvaluationLoop {
 
@@ -49,8 +51,10 @@ final class EvaluationLoop {
   private boolean inVain;
 
   /**
-   * @param status is told of each test
-   * @param wake makes a pull that waits look whether it is still wanted
+   * Creates a loop.
+   *
+   * @param status receives each test
+   * @param wake wakes a waiting pull, so that it checks whether it is still wanted
    */
   EvaluationLoop(
       SnapshotSource source,
@@ -68,17 +72,17 @@ final class EvaluationLoop {
   }
 
   /**
-   * Tests what is in the model before the first pull: the initial parameters, which follow from the
-   * seed. On the model's thread, which so has it done while others still start.
+   * Tests the model's parameters before the first pull. These are the initial parameters, which
+   * follow from the seed. Call it on the model's thread, while other members still start.
    *
-   * @return tells of it, once the job runs
+   * @return publishes the result; run it once the job runs
    */
   Runnable testInitial() {
     Evaluated initial = evaluation.initial();
     return () -> tell(initial);
   }
 
-  /** Tests until it is stopped, also after the last version: someone may still ask. */
+  /** Tests until stopped, also after the last version, because commands may still come. */
   void run() throws InterruptedException {
     try {
       while (!stopping) {
@@ -95,7 +99,7 @@ final class EvaluationLoop {
     wake.run();
   }
 
-  /** Tests the newest parameters on the whole test set, before anything else is tested. */
+  /** Tests the newest parameters on the whole test set, before any other test. */
   Future<EvaluationResult> testWhole() {
     Promise<EvaluationResult> command = Promise.promise();
     if (stopping || !commands.offer(command)) {
@@ -129,11 +133,11 @@ final class EvaluationLoop {
   }
 
   /**
-   * The parameters at a version that is due, or later ones.
+   * Returns the parameters at the version to test, or later ones.
    *
-   * <p>Servers that hold each partition at that version by itself may have partitions that do not
-   * get there: of a worker that died in the middle of a step some were applied, and everybody else
-   * waits. When nothing has moved for a while, such a mixture is what there is to test.
+   * <p>Servers that hold each partition at that version separately may have partitions that never
+   * reach it: if a worker died during a step, some of its partitions were applied and all other
+   * workers wait. If no version has changed for a while, the loop tests such a mixture.
    */
   private Optional<ParameterSnapshot> pull(long due) {
     if (!plan.blocking() || !plan.perGradient()) {
@@ -184,7 +188,7 @@ final class EvaluationLoop {
     Evaluated whole = evaluated(snapshot, evaluation.whole(), true);
     tell(whole);
     if (!plan.blocking() && plan.next(whole.version()) == EvaluationPlan.NONE) {
-      // Nothing follows: the part of the test set that may still be due at this version is in it.
+      // No test follows, and this one includes the part that may still be due at this version.
       tested = Math.max(tested, whole.version());
     }
     return new EvaluationResult(

@@ -19,7 +19,7 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** An evaluator's place in its job: passes membership, commands and the end on to its loop. */
+/** An evaluator's membership of its job: passes membership, commands and stops to its loop. */
 public final class EvaluatorMember implements MemberHandler {
 
   private static final Logger LOG = LoggerFactory.getLogger(EvaluatorMember.class);
@@ -33,23 +33,23 @@ public final class EvaluatorMember implements MemberHandler {
   private record Duties(
       ParameterLayout layout, Consumer<Membership> membership, EvaluationLoop loop) {}
 
-  /** Made on the verticle's context. */
+  /** Creates the membership. Call it on the verticle's context. */
   public EvaluatorMember(Vertx vertx, JobConfig job) {
     coordinator = new CoordinatorClient(vertx, job, Role.EVALUATOR, this);
     timeline = MemberTimeline.of(vertx, job);
   }
 
-  /** Completes with the first admission, or fails with whatever kept this evaluator from it. */
+  /** Completes with the first admission, or fails with the reason why there was none. */
   public Future<Admission> admitted() {
     return admitted.future();
   }
 
-  /** The loop cannot run or has broken down; true when it had not been admitted yet. */
+  /** Records that the loop failed. Returns true if the evaluator had not been admitted yet. */
   public boolean failed(Throwable why) {
     return admitted.tryFail(why);
   }
 
-  /** Blocks the loop's thread until the job runs; false when told to stop before. */
+  /** Blocks the loop's thread until the job runs. Returns false if told to stop before. */
   boolean join(ParameterLayout layout, Consumer<Membership> membership, EvaluationLoop loop) {
     duties = new Duties(layout, membership, loop);
     Optional<Admission> admission = FutureAwait.await(coordinator.join(layout), () -> stopping);
@@ -76,12 +76,12 @@ public final class EvaluatorMember implements MemberHandler {
     }
   }
 
-  /** Where the loop notes what it does; the next test sends it off. */
+  /** Returns the timeline that the loop records in; each test publishes it. */
   MemberTimeline timeline() {
     return timeline;
   }
 
-  /** Tells the coordinator of tests. */
+  /** Returns the status that reports tests to the coordinator. */
   EvaluatorStatus status() {
     return new EvaluatorStatus(coordinator::report, coordinator::reportNow);
   }
@@ -101,7 +101,7 @@ public final class EvaluatorMember implements MemberHandler {
     return duties.loop().testWhole();
   }
 
-  /** Pulls need no admission, so evaluation goes on while this one is asked for. */
+  /** Pulls need no admission, so evaluation continues while the evaluator joins again. */
   @Override
   public void evicted(String why) {
     LOG.warn("evaluator evicted, joins again: {}", why);

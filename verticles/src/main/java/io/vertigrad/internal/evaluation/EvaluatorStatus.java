@@ -4,12 +4,12 @@ import io.vertigrad.internal.membership.MemberStatus;
 import java.util.function.Consumer;
 
 /**
- * What an evaluator tells the coordinator of its tests where training waits for them; belongs to
- * the model's thread.
+ * Reports an evaluator's tests to the coordinator if training waits for them. Belongs to the
+ * model's thread.
  */
 final class EvaluatorStatus {
 
-  /** Tells nobody. */
+  /** Reports nothing. */
   static final EvaluatorStatus OFF = new EvaluatorStatus(status -> {}, status -> {});
 
   private final Consumer<MemberStatus> report;
@@ -19,29 +19,29 @@ final class EvaluatorStatus {
   private long samples;
 
   /**
-   * A status that begins before the first test.
+   * Creates a status that begins before the first test.
    *
-   * @param report takes it along with the next heartbeat
-   * @param reportNow tells it at once
+   * @param report sends the status with the next heartbeat
+   * @param reportNow sends the status at once
    */
   EvaluatorStatus(Consumer<MemberStatus> report, Consumer<MemberStatus> reportNow) {
     this.report = report;
     this.reportNow = reportNow;
   }
 
-  /** The parameters of this version are there, and their test begins. */
+  /** Reports that the parameters of this version are loaded and their test begins. */
   void testing(long version) {
     testing = version;
     reportNow.accept(status());
   }
 
-  /** So many more samples went through. */
+  /** Reports that this many more samples were tested. */
   void tested(int more) {
     samples += more;
     report.accept(status());
   }
 
-  /** This version has been tested, and told of. */
+  /** Reports that the test of this version has ended and its result was published. */
   void evaluated(long version) {
     evaluated = version;
     reportNow.accept(status());

@@ -20,7 +20,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.util.function.Consumer;
 
-/** The one thread that builds an evaluator's model, scores with it and closes it. */
+/** The thread that builds an evaluator's model, scores with it and closes it. */
 public final class EvaluatorThread {
 
   private final Vertx vertx;
@@ -38,7 +38,7 @@ public final class EvaluatorThread {
     this.events = events;
   }
 
-  /** Completes, on this thread, when it was told to stop. */
+  /** Starts the thread. The future completes on that thread after it was told to stop. */
   public Future<Void> start() {
     Thread thread = new Thread(this::run, "evaluator of " + job.addresses().job());
     thread.setDaemon(true);

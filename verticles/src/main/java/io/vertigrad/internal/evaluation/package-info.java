@@ -1,5 +1,5 @@
 /**
- * The evaluator: tests the newest parameters at its own pace and the final ones on the whole test
- * set, without holding up training unless the job asks for that.
+ * The evaluator: tests the newest parameters regularly and the final ones on the whole test set. It
+ * does not delay training unless the job asks for that.
  */
 package io.vertigrad.internal.evaluation;

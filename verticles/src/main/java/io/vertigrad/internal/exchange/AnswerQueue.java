@@ -3,11 +3,11 @@ package io.vertigrad.internal.exchange;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Hands answers from any thread to the one thread that waits for them.
+ * Passes answers from any thread to the one thread that waits for them.
  *
- * <p>It holds at most one item per request in flight, so it needs no bound of its own. The reader
- * spins for some microseconds before it parks: an answer within the JVM is often that close, and a
- * longer spin would take the processor from whoever makes the answer.
+ * <p>It holds at most one item per request in flight, so it needs no limit of its own. The reader
+ * spins for a few microseconds before it parks, because an answer within the JVM often arrives that
+ * soon. A longer spin would take processor time from the thread that produces the answer.
  */
 final class AnswerQueue<T> {
 
@@ -27,7 +27,7 @@ final class AnswerQueue<T> {
     bell.ring();
   }
 
-  /** The next item, or null after this long or when woken. */
+  /** Returns the next item, or null if none arrives within this time or the reader is woken. */
   T poll(long nanos) {
     for (int i = 0; i < SPINS; i++) {
       T item = items.poll();

@@ -7,7 +7,7 @@ import java.util.concurrent.RejectedExecutionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Brings what a thread of its own has done back to the context of the verticle that started it. */
+/** Completes the outcome of a separate thread on the context of the verticle that started it. */
 public final class ContextBridge {
 
   private static final Logger LOG = LoggerFactory.getLogger(ContextBridge.class);
@@ -15,10 +15,10 @@ public final class ContextBridge {
   private ContextBridge() {}
 
   /**
-   * The same outcome, completed on {@code context}.
+   * Returns a future with the same outcome, completed on {@code context}.
    *
-   * <p>A thread may end after its Vert.x was closed, because another member failed meanwhile; then
-   * nobody is left to hear of it, and the outcome is only logged.
+   * <p>A thread may end after its Vert.x was closed, because another member failed. Then nobody can
+   * receive the outcome any more, and it is only logged.
    */
   public static <T> Future<T> to(Context context, Future<T> outcome) {
     Promise<T> promise = Promise.promise();

@@ -12,15 +12,15 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Remembers, for one partition, the last update of each worker that was dealt with and the one that
- * still waits for its answer.
+ * Remembers, for one partition, the last settled update of each worker and the update that still
+ * waits for its answer.
  *
- * <p>The ranks that a job is shared out to are there for good: a replacement repeats its
- * predecessor's step with the same batch, so their updates are known by rank and step, whatever the
- * incarnation, and are never forgotten. Those of other ranks count for one incarnation.
+ * <p>The job's configured ranks are permanent: a replacement repeats its predecessor's step with
+ * the same batch. Their updates are identified by rank and step, whatever the incarnation, and are
+ * never forgotten. Updates of other ranks are identified by incarnation, too.
  *
- * <p>Bounded: one step and one waiting answer per worker that takes part. What was dealt with is
- * part of a checkpoint; what waits is not, because it is not in the parameters yet.
+ * <p>The size is limited to one step and one waiting answer per member. Settled updates are part of
+ * a checkpoint. Waiting updates are not, because they are not in the parameters yet.
  */
 public class DuplicateWindow {
 
@@ -30,7 +30,7 @@ public class DuplicateWindow {
   private Consumer<Entry> listener = entry -> {};
 
   /**
-   * The last update of a worker that was dealt with.
+   * The last settled update of a worker.
    *
    * @param worker its rank
    * @param incarnation its incarnation
@@ -40,21 +40,21 @@ public class DuplicateWindow {
 
   private record Waiting(ExchangeId id, Future<Frame> answer) {}
 
-  /** A window in which each update counts for one incarnation. */
+  /** Creates a window without permanent ranks: each update counts for one incarnation. */
   public DuplicateWindow() {
     this(0);
   }
 
   /**
-   * An empty window.
+   * Creates an empty window.
    *
-   * @param ranks that the job is shared out to, from 0 on
+   * @param ranks number of the job's configured ranks, which start at 0
    */
   public DuplicateWindow(int ranks) {
     this.ranks = ranks;
   }
 
-  /** True when this update or a later one of its worker has been dealt with. */
+  /** Returns true if this update or a later one of its worker has been settled. */
   public boolean isSettled(ExchangeId id) {
     Entry last = settled.get(id.worker());
     return last != null
@@ -62,7 +62,7 @@ public class DuplicateWindow {
         && id.step() <= last.step();
   }
 
-  /** Notes that this update has been dealt with. */
+  /** Marks this update as settled. */
   public void settle(ExchangeId id) {
     if (!isSettled(id)) {
       Entry entry = new Entry(id.worker(), id.incarnation(), id.step());
@@ -71,28 +71,28 @@ public class DuplicateWindow {
     }
   }
 
-  /** Tells one listener of every update that is dealt with from now on. */
+  /** Sets the listener that receives every update settled from now on. */
   public void onSettled(Consumer<Entry> someListener) {
     listener = someListener;
   }
 
-  /** Step of this worker's update that still waits for its answer. */
+  /** Returns the step of this worker's update that still waits for its answer. */
   public Optional<Long> waitingStep(int worker) {
     return Optional.ofNullable(waiting.get(worker)).map(found -> found.id().step());
   }
 
-  /** The answer this very update still waits for. */
+  /** Returns the answer that exactly this update waits for. */
   public Optional<Future<Frame>> waitingAnswer(ExchangeId id) {
     Waiting found = waiting.get(id.worker());
     return found != null && isSame(found.id(), id) ? Optional.of(found.answer()) : Optional.empty();
   }
 
-  /** Notes that this update waits. */
+  /** Marks this update as waiting. */
   public void await(ExchangeId id, Future<Frame> answer) {
     waiting.put(id.worker(), new Waiting(id, answer));
   }
 
-  /** Notes that this update no longer waits. */
+  /** Marks this update as no longer waiting. */
   public void release(ExchangeId id) {
     Waiting found = waiting.get(id.worker());
     if (found != null && isSame(found.id(), id)) {
@@ -100,7 +100,7 @@ public class DuplicateWindow {
     }
   }
 
-  /** Forgets everyone who does not take part, but for the ranks that are there for good. */
+  /** Forgets all workers that are not members, except the permanent ranks. */
   public void retain(Membership now) {
     settled
         .values()
@@ -109,19 +109,19 @@ public class DuplicateWindow {
     waiting.values().removeIf(found -> found.id().worker() >= ranks && !isMember(found, now));
   }
 
-  /** The number of the first step of a rank that has not arrived. */
+  /** Returns the first step of a rank that has not arrived. */
   public long nextStep(int rank) {
     Entry last = settled.get(rank);
     long dealtWith = last == null ? 0 : last.step() + 1;
     return Math.max(dealtWith, waitingStep(rank).map(step -> step + 1).orElse(0L));
   }
 
-  /** What was dealt with, by rank, for a checkpoint. */
+  /** Returns the settled updates by rank, for a checkpoint. */
   public List<Entry> entries() {
     return settled.values().stream().sorted(Comparator.comparingInt(Entry::worker)).toList();
   }
 
-  /** Takes over what a checkpoint held. */
+  /** Restores the settled updates of a checkpoint. */
   public void restore(List<Entry> entries) {
     entries.forEach(entry -> settled.put(entry.worker(), entry));
   }

@@ -1,6 +1,6 @@
 package io.vertigrad.internal.exchange;
 
-/** An exchange that cannot succeed; the message names the culprit and what to do. */
+/** An exchange that cannot succeed. The message names the cause and what to do. */
 public class ExchangeException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;

@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 
-/** Where a thread of its own waits for what an event loop does; never used on an event loop. */
+/** Lets a separate thread wait for a future. Never use it on an event loop. */
 public final class FutureAwait {
 
   private static final long LOOK_MILLIS = 50;
@@ -18,9 +18,9 @@ public final class FutureAwait {
   /**
    * Blocks until the future has completed.
    *
-   * @param stop ends the wait early; looked at every 50 ms
-   * @return the result; empty when stopped, or for a null result
-   * @throws RuntimeException what the future failed with
+   * @param stop ends the wait early; checked every 50 ms
+   * @return the result; empty if stopped, or for a null result
+   * @throws RuntimeException the failure of the future
    */
   public static <T> Optional<T> await(Future<T> future, BooleanSupplier stop) {
     CompletableFuture<T> result = future.toCompletionStage().toCompletableFuture();

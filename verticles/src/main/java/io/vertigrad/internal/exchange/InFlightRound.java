@@ -19,15 +19,17 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * One round in the air: what is unanswered, when to ask again, and what each reply means.
+ * One round in flight: which requests are unanswered, when to retry them, and how to handle each
+ * reply.
  *
- * <p>A server that took over a shard is offered all of the shard's partitions again, answered ones
- * too, and at once: it may have fallen back behind those answers, and then other workers wait there
- * for what this one has long had. The window does not hold these back, because whatever fills it
- * may itself be waiting for one of those workers.
+ * <p>If a replacement server takes over a shard, all partitions of the shard are sent to it again
+ * at once, answered ones included. The replacement may have restored a version before those
+ * answers, and other workers wait there for updates of this worker that were answered long ago. The
+ * window does not hold these requests back, because the requests that fill it may themselves be
+ * waiting for one of those workers.
  *
- * <p>Before {@link #finish} it only sends: whoever computes a gradient meanwhile must not be held
- * up, and its parameters are not to change.
+ * <p>Before {@link #finish} the round only sends: it must not delay a thread that still computes a
+ * gradient, and it must not change that thread's parameters.
  */
 final class InFlightRound implements PartitionExchange.OpenRound {
 
@@ -63,7 +65,7 @@ final class InFlightRound implements PartitionExchange.OpenRound {
 
   @Override
   public Ending finish() {
-    // What was answered meanwhile is taken before anything is thought to be overdue.
+    // Answers that have arrived meanwhile are taken before a request counts as overdue.
     sweptNanos = System.nanoTime();
     while (!round.abandoned()) {
       followServers();

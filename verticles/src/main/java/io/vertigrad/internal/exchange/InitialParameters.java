@@ -8,15 +8,15 @@ import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.job.JobConfig;
 import java.nio.file.Path;
 
-/** The parameters in a file that training begins with, where a job names one. */
+/** Loads the initial parameters from a file, if the job names one. */
 public final class InitialParameters {
 
   private InitialParameters() {}
 
   /**
-   * Puts them into a model; without such a file it keeps those of its seed.
+   * Loads the file's parameters into a model. Without a file the model keeps those of its seed.
    *
-   * @throws DataException when the file is not of this model
+   * @throws DataException if the file does not fit this model
    */
   public static Model into(Model model, JobConfig job) {
     try {
@@ -30,10 +30,10 @@ public final class InitialParameters {
   }
 
   /**
-   * Puts a stage's into it.
+   * Loads the file's parameters of one stage into it.
    *
    * @param whole layout of the model that the stage is a part of
-   * @throws DataException when the file is not of this model
+   * @throws DataException if the file does not fit this model
    */
   public static StageModel into(StageModel stage, ParameterLayout whole, JobConfig job) {
     try {

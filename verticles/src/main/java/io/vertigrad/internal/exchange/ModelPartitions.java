@@ -9,7 +9,7 @@ import io.vertigrad.job.Partition;
 import java.nio.FloatBuffer;
 
 /**
- * Moves partitions between a model and tensors, one bulk copy each way for float32.
+ * Copies partitions between a model and tensors, with one bulk copy each way for float32.
  *
  * <p>Belongs to the model's thread.
  */
@@ -20,14 +20,14 @@ public final class ModelPartitions {
   private FloatBuffer scratch = FloatBuffer.allocate(0);
 
   /**
-   * @param type how gradients are stored in frames
+   * @param type data type of gradients in frames
    */
   public ModelPartitions(Model model, DataType type) {
     this.model = model;
     this.type = type;
   }
 
-  /** Copies the last gradient's partition, rounded to the exchange type, into the pool's memory. */
+  /** Copies a partition of the last gradient, in the exchange type, into the pool's memory. */
   public BorrowedTensor gradient(Partition partition, TensorMemory memory) {
     if (type == DataType.FLOAT32) {
       return memory.make(

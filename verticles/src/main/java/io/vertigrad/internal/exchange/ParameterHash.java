@@ -8,8 +8,8 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * A model's parameters as 16 hexadecimal digits: the first 64 bits of the SHA-256 over the exchange
- * vector's little-endian float32 bytes. Equal hashes mean equal bits.
+ * The hash of a model's parameters, as 16 hexadecimal digits: the first 64 bits of the SHA-256 over
+ * the exchange vector's little-endian float32 bytes. Equal hashes mean equal bits.
  */
 public final class ParameterHash {
 
@@ -18,7 +18,7 @@ public final class ParameterHash {
 
   private ParameterHash() {}
 
-  /** Hashes what the model holds; on the model's thread. */
+  /** Returns the hash of the model's parameters. Call it on the model's thread. */
   public static String of(Model model) {
     MessageDigest digest = sha256();
     ByteBuffer chunk =

@@ -36,7 +36,7 @@ public final class ParameterReader implements SnapshotSource {
     this.partitions = partitions;
   }
 
-  /** A reader of a job's parameters; it need not have joined the job. */
+  /** Creates a reader of a job's parameters. A reader does not have to join the job. */
   public static ParameterReader of(
       PartitionExchange exchange, JobConfig job, PartitionPlan plan, Model model) {
     return new ParameterReader(
@@ -48,10 +48,10 @@ public final class ParameterReader implements SnapshotSource {
   }
 
   /**
-   * Pulls every partition once it has reached a version.
+   * Pulls every partition once it has reached a version. Blocks.
    *
-   * @return empty when {@code stop} became true, or a server wants the reader to join again
-   * @throws ExchangeException when a shard does not answer, or refuses
+   * @return empty if {@code stop} became true or a server asks the reader to join again
+   * @throws ExchangeException if a shard does not answer, or refuses
    */
   @Override
   public Optional<ParameterSnapshot> pull(long minimumVersion, BooleanSupplier stop) {

@@ -1,16 +1,16 @@
 package io.vertigrad.internal.exchange;
 
 /**
- * What was pulled into a model.
+ * The result of a pull into a model.
  *
  * @param lowestVersion lowest version of any partition
- * @param highestVersion highest; above the lowest when training went on between two partitions, so
- *     that these parameters never existed together on any worker
+ * @param highestVersion highest version of any partition; if it is above the lowest, training went
+ *     on between two partitions and no worker ever had these parameters together
  * @param hash see {@link ParameterHash}
  */
 public record ParameterSnapshot(long lowestVersion, long highestVersion, String hash) {
 
-  /** True when all partitions came at one version. */
+  /** Returns true if all partitions have the same version. */
   public boolean consistent() {
     return lowestVersion == highestVersion;
   }

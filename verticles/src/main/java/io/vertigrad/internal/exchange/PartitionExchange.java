@@ -3,23 +3,25 @@ package io.vertigrad.internal.exchange;
 import io.vertigrad.strategy.Membership;
 
 /**
- * Carries one round of requests to the servers and their answers back, on the caller's thread.
+ * Runs one round of requests to the servers, with their answers, on the caller's thread.
  *
- * <p>{@link #run} belongs to one thread; {@link #wake} and {@link #epoch} may be called by any.
+ * <p>{@link #run} belongs to one thread. {@link #wake} and {@link #epoch} may be called by any.
  */
 public interface PartitionExchange {
 
   /**
-   * Sends one request per partition, in the round's order, and hands each answer to the round as it
-   * arrives; blocks until the last one is there.
+   * Sends one request per partition, in the round's order, and passes each answer to the round when
+   * it arrives. Blocks until the last answer is there.
    *
-   * @throws ExchangeException naming shard, partition, step, how long and the last thing heard
+   * @throws ExchangeException naming the shard, the partition, the step, the waiting time and the
+   *     last response
    */
   Ending run(PartitionRound round);
 
   /**
    * Begins a round whose partitions become {@linkplain PartitionRound#isReady ready} one after the
-   * other, on the thread that runs rounds; no other round until it is closed.
+   * other. Belongs to the thread that runs rounds. No other round may begin until this one is
+   * closed.
    */
   default OpenRound begin(PartitionRound round) {
     return new OpenRound() {
@@ -36,34 +38,34 @@ public interface PartitionExchange {
     };
   }
 
-  /** A round that was begun and is not over. */
+  /** A round that has begun and is not closed. */
   interface OpenRound extends AutoCloseable {
 
-    /** Sends what is ready and has room in the window; waits for nothing. */
+    /** Sends the ready partitions for which the window has room. Does not wait. */
     void sendReady();
 
-    /** Sends the rest, all of which is ready now, and goes on as {@link #run}. */
+    /** Sends the rest, which must be ready now, and continues like {@link #run}. */
     Ending finish();
 
-    /** Lets go of whatever is unanswered. */
+    /** Gives up the unanswered requests. */
     @Override
     void close();
   }
 
-  /** Makes a thread inside {@link #run} look at {@link PartitionRound#abandoned()} again. */
+  /** Makes a thread inside {@link #run} check {@link PartitionRound#abandoned()} again. */
   void wake();
 
-  /** Tells who takes part from now on, and so where the shards are; any thread. */
+  /** Sets the new membership, and with it the servers of the shards; any thread. */
   default void membershipChanged(Membership now) {}
 
-  /** The membership epoch to write into new requests. */
+  /** Returns the membership epoch to write into new requests. */
   int epoch();
 
-  /** How a round ended when it did not fail. */
+  /** How a round ended if it did not fail. */
   enum Ending {
     /** Every partition was answered. */
     COMPLETE,
-    /** A server does not know this incarnation any more: join again. */
+    /** A server no longer knows this incarnation: join again. */
     REJOIN,
     /** {@link PartitionRound#abandoned()} became true. */
     ABANDONED

@@ -8,23 +8,24 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How a layout is cut into partitions, and which shard owns which; every member derives the same.
+ * How a layout is divided into partitions, and which shard owns each. Every member computes the
+ * same plan.
  *
  * <p>Partitions go to shards in contiguous runs of nearly equal element counts.
  *
- * @param layout hash of the layout this was made for
+ * @param layout hash of the layout that this plan is for
  * @param partitions all partitions, by index
  */
 public record PartitionPlan(long layout, List<Partition> partitions) {
 
   private static final int LEAST_PARTITIONS = 4;
 
-  /** With overlap the front partition travels when nothing is left to hide it behind. */
+  /** With overlap, nothing hides the time to send the front partition, so it must be small. */
   private static final int OVERLAPPED_PARTITIONS = 16;
 
   private static final int WORTH_OVERLAPPING = 14_304;
 
-  /** Elements; of 270,000 parameters, partitions of half as many were slower again. */
+  /** In elements; with 270,000 parameters, partitions of half this size were slower. */
   private static final int WORTH_A_FRAME = 28_608;
 
   /** Copies the partitions. */
@@ -33,14 +34,14 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
   }
 
   /**
-   * Cuts a layout into partitions of at most {@code elements}, spread over {@code shards}.
+   * Divides a layout into partitions of at most {@code elements}, spread over {@code shards}.
    *
-   * <p>While one partition is applied the next one travels, so there are four at least, unless that
-   * would make them so small that each costs more than it saves.
+   * <p>The next partition is sent while one is applied, so there are at least four. There are fewer
+   * if four would be so small that each costs more than it saves.
    *
-   * @param layout of the exchange vector
-   * @param elements most elements of a partition
-   * @param shards how many servers there are
+   * @param layout layout of the exchange vector
+   * @param elements largest number of elements of a partition
+   * @param shards number of servers
    * @return the plan
    */
   public static PartitionPlan of(ParameterLayout layout, int elements, int shards) {
@@ -59,10 +60,10 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
   }
 
   /**
-   * How a job cuts this layout.
+   * Returns a job's plan for this layout.
    *
    * @param job the job file
-   * @param layout of the job's model
+   * @param layout layout of the job's model
    * @return the plan
    */
   public static PartitionPlan of(JobConfig job, ParameterLayout layout) {
@@ -75,12 +76,12 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
   }
 
   /**
-   * Cuts a layout so that no partition is of two stages; the shard of a partition is its stage.
+   * Divides a layout so that no partition spans two stages. The shard of a partition is its stage.
    *
-   * @param layout of the exchange vector
-   * @param stages arrays of each stage, in order
-   * @param elements most elements of a partition
-   * @return the plan, one shard for each stage
+   * @param layout layout of the exchange vector
+   * @param stages layout of each stage, in order
+   * @param elements largest number of elements of a partition
+   * @return the plan, with one shard per stage
    */
   public static PartitionPlan ofStages(
       ParameterLayout layout, List<ParameterLayout> stages, int elements) {
@@ -101,7 +102,7 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
   }
 
   /**
-   * The partitions of one shard, by index; may be empty when there are more shards than cuts.
+   * Returns the partitions of one shard, by index. Empty if there are more shards than partitions.
    *
    * @param shard from 0
    * @return its partitions

@@ -7,40 +7,40 @@ import io.vertigrad.job.Partition;
 import java.util.List;
 
 /**
- * One request and one answer for each of some partitions.
+ * One request and one answer for each of a list of partitions.
  *
  * <p>Called only by the thread inside {@link PartitionExchange#run}, except {@link #abandoned()}.
  */
 public interface PartitionRound {
 
-  /** The partitions, in the order in which they are to be sent. */
+  /** Returns the partitions in the order to send them. */
   List<Partition> order();
 
-  /** False while a partition cannot be sent yet; asked again when there is something to send. */
+  /** Returns false while a partition cannot be sent yet. Called again before each later send. */
   default boolean isReady(Partition partition) {
     return true;
   }
 
   /**
-   * Makes the request, when there is room to send it; retries send the same frame. Asked again for
-   * the same partition, answered or not, when a server took over its shard in the middle of the
-   * round: the new request must equal the first.
+   * Creates the request when there is room to send it. Retries send the same frame. If a
+   * replacement server takes over the shard during the round, this method is called again for the
+   * same partition, answered or not. The new request must equal the first.
    */
   Frame request(Partition partition);
 
-  /** Every partition has been sent; told again with each answer that comes after. */
+  /** Called when every partition has been sent, and again with each later answer. */
   default void allSent() {}
 
-  /** Takes the parameters, in whatever order they arrive; those of a later server come last. */
+  /** Takes the parameters, in the order of arrival; those of a later server come last. */
   void answered(Partition partition, ParameterPartition answer);
 
-  /** A request was answered, and nobody but the round itself can still read it. */
+  /** Takes back a request that was answered and that only the round itself can still read. */
   default void takeBack(Frame request) {}
 
-  /** A gradient was refused as not finite; no parameters come for it. */
+  /** Called if a gradient was refused as not finite; there are no parameters for it. */
   default void dropped(Partition partition, Refusal why) {}
 
-  /** True when nobody wants the answers any more. */
+  /** Returns true if nobody wants the answers any more. */
   default boolean abandoned() {
     return false;
   }

@@ -4,13 +4,13 @@ import io.vertigrad.job.Partition;
 import java.util.Comparator;
 import java.util.List;
 
-/** Which version of each partition a model holds. Belongs to the model's thread. */
+/** The version of each partition that a model holds. Belongs to the model's thread. */
 public final class PartitionVersions {
 
   private final List<Partition> byIndex;
   private final long[] versions;
 
-  /** All partitions at version 0. */
+  /** Creates versions of 0 for all partitions. */
   public PartitionVersions(PartitionPlan plan) {
     byIndex = plan.partitions();
     versions = new long[byIndex.size()];
@@ -41,10 +41,11 @@ public final class PartitionVersions {
   }
 
   /**
-   * All partitions in the order in which workers send them: oldest version first, then by index.
+   * Returns all partitions in the order in which workers send them: oldest version first, then by
+   * index.
    *
-   * <p>Should versions differ, then a worker that sent a newer round first could fill its window
-   * with it while everyone waits for it in the older one.
+   * <p>Otherwise, if versions differ, a newer round could fill the worker's window. All other
+   * workers would then wait for its part of the older round.
    */
   public List<Partition> oldestFirst() {
     if (lowest() == highest()) {

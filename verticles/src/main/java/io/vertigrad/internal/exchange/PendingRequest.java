@@ -9,10 +9,10 @@ import io.vertigrad.job.Partition;
 import java.util.Locale;
 import java.util.function.LongSupplier;
 
-/** One partition's request without an answer yet, and what has been heard of it. */
+/** One partition's unanswered request, and the last response to it. */
 final class PendingRequest {
 
-  /** No server incarnation: never sent. */
+  /** Stands for no server incarnation: the request was never sent. */
   static final int NOWHERE = -1;
 
   private final Partition partition;
@@ -28,10 +28,10 @@ final class PendingRequest {
   private volatile boolean settled;
 
   /**
-   * A request that was not sent yet.
+   * Creates a request that was not sent yet.
    *
-   * @param patience clock of how long it waits
-   * @param nowNanos clock of everything else
+   * @param patience clock for the waiting time, in monotonic nanoseconds
+   * @param nowNanos current time of the clock for everything else
    */
   PendingRequest(Partition partition, Frame frame, LongSupplier patience, long nowNanos) {
     this.partition = partition;
@@ -49,12 +49,12 @@ final class PendingRequest {
     return frame;
   }
 
-  /** The server incarnation of the last attempt. */
+  /** Returns the server incarnation of the last attempt. */
   int sentTo() {
     return sentTo;
   }
 
-  /** True unless it was repeated: then a copy may still be on its way when the answer comes. */
+  /** Returns false after a retry: a copy may then still be in transit when the answer arrives. */
   boolean sentOnce() {
     return attempts == 1;
   }
@@ -63,12 +63,12 @@ final class PendingRequest {
     return nextAttemptNanos;
   }
 
-  /** For how long it has waited; a pause of the job does not count. */
+  /** Returns how long the request has waited; a pause of the job does not count. */
   long waitedNanos() {
     return patience.getAsLong() - startNanos;
   }
 
-  /** True once it is answered or given up: whatever still arrives is not wanted. */
+  /** Returns true once the request is answered or given up; later answers are ignored. */
   boolean settled() {
     return settled;
   }
@@ -83,14 +83,14 @@ final class PendingRequest {
     attempts++;
   }
 
-  /** Notes what was heard, for the error message, and brings the next attempt forward to then. */
+  /** Stores a response for the error message and moves the next attempt forward to that time. */
   void heard(String what, long nowNanos, long nextAttemptNanos) {
     lastHeard = what;
     lastHeardNanos = nowNanos;
     this.nextAttemptNanos = Math.min(this.nextAttemptNanos, nextAttemptNanos);
   }
 
-  /** Waits before the next attempt twice as long each time, from 10 ms, at most {@code most}. */
+  /** Returns the wait before the next attempt: it doubles each time, from 10 ms to {@code most}. */
   long backoffNanos(long most) {
     return Math.min(most, 5_000_000L << Math.min(attempts, 10));
   }
@@ -134,7 +134,7 @@ final class PendingRequest {
                 lastHeard));
   }
 
-  /** Who asked what: {@code worker 1 (incarnation 0), step 17, gradient of partition 3}. */
+  /** Names the request: {@code worker 1 (incarnation 0), step 17, gradient of partition 3}. */
   private String name() {
     GradientPartition gradient = frame instanceof GradientPartition offered ? offered : null;
     ExchangeId id = gradient == null ? ((PullRequest) frame).id() : gradient.id();

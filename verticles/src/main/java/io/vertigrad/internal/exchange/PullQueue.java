@@ -16,8 +16,8 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
 /**
- * Pulls that wait for a version, at most {@value #LIMIT}, each up to a deadline. A pull that is
- * repeated while it waits shares the answer of the first. Belongs to one event loop.
+ * Pulls that wait for a version: at most {@value #LIMIT}, each until a deadline. A repeated pull
+ * shares the answer of the first one. Belongs to one event loop.
  */
 public final class PullQueue {
 
@@ -31,11 +31,11 @@ public final class PullQueue {
   private record Pull(PullRequest request, long sinceNanos, Promise<Frame> promise) {}
 
   /**
-   * What the parameters are pulled from.
+   * The source of the pulled parameters.
    *
-   * @param reached tells whether a pull can be answered now
-   * @param answer makes the answer of a pull that can
-   * @param overdue says to the person what was found and what was expected, for a pull whose
+   * @param reached returns true if a pull can be answered now
+   * @param answer creates the answer of such a pull
+   * @param overdue returns a message with the found and the expected version, for a pull whose
    *     deadline has passed
    */
   public record Source(
@@ -46,10 +46,10 @@ public final class PullQueue {
   /**
    * Creates an empty queue.
    *
-   * @param deadlineMillis how long a pull waits at most
-   * @param clock monotonic nanoseconds by which it waits; one that stands still while the job is
-   *     paused keeps a pause from ending any wait
-   * @param source what the parameters are pulled from
+   * @param deadlineMillis longest wait of a pull
+   * @param clock monotonic clock in nanoseconds for the waits; use one that stands still while the
+   *     job is paused, so that a pause does not end any wait
+   * @param source the source of the parameters
    */
   public PullQueue(long deadlineMillis, LongSupplier clock, Source source) {
     this.deadlineNanos = deadlineMillis * 1_000_000;
@@ -58,7 +58,7 @@ public final class PullQueue {
   }
 
   /**
-   * Answers now, or when the version is there.
+   * Answers a pull now, or when the version is reached.
    *
    * @return completes with the answer or a refusal; never fails
    */
@@ -81,7 +81,7 @@ public final class PullQueue {
     return pull.promise().future();
   }
 
-  /** Answers whatever waited for what is there now. */
+  /** Answers the waiting pulls whose version is reached now. */
   public void release() {
     if (!waiting.isEmpty()) {
       take(pull -> source.reached().test(pull.request()))
@@ -89,7 +89,7 @@ public final class PullQueue {
     }
   }
 
-  /** Answers what can be answered and refuses what has waited too long; called regularly. */
+  /** Answers what can be answered and refuses pulls that are overdue. Call it regularly. */
   public void tick() {
     release();
     long now = clock.getAsLong();

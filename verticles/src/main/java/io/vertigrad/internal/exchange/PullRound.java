@@ -8,16 +8,16 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * Pulls every partition into a model.
+ * A round that pulls every partition into a model.
  *
  * @param plan the partitions
- * @param model where they go
- * @param versions is told at which version each one came
- * @param sender who asks
+ * @param model receives the parameters
+ * @param versions receives the version of each partition
+ * @param sender identity of the reader
  * @param epoch membership epoch of the requests
- * @param step number of this pull, for its identity
- * @param minimumVersion answers wait until a partition has reached it; 0 for now
- * @param stop becomes true when nobody wants the answers any more
+ * @param step number of this pull, for the identity of its requests
+ * @param minimumVersion answers wait until a partition has reached it; 0 for no wait
+ * @param stop returns true when nobody wants the answers any more
  */
 public record PullRound(
     PartitionPlan plan,

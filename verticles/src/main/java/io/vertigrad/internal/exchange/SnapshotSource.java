@@ -3,20 +3,21 @@ package io.vertigrad.internal.exchange;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
-/** Where a job's newest parameters come from; belongs to the thread of the model they go into. */
+/** A source of a job's newest parameters. Belongs to the thread of the model that gets them. */
 @FunctionalInterface
 public interface SnapshotSource {
 
   /**
-   * Brings parameters of at least this version into the model.
+   * Loads parameters of at least this version into the model. Blocks.
    *
-   * @param stop becomes true when nobody wants them any more
-   * @return empty when stopped, or when the reader is not welcome
-   * @throws ExchangeException when they cannot be had; the message names who did not answer
+   * @param stop returns true when nobody wants them any more
+   * @return empty if stopped, or if the reader is refused
+   * @throws ExchangeException if the parameters are not available; the message names the member
+   *     that did not answer
    */
   Optional<ParameterSnapshot> pull(long minimumVersion, BooleanSupplier stop);
 
-  /** What there is now. */
+  /** Pulls the current parameters. */
   default ParameterSnapshot pull() {
     return pull(0, () -> false)
         .orElseThrow(() -> new ExchangeException("parameters may not be read here: join first"));

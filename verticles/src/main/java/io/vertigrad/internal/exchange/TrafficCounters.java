@@ -5,15 +5,16 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Payload that one member has sent and received, by whom it went to and came from: a shard's server
- * in a job with servers, else another worker. Retries and duplicates are not counted; any thread.
+ * Payload bytes that one member has sent and received, per partner. A partner is a shard's server
+ * in a job with servers, otherwise another worker. Retries and duplicates are not counted. May be
+ * called by any thread.
  *
- * <p>The first {@value #NAMED} partners have a count each, all others share that of {@link
- * #OTHERS}, so that a report stays small in a complete graph of many workers.
+ * <p>The first {@value #NAMED} partners are counted one by one. All others share the count of
+ * {@link #OTHERS}, so that a report stays small in a complete graph of many workers.
  */
 public final class TrafficCounters {
 
-  /** How many partners are counted one by one, in either direction. */
+  /** Number of partners that are counted one by one, in each direction. */
   public static final int NAMED = 16;
 
   /** Stands for all partners beyond the first {@value #NAMED}. */
@@ -23,7 +24,7 @@ public final class TrafficCounters {
   private final Map<Integer, Long> received = new TreeMap<>();
   private long saved;
 
-  /** What was counted elsewhere. */
+  /** Creates counters from the counts of another JVM. */
   public static TrafficCounters of(
       Map<Integer, Long> sent, Map<Integer, Long> received, long saved) {
     TrafficCounters counters = new TrafficCounters();
@@ -33,18 +34,18 @@ public final class TrafficCounters {
     return counters;
   }
 
-  /** Counts what goes to a partner. */
+  /** Counts a tensor sent to a partner. */
   public synchronized void sent(int partner, TensorView tensor) {
     count(sent, partner, tensor.payloadBytes());
     saved += tensor.savedBytes();
   }
 
-  /** Counts what came from a partner. */
+  /** Counts a tensor received from a partner. */
   public synchronized void received(int partner, TensorView tensor) {
     count(received, partner, tensor.payloadBytes());
   }
 
-  /** Counts all that another one has counted, which must not change meanwhile or be this one. */
+  /** Adds the counts of another instance, which nobody may change meanwhile. */
   public synchronized void add(TrafficCounters other) {
     other.sentTo().forEach((partner, bytes) -> count(sent, partner, bytes));
     other.receivedFrom().forEach((partner, bytes) -> count(received, partner, bytes));
@@ -63,7 +64,7 @@ public final class TrafficCounters {
     return sum(sentTo());
   }
 
-  /** By how much that is less than float32 would have been. */
+  /** Returns how many more bytes float32 would have sent. */
   public synchronized long bytesSaved() {
     return saved;
   }

@@ -1,6 +1,6 @@
 package io.vertigrad.internal.exchange;
 
-/** An exchange that found no answer before its deadline. */
+/** An exchange that got no answer before its deadline. */
 public final class UnansweredException extends ExchangeException {
 
   private static final long serialVersionUID = 1L;

@@ -3,20 +3,21 @@ package io.vertigrad.internal.exchange;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
-/** Where one thread waits for what others bring, and how they wake it. */
+/** Lets one thread wait until another thread wakes it. */
 public final class WakeSignal {
 
   private volatile Thread parked;
 
-  /** Ends the wait early; any thread may ring. */
+  /** Ends the wait early; any thread. */
   public void ring() {
     LockSupport.unpark(parked);
   }
 
   /**
-   * Waits until rung, at most this long.
+   * Waits until woken, at most this long.
    *
-   * @param needless looked at once more, after a ring can no longer be missed
+   * @param needless returns true if there is nothing to wait for; checked once, when no wake-up can
+   *     be missed any more
    */
   public void await(BooleanSupplier needless, long nanos) {
     parked = Thread.currentThread();

@@ -19,12 +19,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * The exchange over a {@link Transport}: request and reply per partition, a window in bytes,
- * retries with the same identity, a deadline.
+ * The exchange over a {@link Transport}. It sends one request per partition, limits unanswered
+ * requests to a window in bytes, retries with the same identity, and has a deadline.
  *
- * <p>Frames are encoded by the thread inside {@link #run}, which is not an event loop, so that
- * event loops stay free; answers come back to it through a {@link AnswerQueue}. Nothing here sets a
- * timer per frame beyond the transport's own: the waiting thread looks for overdue requests itself.
+ * <p>The thread inside {@link #run} encodes the frames, so that event loops stay free. Answers come
+ * back to it through an {@link AnswerQueue}. There is no timer per frame beyond the transport's
+ * own: the waiting thread checks for overdue requests itself.
  */
 public final class WindowedExchange implements PartitionExchange {
 
@@ -41,7 +41,7 @@ public final class WindowedExchange implements PartitionExchange {
   private volatile Membership membership = Membership.NONE;
   private long preparedNanos = System.nanoTime() - PREPARE_NANOS;
 
-  /** Carries rounds to the shards under these addresses over the bus; knows nobody yet. */
+  /** Creates an exchange over the bus; it has no membership yet. */
   public WindowedExchange(EventBus bus, Addresses addresses, ExchangeConfig config) {
     this(new BusTransport(bus), addresses, config, System::nanoTime);
   }
@@ -54,24 +54,24 @@ public final class WindowedExchange implements PartitionExchange {
     this.patience = patience;
   }
 
-  /** The exchange of one who only reads now and then: over the bus. */
+  /** Creates an exchange over the bus, for a reader that pulls only now and then. */
   public static WindowedExchange of(EventBus bus, JobConfig job) {
     return new WindowedExchange(bus, job.addresses(), job.exchange());
   }
 
   /**
-   * The exchange of a worker, by the job's transport.
+   * Creates a worker's exchange over the job's transport.
    *
-   * @param patience monotonic nanoseconds that limit how long a request waits for its answer
+   * @param patience monotonic clock in nanoseconds; limits how long a request waits for its answer
    */
   public static WindowedExchange of(Vertx vertx, JobConfig job, LongSupplier patience) {
     return of(vertx, job.addresses(), job.exchange(), patience);
   }
 
   /**
-   * The same with other limits than the job's.
+   * Creates a worker's exchange with other limits than the job's.
    *
-   * @param patience monotonic nanoseconds that limit how long a request waits for its answer
+   * @param patience monotonic clock in nanoseconds; limits how long a request waits for its answer
    */
   public static WindowedExchange of(
       Vertx vertx, Addresses addresses, ExchangeConfig limits, LongSupplier patience) {
@@ -79,15 +79,15 @@ public final class WindowedExchange implements PartitionExchange {
   }
 
   /**
-   * From now on looks for the backups of servers, so that one that goes on for its server is
-   * reached at once. Before the first round.
+   * Looks for the backups of servers from now on, so that a backup that replaces its server is
+   * reached at once. Call it before the first round.
    */
   public WindowedExchange lookingForBackups(boolean wanted) {
     backups = wanted;
     return this;
   }
 
-  /** A backup listens beforehand where it goes on when its server is lost. */
+  /** A backup listens in advance at the address that it takes over when its server is lost. */
   private void prepareForBackups() {
     long now = System.nanoTime();
     if (backups && now - preparedNanos >= PREPARE_NANOS) {
@@ -98,7 +98,7 @@ public final class WindowedExchange implements PartitionExchange {
     }
   }
 
-  /** Tells where the shards are from now on; requests in flight follow a server that moved. */
+  /** Sets the new membership; requests in flight follow a replaced server. */
   @Override
   public void membershipChanged(Membership now) {
     membership = now;
@@ -112,7 +112,7 @@ public final class WindowedExchange implements PartitionExchange {
     }
   }
 
-  /** Answers that come before the round is finished wait, and fill the window meanwhile. */
+  /** Begins a round. Answers wait until the round is finished, and use the window meanwhile. */
   @Override
   public OpenRound begin(PartitionRound round) {
     prepareForBackups();
@@ -130,14 +130,14 @@ public final class WindowedExchange implements PartitionExchange {
   }
 
   /**
-   * How long a request waits for an answer: the deadline and a little more, because a server whose
-   * round has the same deadline knows better who is missing.
+   * Returns how long a request waits for an answer: the deadline and a little more. A server whose
+   * round has the same deadline answers first, and it can name the missing workers.
    */
   long limitMillis() {
     return config.deadlineMillis() + Math.min(1_000, config.deadlineMillis() / 10);
   }
 
-  /** The clock of {@link #limitMillis()}. */
+  /** Returns the clock of {@link #limitMillis()}. */
   LongSupplier patience() {
     return patience;
   }
@@ -146,12 +146,12 @@ public final class WindowedExchange implements PartitionExchange {
     return answerQueue;
   }
 
-  /** The incarnation of the server that owns this shard now. */
+  /** Returns the incarnation of the server that owns this shard now. */
   Optional<Integer> server(int shard) {
     return membership.server(shard).map(Membership.Member::incarnation);
   }
 
-  /** The address of a shard, or words that say why there is none. */
+  /** Returns the address of a shard, or text that says why there is none. */
   String address(int shard) {
     return server(shard)
         .map(incarnation -> addresses.shard(shard, incarnation))
@@ -163,9 +163,9 @@ public final class WindowedExchange implements PartitionExchange {
   }
 
   /**
-   * Notes that a round has turned to this server. Belongs to the thread inside {@link #run}.
+   * Records the server that a round uses now. Belongs to the thread inside {@link #run}.
    *
-   * @return true when an earlier incarnation served the shard before, in this round or another
+   * @return true if an earlier incarnation served the shard before, in this round or an earlier one
    */
   boolean replaces(Membership.Member server) {
     Integer before = served.put(server.rank(), server.incarnation());
@@ -185,7 +185,7 @@ public final class WindowedExchange implements PartitionExchange {
         });
   }
 
-  /** An answer's parameters are needed no longer. */
+  /** Takes back the memory of an answer that is no longer needed. */
   void giveBack(ParameterPartition answer) {
     answers.giveBack(answer.parameters());
   }
@@ -198,6 +198,6 @@ public final class WindowedExchange implements PartitionExchange {
     return frame;
   }
 
-  /** What came back for a request: a frame, or the bus's failure. */
+  /** The reply to a request: a frame, or the bus's failure. */
   record Reply(PendingRequest request, Frame frame, Throwable failure) {}
 }

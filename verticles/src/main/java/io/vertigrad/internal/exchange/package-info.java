@@ -1,8 +1,9 @@
 /**
- * The worker's side of every exchange: requests out partition by partition, parameters back.
+ * The worker's side of every exchange: it sends requests partition by partition and gets parameters
+ * back.
  *
- * <p>A {@link io.vertigrad.internal.exchange.PartitionRound} says what to send and what to do with
- * each answer; a {@link io.vertigrad.internal.exchange.PartitionExchange} carries it. Workers
- * train, evaluators and launchers pull through the same door.
+ * <p>A {@link io.vertigrad.internal.exchange.PartitionRound} defines the requests and handles the
+ * answers. A {@link io.vertigrad.internal.exchange.PartitionExchange} sends and receives them.
+ * Workers use it to train, evaluators and launchers to pull parameters.
  */
 package io.vertigrad.internal.exchange;

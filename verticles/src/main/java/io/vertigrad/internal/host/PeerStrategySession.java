@@ -35,13 +35,14 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * A strategy beside one incarnation of a worker: my gradient out, my next parameters back.
+ * The strategy of one incarnation of a worker: it takes the worker's gradient and returns the next
+ * parameters.
  *
- * <p>The rule runs on a thread of its own, so that it may wait for other workers. {@link #open},
+ * <p>The rule runs on a separate thread, so that it may wait for other workers. {@link #open},
  * {@link #settle}, {@link #exchange}, {@link #begin}, {@link #finish}, {@link #idle} and {@link
- * #close} belong to the worker's thread, which blocks in them; arrays pass by reference and belong
- * to whoever works. Once the next parameters were handed over, what the rule can do before the next
- * gradient begins at once.
+ * #close} belong to the worker's thread, which blocks in them. Arrays are passed by reference and
+ * belong to the thread that works. After the next parameters are handed over, the rule's work
+ * before the next gradient begins at once.
  */
 public final class PeerStrategySession {
 
@@ -64,17 +65,17 @@ public final class PeerStrategySession {
   private long step;
 
   /**
-   * What a worker brings along.
+   * What a worker provides.
    *
-   * @param self who it is
-   * @param name the worker, for people
-   * @param layout hash of what its vector means
-   * @param replica its parameters, which the strategy steps from now on
-   * @param optimizers makes an optimizer of them
-   * @param nanoClock monotonic nanoseconds
-   * @param patience monotonic nanoseconds that limit how long it waits for others
-   * @param track notes what the strategy does
-   * @param stop becomes true when this incarnation is to end
+   * @param self the worker's identity
+   * @param name the worker's name for messages
+   * @param layout hash of the layout of its vector
+   * @param replica its parameters, which the strategy updates from now on
+   * @param optimizers creates an optimizer of the parameters
+   * @param nanoClock monotonic clock in nanoseconds
+   * @param patience monotonic clock in nanoseconds; limits how long the strategy waits for others
+   * @param track records what the strategy does
+   * @param stop returns true when this incarnation has to end
    */
   public record Setup(
       SenderIdentity self,
@@ -87,25 +88,25 @@ public final class PeerStrategySession {
       SpanRecorder track,
       BooleanSupplier stop) {}
 
-  /** What a worker agrees on with a new group, before its strategy does; may block. */
+  /** What a worker agrees on with a new group, before its strategy does. May block. */
   @FunctionalInterface
   public interface Agreement {
 
     /**
-     * Settles where the worker goes on.
+     * Agrees on the state that the worker continues from.
      *
-     * @param rule the strategy, which may be given what it remembered
-     * @return the group of the strategy; empty when no step can be taken with this one
+     * @param rule the strategy, whose memory may be restored
+     * @return the group of the strategy; empty if no step can be taken with this group
      */
     Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule);
   }
 
   /**
-   * What a worker goes on with.
+   * The parameters that a worker continues with.
    *
    * @param parameters the whole vector, unchanged until the next request
-   * @param applied false when the gradient was left out, for it was not finite
-   * @param timing what the exchange has cost so far
+   * @param applied false if the gradient was left out because it was not finite
+   * @param timing time that the exchange has taken so far
    */
   public record Next(float[] parameters, boolean applied, ExchangeTiming timing) {}
 
@@ -139,44 +140,44 @@ public final class PeerStrategySession {
             });
   }
 
-  /** Makes the rule and listens to other workers; completes when they can send. */
+  /** Creates the rule and listens to other workers. Completes when they can send. */
   public Future<Void> open() {
     strategy = ask(() -> factory.create(context()), () -> {});
     return peers.open();
   }
 
-  /** An array that the strategy wants gradients in, once it is open. */
+  /** Returns the array in which the strategy wants gradients, once the session is open. */
   public Optional<float[]> gradientArray() {
     return strategy.gradientArray();
   }
 
-  /** Tells who takes part from now on; any thread. */
+  /** Sets the new membership of the job; any thread. */
   public void membershipChanged(Membership now) {
     peers.membershipChanged(now);
   }
 
-  /** Makes it look again whether it is to stop; any thread. */
+  /** Wakes a waiting thread, so that it checks whether it has to stop; any thread. */
   public void wake() {
     peers.wake();
   }
 
-  /** True while the newest group is one that has this worker and was not settled with. */
+  /** Returns true if the newest group contains this worker and was not settled yet. */
   public boolean changed() {
     return peers.regrouped();
   }
 
-  /** True while no newer group than the one settled with was heard of. */
+  /** Returns true if there is no newer group than the settled one. */
   public boolean current() {
     return peers.current();
   }
 
   /**
-   * Settles with the newest group where to go on.
+   * Agrees with the newest group on the state to continue from.
    *
-   * @param fresh true while the worker's parameters are the initial ones; asked when the agreement
-   *     is made
-   * @return the parameters to start from; empty when no step can be taken with this group
-   * @throws GroupChangedException when there is a newer group already
+   * @param fresh returns true while the worker's parameters are the initial ones; called after the
+   *     agreement
+   * @return the parameters to start from; empty if no step can be taken with this group
+   * @throws GroupChangedException if there is a newer group already
    */
   public Optional<Next> settle(BooleanSupplier fresh, Agreement agreement) {
     return ask(
@@ -194,26 +195,26 @@ public final class PeerStrategySession {
   }
 
   /**
-   * Takes a gradient, which the rule may overwrite until this returns, and gives the next
-   * parameters.
+   * Takes a gradient and returns the next parameters. The rule may overwrite the gradient until
+   * this method returns.
    *
-   * @throws GroupChangedException when the round was let go of, without a trace
+   * @throws GroupChangedException if the round was given up without changing anything
    */
   public Next exchange(LocalGradient gradient) {
     return ask(() -> completed(() -> strategy.complete(gradient)), this::begin);
   }
 
   /**
-   * Takes a gradient that is still being computed, and returns at once; {@link #finish} is next, or
-   * the end of what {@code progress} tells.
+   * Takes a gradient that is still being computed, and returns at once. Call {@link #finish} next,
+   * or end what {@code progress} reports.
    */
   public void begin(LocalGradient gradient, GradientProgress progress) {
     begun = tell(() -> completed(() -> strategy.complete(gradient, progress)), this::begin);
   }
 
   /**
-   * Gives the next parameters after the gradient that was {@linkplain #begin begun} and is there
-   * now, as {@link #exchange}.
+   * Returns the next parameters for the gradient that was {@linkplain #begin begun} and is complete
+   * now. See {@link #exchange}.
    */
   public Next finish() {
     return answer(begun);
@@ -229,12 +230,14 @@ public final class PeerStrategySession {
     return next(strategy.timing().skipped() == skipped);
   }
 
-  /** What the rule remembers beside the replica and its optimizers; a copy. */
+  /** Returns a copy of the rule's memory, which is not in the replica or its optimizers. */
   public float[] memory() {
     return ask(() -> strategy.memory().clone(), () -> {});
   }
 
-  /** This worker has no step to take: looks after the others, and waits at most some 50 ms. */
+  /**
+   * Handles other workers' requests while there is no step to take, and waits at most about 50 ms.
+   */
   public void idle() {
     ask(
         () -> {
@@ -245,17 +248,17 @@ public final class PeerStrategySession {
         () -> {});
   }
 
-  /** What went to and came from whom so far. */
+  /** Returns the bytes sent to and received from each worker so far. */
   public TrafficCounters traffic() {
     return peers.traffic();
   }
 
-  /** How fast the workers of the last group approach each other. */
+  /** Returns how fast the workers of the last group approach each other. */
   public double spectralGap() {
     return spectralGap;
   }
 
-  /** The verticle ends before its worker did; any thread. */
+  /** Fails the session because the verticle ends before its worker; any thread. */
   void fail(String why) {
     gone =
         new ExchangeException(
@@ -266,7 +269,7 @@ public final class PeerStrategySession {
     pending.completeExceptionally(gone);
   }
 
-  /** Lets go of the line to the others; completes when nobody finds it any more. */
+  /** Closes the connection to other workers. Completes when they can no longer reach it. */
   public Future<Void> close() {
     closed = true;
     peers.wake();
@@ -279,7 +282,7 @@ public final class PeerStrategySession {
     return peers.close();
   }
 
-  /** Has the strategy's thread work, and after its answer go on with what needs no answer. */
+  /** Runs work on the strategy's thread, and after its answer runs {@code afterwards} there. */
   private <T> T ask(Supplier<T> work, Runnable afterwards) {
     return answer(tell(work, afterwards));
   }
@@ -320,7 +323,7 @@ public final class PeerStrategySession {
     }
   }
 
-  /** What the rule says to people stays as it is; of anything else they are told whose it is. */
+  /** Keeps the rule's own error messages and adds the worker and the strategy to all others. */
   private RuntimeException explained(Throwable failure) {
     if (failure instanceof ExchangeException || failure instanceof GroupChangedException) {
       return (RuntimeException) failure;

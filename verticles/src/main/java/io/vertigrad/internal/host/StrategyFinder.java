@@ -13,7 +13,7 @@ import java.util.concurrent.RejectedExecutionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Where one member finds the strategy verticle beside it, or has one deployed. Any thread. */
+/** Finds the strategy verticle of one member, or deploys one. May be called by any thread. */
 public final class StrategyFinder {
 
   private static final Logger LOG = LoggerFactory.getLogger(StrategyFinder.class);
@@ -27,9 +27,9 @@ public final class StrategyFinder {
   private volatile Optional<Boolean> remote = Optional.empty();
 
   /**
-   * A finder of one member.
+   * Creates the finder of one member.
    *
-   * @param context of the member's verticle; what it deploys is undeployed with that verticle
+   * @param context context of the member's verticle; deployed verticles are undeployed with it
    */
   public StrategyFinder(Vertx vertx, Context context, JobConfig job, Role role) {
     this.vertx = vertx;
@@ -39,10 +39,10 @@ public final class StrategyFinder {
   }
 
   /**
-   * The strategy verticle beside one incarnation: one that was deployed for its rank and that
-   * nobody uses, or else a new one in place of that of an earlier incarnation.
+   * Returns the strategy verticle of one incarnation in this JVM. It is a free one that was
+   * deployed for this rank, or else a new one, which replaces that of an earlier incarnation.
    *
-   * @return completes with a host that is the caller's until {@link StrategyHost#release}
+   * @return completes with a host that belongs to the caller until {@link StrategyHost#release}
    */
   public Future<StrategyHost> beside(int rank, int incarnation) {
     JsonObject beside = StrategyHost.beside(role, rank);
@@ -60,10 +60,11 @@ public final class StrategyFinder {
   }
 
   /**
-   * The way to the strategy verticle of a rank that is in another JVM. It is looked for once: where
-   * there was one, it is never replaced by one of this JVM, and one that comes later is not used.
+   * Returns the link to the strategy verticle of a rank in another JVM. The first result is kept: a
+   * verticle in another JVM is never replaced by one in this JVM, and one that starts later is not
+   * used.
    *
-   * @return completes with an empty result when there is one in this JVM, or none at all
+   * @return completes with an empty result if there is one in this JVM, or none at all
    */
   public Future<Optional<StrategyLink>> elsewhere(int rank) {
     String address = job.addresses().strategy(role.lower(), rank);
@@ -94,7 +95,7 @@ public final class StrategyFinder {
         undeployed -> deploy(beside.copy().put(StrategyHost.INCARNATION, incarnation)));
   }
 
-  /** On the member's context, so that it is a child of the member's verticle. */
+  /** Deploys on the member's context, so that the verticle is a child of the member's verticle. */
   private Future<StrategyHost> deploy(JsonObject beside) {
     JsonObject config = job.json().put(StrategyHost.BESIDE, beside);
     return vertx

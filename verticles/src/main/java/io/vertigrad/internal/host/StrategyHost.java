@@ -20,18 +20,18 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * One strategy verticle as others of its JVM see it: a context on which a {@link FrameEndpoint}
- * takes frames, and a place for a {@link PeerStrategySession}.
+ * One strategy verticle as other code in its JVM uses it: a context on which a {@link
+ * FrameEndpoint} handles frames, and the owner of a {@link PeerStrategySession}.
  *
- * <p>It is found by its address, in a map that all of a Vert.x instance share, so that gradients
- * and parameters pass by reference. Any thread.
+ * <p>It is found by its address, in a map that a whole Vert.x instance shares, so that gradients
+ * and parameters are passed by reference. May be called by any thread.
  */
 public final class StrategyHost implements Shareable {
 
-  /** In a strategy verticle's configuration: whom it stands beside. */
+  /** Key in a strategy verticle's configuration: the member that it belongs to. */
   public static final String BESIDE = "beside";
 
-  /** In whom it stands beside: for which incarnation alone. */
+  /** Key in the member's JSON: the only incarnation that may use the verticle. */
   static final String INCARNATION = "incarnation";
 
   private static final String HOSTS = "vertigrad.strategies";
@@ -54,11 +54,11 @@ public final class StrategyHost implements Shareable {
   private volatile PeerStrategySession session;
 
   /**
-   * A host that nobody can find yet.
+   * Creates a host that is not registered.
    *
-   * @param context on which endpoints are served
-   * @param beside whom it stands beside: {@code role} ({@code server} or {@code worker}), {@code
-   *     rank}, and {@code incarnation} where it stands beside no other
+   * @param context serves the endpoints
+   * @param beside the member that it belongs to: {@code role} ({@code server} or {@code worker}),
+   *     {@code rank}, and {@code incarnation} if no other incarnation may use it
    */
   public StrategyHost(Vertx vertx, Context context, JobConfig job, JsonObject beside) {
     this.vertx = vertx;
@@ -82,22 +82,22 @@ public final class StrategyHost implements Shareable {
     }
   }
 
-  /** Whom a strategy verticle stands beside, for its configuration. */
+  /** Returns the configuration of a strategy verticle for a member. */
   static JsonObject beside(Role role, int rank) {
     return new JsonObject().put(ROLE, role.lower()).put(RANK, rank);
   }
 
-  /** True for a strategy verticle that a member has deployed for itself. */
+  /** Returns true for a strategy verticle that a member has deployed for itself. */
   public static boolean isOwned(JsonObject beside) {
     return beside.containsKey(INCARNATION);
   }
 
-  /** The one that stands there; null for none. */
+  /** Returns the registered host; null if there is none. */
   static StrategyHost at(Vertx vertx, JobConfig job, JsonObject beside) {
     return hosts(vertx).get(address(job, beside));
   }
 
-  /** Makes it the caller's until {@link #release}, if it is nobody's. */
+  /** Takes the host for the caller until {@link #release}. Returns false if it is taken. */
   boolean take() {
     boolean free = taken.compareAndSet(false, true);
     if (free) {
@@ -106,7 +106,7 @@ public final class StrategyHost implements Shareable {
     return free;
   }
 
-  /** It was deployed by whom it stands beside, and ends with it. */
+  /** Marks the host as deployed by its member, with which it ends. */
   StrategyHost owned() {
     taken.set(true);
     owned = true;
@@ -114,8 +114,8 @@ public final class StrategyHost implements Shareable {
   }
 
   /**
-   * Lets others find it; fails when the address stays taken for two seconds, in which the member of
-   * a job of the same name that has just ended is gone.
+   * Registers the host, so that others can find it. It retries for two seconds if the address is
+   * taken, because a job of the same name may just have ended, and then fails.
    */
   public Future<Void> register() {
     Promise<Void> registered = Promise.promise();
@@ -133,16 +133,17 @@ public final class StrategyHost implements Shareable {
     }
   }
 
-  /** For people: the place is taken. */
+  /** Returns the error message for a taken address. */
   String taken() {
     return "another strategy verticle is at %s: deploy one for each worker or shard"
         .formatted(address);
   }
 
   /**
-   * Nobody finds it any more. A server is told to end, and so is a worker whose verticle deployed
-   * it, for that verticle is being undeployed. They and any other worker have a second to release
-   * it, because a closing Vert.x undeploys all verticles at once; then a worker's exchange fails.
+   * Unregisters the host. A server is told to stop, and so is a worker whose verticle deployed this
+   * one, because that verticle is being undeployed. A member has one second to release the host,
+   * because a closing Vert.x undeploys all verticles at once. After that, a worker's exchange
+   * fails.
    */
   public Future<Void> unregister() {
     hosts(vertx).removeIfPresent(address, this);
@@ -163,20 +164,20 @@ public final class StrategyHost implements Shareable {
     return released.future().onComplete(done -> vertx.cancelTimer(timer));
   }
 
-  /** Where it is found; for people, too. */
+  /** Returns the address, which also appears in messages. */
   public String address() {
     return address;
   }
 
-  /** What it runs. */
+  /** Returns the strategy that the host runs. */
   public StrategyFactory strategy() {
     return strategy;
   }
 
   /**
-   * The strategy as one incarnation of a worker uses it, on a thread of its own.
+   * Opens a session for one incarnation of a worker, on a separate thread.
    *
-   * @param stop ends the worker, when the verticle that deployed this one is undeployed
+   * @param stop ends the worker if the verticle that deployed this one is undeployed
    */
   public PeerStrategySession open(PeerStrategySession.Setup setup, Runnable stop) {
     ending = owned ? stop : () -> {};
@@ -185,7 +186,7 @@ public final class StrategyHost implements Shareable {
   }
 
   /**
-   * Ends the server beside which it stands, when this verticle is undeployed.
+   * Sets how to stop the server that uses this host when this verticle is undeployed.
    *
    * @param stop called on this verticle's event loop
    */
@@ -196,15 +197,14 @@ public final class StrategyHost implements Shareable {
   /** An endpoint that is being served. */
   public interface Service {
 
-    /** Ends every wait of the endpoint, and takes no more frames. */
+    /** Ends every wait of the endpoint. It accepts no more frames. */
     Future<Void> close(String why);
   }
 
   /**
-   * Serves an endpoint: frames, answers and ticks are on this verticle's event loop, with nothing
-   * in between.
+   * Serves an endpoint. Frames, answers and ticks run on this verticle's event loop.
    *
-   * @param at where its frames arrive; nobody else may listen there
+   * @param at address of the frames; nothing else may listen there
    * @return completes when others can send
    */
   public Future<Service> serve(String at, FrameEndpoint endpoint) {
@@ -212,10 +212,10 @@ public final class StrategyHost implements Shareable {
   }
 
   /**
-   * Listens before there is anything to serve, for whoever has to begin at once later: it takes a
-   * cluster a while to hear of an address, above all while it loses a node.
+   * Listens at an address before there is an endpoint, for members that must start serving at once
+   * later. A cluster needs a while to learn of an address, above all while it loses a node.
    *
-   * @param at where frames arrive; until an endpoint is served there they fail
+   * @param at address of the frames; they fail until an endpoint is served there
    * @return completes when others can send
    */
   public Future<Reservation> reserve(String at) {
@@ -231,7 +231,7 @@ public final class StrategyHost implements Shareable {
         });
   }
 
-  /** An address that is listened at. Belongs to the strategy verticle's event loop. */
+  /** A reserved address. Belongs to the strategy verticle's event loop. */
   public static final class Reservation {
 
     private Transport.Listening listening;
@@ -239,7 +239,7 @@ public final class StrategyHost implements Shareable {
 
     private Reservation() {}
 
-    /** Ends it. */
+    /** Stops listening. */
     public Future<Void> close() {
       return listening.close();
     }
@@ -251,7 +251,7 @@ public final class StrategyHost implements Shareable {
     }
   }
 
-  /** Serves an endpoint at an address that was reserved here, at once. */
+  /** Serves an endpoint at a reserved address, at once. */
   public Future<Service> serve(Reservation reserved, FrameEndpoint endpoint) {
     return call(
         () -> {
@@ -268,7 +268,7 @@ public final class StrategyHost implements Shareable {
         });
   }
 
-  /** Does something on this verticle's event loop, after all that was asked of it before. */
+  /** Runs an action on this verticle's event loop, after all earlier actions. */
   public <T> Future<T> call(Callable<Future<T>> action) {
     Promise<T> done = Promise.promise();
     try {
@@ -286,7 +286,7 @@ public final class StrategyHost implements Shareable {
     return done.future();
   }
 
-  /** Is no longer used by whom it stands beside. */
+  /** Releases the host, which its member no longer uses. */
   public void release() {
     session = null;
     ending = () -> {};

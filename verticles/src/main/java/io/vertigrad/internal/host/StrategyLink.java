@@ -19,24 +19,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How a member reaches its strategy verticle in another JVM: frames over the job's transport, and
- * JSON over the event bus for everything that is no tensor ({@code docs/reference/control-protocol.md}).
+ * A member's connection to its strategy verticle in another JVM. Tensors are sent as frames over
+ * the job's transport. Everything else is JSON over the event bus ({@code
+ * docs/reference/control-protocol.md}).
  *
- * <p>A session lasts from {@link #open} until either process ends; its loss is reported once, and
- * {@link #open} begins the next with whichever process listens at the address then. Any thread.
+ * <p>A session lasts from {@link #open} until either process ends. Its loss is reported once. The
+ * next {@link #open} begins a session with the process that listens at the address then. May be
+ * called by any thread.
  */
 public final class StrategyLink {
 
-  /** In a request: which one it is. */
+  /** Key of a request: its name. */
   static final String CALL = "call";
 
-  /** In a request and in the answer to {@code open}: which session. */
+  /** Key of a request and of the answer to {@code open}: the session id. */
   static final String SESSION = "session";
 
-  /** In an answer: why the strategy verticle does not do what it was asked for. */
+  /** Key of an answer: why the strategy verticle refuses the request. */
   static final String REFUSED = "refused";
 
-  /** In an answer: why there is no such session any more. */
+  /** Key of an answer: why the session does not exist any more. */
   static final String ENDED = "ended";
 
   static final String HELLO = "hello";
@@ -74,10 +76,10 @@ public final class StrategyLink {
   }
 
   /**
-   * A link without a session.
+   * Creates a link without a session.
    *
-   * @param member whose strategy it is, for people
-   * @param address of the strategy verticle
+   * @param member name of the member for messages
+   * @param address address of the strategy verticle
    */
   StrategyLink(Vertx vertx, JobConfig job, String member, String address) {
     this.vertx = vertx;
@@ -88,9 +90,10 @@ public final class StrategyLink {
   }
 
   /**
-   * Tells whether a strategy verticle of another JVM is at an address.
+   * Returns whether a strategy verticle in another JVM is at an address.
    *
-   * @param silenceMillis one that does not answer for so long is none: its process may be gone
+   * @param silenceMillis if there is no answer for this long, the verticle counts as absent,
+   *     because its process may be gone
    */
   static Future<Boolean> isAt(Vertx vertx, String address, long silenceMillis) {
     return isAtUntil(vertx, address, System.nanoTime() + silenceMillis * 1_000_000);
@@ -112,17 +115,19 @@ public final class StrategyLink {
             });
   }
 
-  /** Where the strategy verticle is found; for people, too. */
+  /** Returns the strategy verticle's address, which also appears in messages. */
   public String address() {
     return address;
   }
 
-  /** How long a member does without its strategy: its peers would wait longer for itself. */
+  /**
+   * Returns how long a member works without its strategy, less than its peers wait for the member.
+   */
   public static long absenceMillis(JobConfig job) {
     return job.exchange().deadlineMillis() * 5 / 6;
   }
 
-  /** For people: the strategy verticle did not come back. */
+  /** Returns the error message for a strategy verticle that did not come back. */
   public String missing() {
     return ("%s: no strategy verticle has been at %s for %d ms; start it again:"
             + " ./vertigrad io.vertigrad.verticles.StrategyVerticle -cluster -conf FILE")
@@ -130,15 +135,16 @@ public final class StrategyLink {
   }
 
   /**
-   * Begins a session with the strategy verticle that is at the address, or that comes there in
-   * time.
+   * Begins a session with the strategy verticle at the address. Waits until one is there, if
+   * necessary.
    *
-   * @param request what it needs to know
-   * @param news what it is told with every ping
-   * @param lost called once, on any thread, with the reason when the session has ended over there
+   * @param request data that the strategy verticle needs
+   * @param news returns the data for every ping
+   * @param lost called once, on any thread, with the reason when the other side has ended the
+   *     session
    * @param stop ends the wait
-   * @return fails with a message for people when it refuses, or none is there within {@link
-   *     #absenceMillis}
+   * @return fails with a message for the user if the verticle refuses or none is there within
+   *     {@link #absenceMillis}
    */
   public Future<JsonObject> open(
       JsonObject request, Supplier<JsonObject> news, Consumer<String> lost, BooleanSupplier stop) {
@@ -157,7 +163,8 @@ public final class StrategyLink {
       Promise<JsonObject> opened) {}
 
   private void open(JsonObject request, Opening opening) {
-    // A process that has just died may still be written to: whoever answers soon is there.
+    // A process that has just died may still accept messages: only an answer proves that it is
+    // alive.
     ask(vertx, address, new JsonObject().put(CALL, HELLO), ANSWER_MILLIS)
         .compose(there -> ask(vertx, address, request.copy().put(CALL, OPEN), absenceMillis(job)))
         .onSuccess(
@@ -189,7 +196,9 @@ public final class StrategyLink {
     LOG.info("{}: its strategy is in another JVM, at {}", member, address);
   }
 
-  /** Two answers that nobody is there, or a silence that would end any member. */
+  /**
+   * The session is lost after two failures without a listener, or a silence that evicts members.
+   */
   private void ping(Session of) {
     synchronized (of) {
       if (of.over || of.asking) {
@@ -229,7 +238,7 @@ public final class StrategyLink {
     }
   }
 
-  /** True the first time. */
+  /** Ends the session. Returns true only the first time. */
   private boolean end(Session of) {
     synchronized (of) {
       boolean first = !of.over;
@@ -239,7 +248,7 @@ public final class StrategyLink {
     }
   }
 
-  /** Reports that the session is of no use, as {@code lost} does, unless it has ended. */
+  /** Reports the session as lost through {@code lost}, unless it has ended. */
   public void lose(String why) {
     Session now = session;
     if (now != null) {
@@ -248,10 +257,10 @@ public final class StrategyLink {
   }
 
   /**
-   * Asks the strategy verticle for something; an answer that the session has ended, and every
-   * failure, loses it.
+   * Sends a request to the strategy verticle. The session is lost on any failure, and on an answer
+   * that it has ended.
    *
-   * @param limitMillis how long the answer may take
+   * @param limitMillis longest wait for the answer
    */
   public Future<JsonObject> call(String name, JsonObject request, long limitMillis) {
     Session now = session;
@@ -267,7 +276,7 @@ public final class StrategyLink {
         .onFailure(failure -> lose(now, String.valueOf(failure.getMessage())));
   }
 
-  /** Sends a frame of this session, as {@link Transport#request}. */
+  /** Sends a frame of this session; see {@link Transport#request}. */
   public void send(Frame frame, long limitMillis, Completable<Frame> answered) {
     Session now = session;
     if (now == null || now.over) {
@@ -285,7 +294,7 @@ public final class StrategyLink {
     }
   }
 
-  /** Where the frames of a session arrive. */
+  /** Returns the address of a session's frames. */
   static String frames(String address, String session) {
     return address + "." + session;
   }

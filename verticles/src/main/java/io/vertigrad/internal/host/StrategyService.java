@@ -13,8 +13,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets a member of another JVM use a strategy verticle: takes what a {@link StrategyLink} sends, in
- * one session at a time. A new session ends the one before. All on the verticle's context.
+ * Lets a member in another JVM use a strategy verticle. It handles what a {@link StrategyLink}
+ * sends, in one session at a time. A new session ends the previous one. Belongs to the verticle's
+ * context.
  */
 public final class StrategyService {
 
@@ -30,23 +31,23 @@ public final class StrategyService {
   private boolean taken;
   private boolean closed;
 
-  /** What stands in the strategy's JVM for a member of another one. */
+  /** The part of a member that runs in the strategy's JVM, if the member is in another one. */
   public interface RemoteMember {
 
     /**
-     * Begins a session and ends the one before.
+     * Begins a session and ends the previous one.
      *
-     * @return fails with a message for people when it cannot be
+     * @return fails with a message for the user if that is not possible
      */
     Future<Void> open(JsonObject request);
 
     /** Answers a request of this session. */
     Future<JsonObject> call(String name, JsonObject request);
 
-    /** Takes a frame of this session, whose memory may only be borrowed. */
+    /** Handles a frame of this session, whose memory may be borrowed. */
     Future<Frame> handle(Frame frame);
 
-    /** Ends everything. */
+    /** Ends the session and releases everything. */
     Future<?> close(String why);
   }
 
@@ -59,7 +60,7 @@ public final class StrategyService {
   /**
    * Listens at the host's address, in a cluster.
    *
-   * @return completes when members can find it; fails when another strategy verticle is there
+   * @return completes when members can find it; fails if another strategy verticle is there
    */
   public static Future<StrategyService> open(
       Vertx vertx, JobConfig job, StrategyHost host, RemoteMember member) {
@@ -75,7 +76,7 @@ public final class StrategyService {
             });
   }
 
-  /** Ends it; the member looks for another strategy verticle at the address. */
+  /** Closes the service. The member looks for another strategy verticle at the address. */
   public Future<?> close() {
     closed = true;
     Future<?> frameless = frames == null ? Future.succeededFuture() : frames.close();

@@ -26,10 +26,10 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * The mean of all workers' parameters and statistics, for a job without servers: {@code sum_i x_i /
- * N}, in rank order; and how far the workers are from it.
+ * The mean of all workers' parameters and statistics in a job without servers: {@code sum_i x_i /
+ * N}, in rank order. It also reports how far the workers are from the mean.
  *
- * <p>Belongs to the model's thread, but for {@link #membershipChanged}.
+ * <p>Belongs to the model's thread, except {@link #membershipChanged}.
  */
 final class AveragedReplicas implements SnapshotSource {
 
@@ -44,10 +44,10 @@ final class AveragedReplicas implements SnapshotSource {
   private long pulls;
 
   /**
-   * A mean of nobody yet.
+   * Creates a mean without any workers.
    *
-   * @param local scores the model, for each worker's own parameters, when whatever there is now is
-   *     pulled; {@link Score#NONE} for not
+   * @param local scores the model with each worker's own parameters, if the current parameters are
+   *     pulled; returns {@link Score#NONE} to skip this
    */
   AveragedReplicas(
       WindowedExchange exchange,
@@ -65,7 +65,7 @@ final class AveragedReplicas implements SnapshotSource {
     this.local = local;
   }
 
-  /** Tells who takes part; each worker shows its parameters where a server of its rank would. */
+  /** Sets the new membership. Each worker serves its parameters at the address of a server. */
   void membershipChanged(Membership now) {
     membership = now;
     exchange.membershipChanged(new Membership(now.epoch(), now.workers(), now.workers()));
@@ -107,7 +107,7 @@ final class AveragedReplicas implements SnapshotSource {
     }
   }
 
-  /** A worker that leaves meanwhile is left out. */
+  /** Returns a round that is abandoned if the worker leaves meanwhile. */
   private PullRound round(
       PartitionPlan plan,
       PartitionVersions versions,

@@ -15,20 +15,21 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * A reader of a job's model, from its servers or, where it has none, from its workers.
+ * Reads a job's model from its servers or, if it has none, from its workers.
  *
- * @param source brings parameters into the model
- * @param membership is told who takes part
- * @param wake makes a pull that waits look whether it is still wanted
+ * @param source loads parameters into the model
+ * @param membership receives the new membership
+ * @param wake wakes a waiting pull, so that it checks whether it is still wanted
  */
 public record ModelReader(SnapshotSource source, Consumer<Membership> membership, Runnable wake) {
 
   /**
-   * The reader that fits a job's strategy.
+   * Returns the reader that fits a job's strategy.
    *
-   * @param exchange asks servers or workers
-   * @param events is told of averages
-   * @param local scores the model for each worker's own parameters; {@link Score#NONE} for not
+   * @param exchange sends requests to servers or workers
+   * @param events receives an event for each mean
+   * @param local scores the model with each worker's own parameters; {@link Score#NONE} to skip
+   *     this
    */
   public static ModelReader of(
       WindowedExchange exchange,

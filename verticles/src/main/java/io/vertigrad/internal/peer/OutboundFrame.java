@@ -4,14 +4,14 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.TensorView;
 
 /**
- * A frame on its way.
+ * A frame to send.
  *
- * @param epoch membership epoch after which nobody wants it
- * @param tensor in the frame; one that is lent comes from the outbox's memory
+ * @param epoch membership epoch after which nobody wants the frame
+ * @param tensor the frame's tensor; a borrowed one comes from the outbox's memory
  */
 record OutboundFrame(Frame frame, int epoch, TensorView tensor) {
 
-  /** Of its payload. */
+  /** Returns the payload length in bytes. */
   int bytes() {
     return tensor.payloadBytes();
   }

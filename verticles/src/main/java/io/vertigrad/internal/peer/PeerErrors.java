@@ -7,10 +7,10 @@ import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.UnansweredException;
 import io.vertigrad.strategy.Tag;
 
-/** What one worker says of others that it cannot work with. */
+/** Creates a worker's error messages about its peers. */
 record PeerErrors(PeerFrames line, SenderIdentity self, long layout) {
 
-  /** A frame that was broken on its way, or is none that peers send. */
+  /** Returns the reply to a frame that was damaged in transit or is not a peer's frame. */
   Malformed ofAnotherKind(Frame found) {
     return found instanceof Malformed malformed
         ? malformed
@@ -26,7 +26,7 @@ record PeerErrors(PeerFrames line, SenderIdentity self, long layout) {
                 line.name(self.rank()), frame.layout(), line.name(frame.id().worker()), layout));
   }
 
-  /** Nothing came within the limit. */
+  /** Returns the error for a peer that sent nothing within the limit. */
   UnansweredException unanswered(int rank, int incarnation, Tag tag, int epoch, long limitMillis) {
     return new UnansweredException(
         ("%s (incarnation %d): nothing from %s (incarnation %d) for %d ms: %s of membership epoch"

@@ -7,30 +7,28 @@ import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Tag;
 import java.util.Optional;
 
-/**
- * As which frames tagged tensors travel between workers, to which addresses, and in which words.
- */
+/** The frame type, the addresses and the message texts for tagged tensors between workers. */
 public interface PeerFrames {
 
-  /** What was in a frame. */
+  /** The contents of a frame. */
   record Opened(ExchangeId id, long layout, Tag tag, TensorView tensor) {}
 
-  /** What strategies beside workers send. */
+  /** Returns the frames that the strategies of workers send. */
   static PeerFrames ofStrategies() {
     return new WorkerFrames();
   }
 
-  /** Where a worker listens. */
+  /** Returns the address at which a worker listens. */
   String address(Addresses addresses, int rank, int incarnation);
 
   Frame frame(ExchangeId id, long layout, Tag tag, TensorView tensor);
 
-  /** Empty for a frame of another kind. */
+  /** Returns the contents of a frame; empty for a frame of another kind. */
   Optional<Opened> open(Frame frame);
 
-  /** A worker, for people. */
+  /** Returns a worker's name for messages. */
   String name(int rank);
 
-  /** What is waited for, for people. */
+  /** Returns a description of an expected message. */
   String describe(Tag tag);
 }

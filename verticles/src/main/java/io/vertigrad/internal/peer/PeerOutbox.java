@@ -13,10 +13,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one worker still has to bring to another: a queue behind a window of unacknowledged bytes.
+ * The frames that one worker still has to send to another: a queue behind a window of
+ * unacknowledged bytes.
  *
- * <p>A frame goes out again, the very same, until it is acknowledged or its membership epoch is
- * over. Any thread; frames are encoded by whoever makes room for them, never inside the lock.
+ * <p>A frame is sent again unchanged until it is acknowledged or its membership epoch is over. May
+ * be called by any thread. The thread that makes room for frames encodes them, outside the lock.
  */
 final class PeerOutbox {
 
@@ -33,9 +34,9 @@ final class PeerOutbox {
   private int epoch;
 
   /**
-   * A queue with nothing in it.
+   * Creates an empty queue.
    *
-   * @param memory of frames' tensors that are lent
+   * @param memory memory of the frames' borrowed tensors
    */
   PeerOutbox(Vertx vertx, String address, ExchangeConfig config, TensorMemory memory) {
     this.vertx = vertx;
@@ -45,7 +46,7 @@ final class PeerOutbox {
     this.transport = Transport.of(vertx, config);
   }
 
-  /** Sends now or when there is room. */
+  /** Sends a frame now, or when the window has room. */
   void offer(OutboundFrame outbound) {
     synchronized (this) {
       queue.add(outbound);
@@ -53,7 +54,7 @@ final class PeerOutbox {
     fillWindow();
   }
 
-  /** Lets go of everything of earlier epochs. */
+  /** Starts a new epoch and drops the queued frames of earlier ones. */
   synchronized void moveTo(int newEpoch) {
     epoch = newEpoch;
     queue.removeIf(this::isOver);
@@ -103,7 +104,7 @@ final class PeerOutbox {
     }
   }
 
-  /** Memory is only reused when no second copy of the frame can be on its way. */
+  /** Reuses the memory only if no second copy of the frame can be in transit. */
   private void settle(OutboundFrame outbound, boolean atOnce) {
     if (atOnce) {
       memory.giveBack(outbound.tensor());

@@ -6,7 +6,7 @@ import io.vertx.core.Vertx;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** What one worker still has to bring to all others, by their addresses. Any thread. */
+/** The outboxes of one worker for all others, by address. May be called by any thread. */
 final class PeerOutboxes {
 
   private final Vertx vertx;
@@ -19,19 +19,19 @@ final class PeerOutboxes {
     this.config = config;
   }
 
-  /** Memory for tensors that are lent until their frame was acknowledged. */
+  /** Returns the memory for tensors that are borrowed until their frame is acknowledged. */
   TensorMemory memory() {
     return memory;
   }
 
-  /** Sends now or when there is room. */
+  /** Sends a frame now, or when the window has room. */
   void offer(String address, OutboundFrame frame) {
     byAddress
         .computeIfAbsent(address, to -> new PeerOutbox(vertx, to, config, memory))
         .offer(frame);
   }
 
-  /** Lets go of everything of earlier epochs. */
+  /** Starts a new epoch and drops the queued frames of earlier ones. */
   void moveTo(int epoch) {
     byAddress.values().forEach(outbox -> outbox.moveTo(epoch));
   }

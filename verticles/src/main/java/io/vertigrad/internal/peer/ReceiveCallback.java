@@ -8,8 +8,9 @@ import java.util.Set;
 import java.util.function.BiConsumer;
 
 /**
- * Messages of one worker that are dealt with by whoever brings them, while the thread that wants
- * them waits: tensors are added up where they arrive. Any thread; one message at a time.
+ * Handles the messages of one worker on the threads that deliver them, while the thread that wants
+ * them waits. Tensors are added up on arrival. Any thread may deliver; one message is handled at a
+ * time.
  */
 final class ReceiveCallback {
 
@@ -24,9 +25,9 @@ final class ReceiveCallback {
   }
 
   /**
-   * Deals with a message.
+   * Handles a message.
    *
-   * @return true when nothing more is to come
+   * @return true if no more messages are expected
    */
   synchronized boolean take(Tag tag, TensorView tensor) {
     if (!over && missing.remove(tag)) {
@@ -40,7 +41,7 @@ final class ReceiveCallback {
     return over;
   }
 
-  /** True when nothing more is to come; throws what a message could not be dealt with for. */
+  /** Returns true if no more messages are expected. Throws the failure of a message's handler. */
   synchronized boolean isOver() {
     if (failure != null) {
       throw failure;
@@ -48,17 +49,17 @@ final class ReceiveCallback {
     return over;
   }
 
-  /** How many messages have not come yet. */
+  /** Returns the number of messages that have not arrived. */
   synchronized int missing() {
     return missing.size();
   }
 
-  /** The first message that has not come yet. */
+  /** Returns the first message that has not arrived. */
   synchronized Tag next() {
     return missing.iterator().next();
   }
 
-  /** Deals with nothing more. */
+  /** Ends the callback: it ignores all later messages. */
   synchronized void end() {
     over = true;
   }

@@ -1,8 +1,8 @@
 package io.vertigrad.internal.peer;
 
 /**
- * Mean of vectors, and their distance from it, in one pass; equal vectors give exactly themselves
- * and 0.
+ * Computes the mean of vectors and their distance from it in one pass. For equal vectors the mean
+ * is exactly that vector and the distance is 0.
  */
 final class ReplicaMean {
 
@@ -40,7 +40,7 @@ final class ReplicaMean {
     return mean;
   }
 
-  /** {@code sqrt(sum_i |x_i - mean|^2 / N)}. */
+  /** Returns {@code sqrt(sum_i |x_i - mean|^2 / N)}. */
   double consensusDistance() {
     double ofMean = 0;
     for (double difference : sum) {

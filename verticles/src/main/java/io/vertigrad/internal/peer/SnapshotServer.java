@@ -19,11 +19,10 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * Shows one worker's parameters to readers: it answers pulls with the last snapshot the worker
- * took.
+ * Serves one worker's parameters to readers. It answers pulls with the last snapshot of the worker.
  *
  * <p>{@link #publish} belongs to the worker's thread, the rest to the endpoint's event loop. A pull
- * of a later version waits for it in a {@link PullQueue}.
+ * of a later version waits in a {@link PullQueue}.
  */
 public final class SnapshotServer implements FrameEndpoint {
 
@@ -37,13 +36,13 @@ public final class SnapshotServer implements FrameEndpoint {
   private record Snapshot(long version, List<Optional<Tensor>> partitions) {}
 
   /**
-   * Creates an endpoint without a snapshot yet.
+   * Creates an endpoint without a snapshot.
    *
    * @param plan the partitions of the worker's parameters
-   * @param incarnation of the worker
-   * @param type how parameters travel
-   * @param deadlineMillis how long a pull waits for a later version
-   * @param clock monotonic nanoseconds by which it waits
+   * @param incarnation incarnation of the worker
+   * @param type data type of the parameters in frames
+   * @param deadlineMillis longest wait of a pull for a later version
+   * @param clock monotonic clock in nanoseconds for that wait
    */
   public SnapshotServer(
       PartitionPlan plan, int incarnation, DataType type, long deadlineMillis, LongSupplier clock) {
@@ -57,7 +56,7 @@ public final class SnapshotServer implements FrameEndpoint {
             new PullQueue.Source(this::isThere, this::answer, this::overdue));
   }
 
-  /** Copies the parameters as those of a version. */
+  /** Copies the parameters and serves them as the given version. */
   public void publish(long version, float[] parameters) {
     show(
         version,
@@ -67,7 +66,7 @@ public final class SnapshotServer implements FrameEndpoint {
             .toList());
   }
 
-  /** Shows these partitions, by index, as those of a version; others are not to be had here. */
+  /** Serves these partitions, by index, as the given version. Empty ones are not available here. */
   public void show(long version, List<Optional<Tensor>> partitions) {
     newest = new Snapshot(version, List.copyOf(partitions));
   }

@@ -8,7 +8,7 @@ import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Tag;
 import java.util.Optional;
 
-/** What a strategy beside a worker sends: pieces of vectors, as {@link PeerPartition}. */
+/** The frames of a worker's strategy: pieces of vectors, sent as {@link PeerPartition}. */
 final class WorkerFrames implements PeerFrames {
 
   private static final String ROLE = "peer";

@@ -28,9 +28,10 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * One incarnation of a worker among its peers, over a {@link Transport}.
+ * The connection of one incarnation of a worker to its peers, over a {@link Transport}.
  *
- * <p>{@link #membershipChanged} may be called by any thread, everything else by the worker's.
+ * <p>{@link #membershipChanged} may be called by any thread, everything else by the worker's
+ * thread.
  */
 public final class WorkerPeers implements Peers {
 
@@ -56,12 +57,12 @@ public final class WorkerPeers implements Peers {
   private Future<Transport.Listening> listening;
 
   /**
-   * A line that is not open yet.
+   * Creates a connection that is not open.
    *
    * @param layout hash of the parameter layout
-   * @param patience monotonic nanoseconds that limit how long it waits for a message
-   * @param track notes for whom it waited
-   * @param stop becomes true when this incarnation is to end
+   * @param patience monotonic clock in nanoseconds; limits how long it waits for a message
+   * @param track records the waits for other workers
+   * @param stop returns true when this incarnation has to end
    */
   public WorkerPeers(
       Vertx vertx,
@@ -84,14 +85,14 @@ public final class WorkerPeers implements Peers {
     this.trouble = new PeerErrors(line, self, layout);
   }
 
-  /** Starts listening; completes when others can send. */
+  /** Starts listening. Completes when others can send. */
   public Future<Void> open() {
     String address = line.address(job.addresses(), self.rank(), self.incarnation());
     listening = Transport.borrow(vertx, address, this::hear);
     return listening.mapEmpty();
   }
 
-  /** Stops listening, and lets go of what was not delivered. */
+  /** Stops listening and drops frames that were not delivered. */
   public Future<Void> close() {
     outboxes.moveTo(Integer.MAX_VALUE);
     return listening == null
@@ -99,7 +100,7 @@ public final class WorkerPeers implements Peers {
         : listening.compose(Transport.Listening::close);
   }
 
-  /** Tells who takes part from now on. */
+  /** Sets the new membership of the job. */
   public void membershipChanged(Membership now) {
     if (now.epoch() > newest.epoch()) {
       newest = now;
@@ -107,27 +108,27 @@ public final class WorkerPeers implements Peers {
     }
   }
 
-  /** Makes a thread that waits look whether it is to stop. */
+  /** Wakes a waiting thread, so that it checks whether it has to stop. */
   public void wake() {
     bell.ring();
   }
 
-  /** True while the newest group is one that has this worker and was not adopted yet. */
+  /** Returns true if the newest group contains this worker and was not adopted yet. */
   public boolean regrouped() {
     return !current() && newest.hasWorker(self.rank(), self.incarnation());
   }
 
-  /** True while no newer group than the adopted one was heard of. */
+  /** Returns true if there is no newer group than the adopted one. */
   public boolean current() {
     return newest.epoch() == adopted.epoch();
   }
 
-  /** Waits for news, at most some 50 ms. */
+  /** Waits at most about 50 ms for a change. */
   public void pause() {
     bell.await(() -> false, LOOK_NANOS);
   }
 
-  /** What went to and came from whom so far. */
+  /** Returns the bytes sent to and received from each worker so far. */
   public TrafficCounters traffic() {
     return traffic;
   }
@@ -229,7 +230,7 @@ public final class WorkerPeers implements Peers {
     return inbox.arrivedNanos();
   }
 
-  /** Takes a frame; the answer is null when it is acknowledged. */
+  /** Handles a frame. The future's result is null if the frame is acknowledged. */
   private Future<Frame> hear(Frame message) {
     PeerFrames.Opened frame = line.open(message).orElse(null);
     if (frame == null) {

@@ -1,7 +1,7 @@
 /**
- * Workers that talk to each other, and whoever reads a model from them.
+ * Communication between workers, and reading a model from workers.
  *
- * <p>{@link io.vertigrad.internal.peer.WorkerPeers} carries what a strategy beside a worker sends;
- * {@link io.vertigrad.internal.peer.SnapshotServer} shows a worker's parameters to readers.
+ * <p>{@link io.vertigrad.internal.peer.WorkerPeers} sends the messages of a worker's strategy.
+ * {@link io.vertigrad.internal.peer.SnapshotServer} serves a worker's parameters to readers.
  */
 package io.vertigrad.internal.peer;

@@ -7,7 +7,7 @@ import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 
-/** The gradients of a whole model, each of the batch that belongs to its step. */
+/** Computes the gradients of a whole model; each step uses the batch that belongs to it. */
 final class BatchGradients implements GradientSource {
 
   private final Model model;
@@ -16,18 +16,18 @@ final class BatchGradients implements GradientSource {
   private final LongSupplier nanoClock;
   private final SpanRecorder track;
 
-  /** By what a rank's batches are numbered. */
+  /** The number that selects a rank's batch. */
   enum BatchNumber {
-    /** The version of the parameters: in lockstep without servers it is every worker's step. */
+    /** The version of the parameters. In lockstep without servers it equals every worker's step. */
     VERSION,
-    /** The worker's own step: beside servers versions may run ahead of it. */
+    /** The worker's own step. With servers, versions may run ahead of it. */
     STEP
   }
 
   /**
-   * Creates the gradients of one rank.
+   * Creates the gradient source of one rank.
    *
-   * @param batches gives the batch of a number
+   * @param batches returns the batch with a given number
    */
   BatchGradients(
       Model model,

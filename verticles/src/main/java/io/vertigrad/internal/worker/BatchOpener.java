@@ -7,12 +7,12 @@ import io.vertigrad.compute.data.BatchSource;
 public interface BatchOpener {
 
   /**
-   * Opens the batches of a rank. The batch of (rank, step) is a function of the job's seed, whoever
-   * opens it and when.
+   * Opens the batches of a rank. The batch of (rank, step) depends only on the job's seed, not on
+   * the process that opens it or the time.
    *
-   * @param rank among those that the data is divided among, from 0
-   * @param firstBatch step whose batch the source gives first, from 0
-   * @return a source to be closed
+   * @param rank the logical rank whose share of the data to read, from 0
+   * @param firstBatch step of the first batch that the source returns, from 0
+   * @return a source, which the caller must close
    */
   BatchSource open(int rank, long firstBatch);
 }

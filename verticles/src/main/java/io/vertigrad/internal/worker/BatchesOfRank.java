@@ -4,8 +4,8 @@ import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
 
 /**
- * The batch of each (rank, step), whichever was asked for before. Steps in a row are read from one
- * source; another rank, a step that is repeated and one that is passed over open it anew.
+ * Returns the batch of any (rank, step), in any order. Consecutive steps of a rank are read from
+ * one open source. Another rank, a repeated step or a skipped step opens a new source.
  */
 final class BatchesOfRank implements AutoCloseable {
 
@@ -15,7 +15,7 @@ final class BatchesOfRank implements AutoCloseable {
   private long next;
 
   /**
-   * Creates an instance that has opened nothing.
+   * Creates an instance that has no open source.
    *
    * @param data opens the batches of a rank
    */
@@ -24,11 +24,11 @@ final class BatchesOfRank implements AutoCloseable {
   }
 
   /**
-   * Returns the batch of a step; waits for it when it is not ready.
+   * Returns the batch of a step. Blocks until the batch is ready.
    *
    * @param wantedRank from 0
    * @param step number of the batch in the run of this rank, from 0
-   * @return the batch, which is the caller's
+   * @return the batch, which belongs to the caller
    */
   Batch of(int wantedRank, long step) {
     if (source == null || rank != wantedRank || next != step) {

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * All members of a group agree on the newest state that every one of them has, so that no two ever
- * go on from different steps.
+ * Lets all members of a group agree on the newest state that every member has, so that no two
+ * members continue from different steps.
  */
 public final class CheckpointAgreement {
 
@@ -30,14 +30,14 @@ public final class CheckpointAgreement {
   private CheckpointAgreement() {}
 
   /**
-   * What one member says of itself.
+   * What one member reports about itself.
    *
-   * @param memory the state that it holds; empty for none but the initial one
+   * @param memory the state that the member holds in memory; empty if it holds only the initial one
    * @param kept states that it can restore
-   * @param extra true for a member beyond the ranks that the job is divided among: it goes on from
-   *     wherever the others do
-   * @param exact false once it has trained in a group with such a member, whose result nobody can
-   *     repeat
+   * @param extra true for a member beyond the job's configured ranks; it continues from the state
+   *     that the others choose
+   * @param exact false once the member has trained in a group with an extra member, because nobody
+   *     can repeat that result
    */
   public record Statement(
       Optional<RunVersion> memory, List<RunVersion> kept, boolean extra, boolean exact) {
@@ -53,29 +53,29 @@ public final class CheckpointAgreement {
     }
   }
 
-  /** What a group may go on from. */
+  /** Which states a group may continue from. */
   public enum Rule {
-    /** Only one state that all have. */
+    /** Only a state that all members have. */
     COMMON_STATE,
-    /** Whatever the members that remember anything hold: one of them gives it to all others. */
+    /** The newest state that any member holds in memory; that member sends it to all others. */
     ANY_MEMORY
   }
 
   /**
-   * What was agreed on.
+   * The outcome of the agreement.
    *
-   * @param from the newest state that all have; empty when everyone keeps what it holds
-   * @param run which training goes on from there; a new one from the beginning
+   * @param from the newest state that all members have; empty when every member keeps its state
+   * @param run the training run that continues from there; a new number for a new run
    */
   public record Agreed(Optional<RunVersion> from, long run) {}
 
   /**
-   * Takes part in the agreement; blocks until all have spoken.
+   * Takes part in the agreement. Blocks until all members have reported.
    *
-   * @param mine what this member can go on from
+   * @param mine the states that this member can continue from
    * @param rule the same in all members
-   * @param fresh a number that no other training has, should a new one begin
-   * @return empty when there is no state that all have
+   * @param fresh a number that no other run has, used if a new run begins
+   * @return empty when there is no state that all members have
    */
   public static Optional<Agreed> hold(
       Peers peers, PeerGroup group, Statement mine, Rule rule, long fresh) {
@@ -108,7 +108,7 @@ public final class CheckpointAgreement {
     return newestCommon(bound).map(from -> new Agreed(Optional.of(from), run(from, exact, fresh)));
   }
 
-  /** What is repeated without the members of before does not end in the states of before. */
+  /** Repeating steps with a different set of members gives different states, so the run is new. */
   private static long run(RunVersion from, boolean exact, long fresh) {
     return exact && from.run() != RunVersion.BEGINNING.run() ? from.run() : fresh;
   }
@@ -133,7 +133,7 @@ public final class CheckpointAgreement {
     return bytes.flip();
   }
 
-  /** A memory comes last. */
+  /** Reads a statement. If the member has a state in memory, it is the last in the list. */
   private static Statement read(ByteBuffer bytes) {
     long flags = bytes.getLong();
     List<RunVersion> states = new ArrayList<>();

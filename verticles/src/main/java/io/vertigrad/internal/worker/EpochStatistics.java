@@ -4,11 +4,12 @@ import java.util.ArrayDeque;
 import java.util.Iterator;
 
 /**
- * The last {@value #STEPS} steps that a rank has trained, so that each counts once in its epoch: a
- * repeated step replaces the earlier one, and a step whose answer was lost counts when training
- * goes on behind it.
+ * Statistics of the last {@value #STEPS} steps that a rank has trained. Each step counts once in
+ * its epoch: a repeated step replaces the earlier one, and a step whose answer was lost counts if
+ * training continues after it.
  *
- * <p>It outlives the incarnations of a worker, but not its process. Belongs to the training loop's
+ * <p>An instance lives as long as the worker's process, across the incarnations of the worker. It
+ * belongs to the training loop's thread.
  * thread.
  */
 final class EpochStatistics {
@@ -19,7 +20,7 @@ final class EpochStatistics {
   private int rank = -1;
   private long ended;
 
-  /** One step; nothing of it counts when its gradient was left out. */
+  /** One step. Its samples, loss and accuracy do not count if its gradient was left out. */
   private static final class Step {
 
     private final long number;
@@ -35,16 +36,16 @@ final class EpochStatistics {
   }
 
   /**
-   * One epoch.
+   * The statistics of one epoch.
    *
-   * @param samples that were applied
-   * @param loss their mean training loss
-   * @param accuracy their training accuracy in percent; NaN where the model cannot tell
-   * @param nanos from each batch to the next parameters, added up
+   * @param samples number of samples that were applied
+   * @param loss mean training loss of these samples
+   * @param accuracy training accuracy in percent; NaN where the model does not report it
+   * @param nanos sum of the times from each batch to the next parameters
    */
   record Sum(long samples, double loss, double accuracy, long nanos) {}
 
-  /** The worker plays this rank from now on: what it has trained of another one is forgotten. */
+  /** Sets the rank that the worker has now. Clears the statistics of any other rank. */
   void belongsTo(int someRank) {
     if (rank != someRank) {
       rank = someRank;
@@ -54,9 +55,9 @@ final class EpochStatistics {
   }
 
   /**
-   * Training goes on at a step: those before it count, it and later ones are to come.
+   * Continues training at a step: keeps the steps before it, drops this step and all later ones.
    *
-   * @param epochs how many have ended there
+   * @param epochs number of epochs that have ended at this step
    */
   void goOn(long step, long epochs) {
     while (!steps.isEmpty() && steps.getLast().number >= step) {
@@ -69,10 +70,10 @@ final class EpochStatistics {
   }
 
   /**
-   * A gradient was computed.
+   * Records a computed gradient.
    *
-   * @param correct how many of its samples were classified correctly; negative where the model
-   *     cannot tell
+   * @param correct number of its samples that were classified correctly; negative where the model
+   *     does not report it
    */
   void computed(long step, int samples, double loss, double correct) {
     goOn(step, ended);
@@ -86,21 +87,21 @@ final class EpochStatistics {
     }
   }
 
-  /** The gradient computed last was applied nowhere. */
+  /** Records that the last computed gradient was not applied anywhere. */
   void leftOut() {
     steps.getLast().samples = 0;
   }
 
-  /** The last step took so long. */
+  /** Records how long the last step took. */
   void took(long nanos) {
     steps.getLast().nanos = nanos;
   }
 
   /**
-   * Ends an epoch with the steps before which no other epoch has ended.
+   * Ends an epoch. It contains the steps that no earlier epoch contains.
    *
-   * @param epochs how many have ended by now
-   * @return what was trained in it; no samples when it was ended before, or nothing was trained
+   * @param epochs number of epochs that have ended by now
+   * @return the epoch's statistics; no samples if it had already ended or nothing was trained
    */
   Sum end(long epochs) {
     if (epochs <= ended) {

@@ -21,7 +21,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.BooleanSupplier;
 
-/** One step's gradient out, the next parameters into the model; counts what became of it. */
+/** The exchange of one step's gradient for the next parameters, with its counters. */
 final class GradientRound implements PartitionRound {
 
   private final Replica replica;
@@ -40,11 +40,11 @@ final class GradientRound implements PartitionRound {
   private Refusal refusal;
 
   /**
-   * A round that has not begun.
+   * Creates a round that has not begun.
    *
-   * @param order the partitions to offer
+   * @param order the partitions to send, in this order
    * @param epoch membership epoch of the requests
-   * @param samples behind the gradient
+   * @param samples number of samples behind the gradient
    */
   GradientRound(
       Replica replica,
@@ -63,7 +63,7 @@ final class GradientRound implements PartitionRound {
     this.stop = stop;
   }
 
-  /** What a round needs of its worker: a model's gradient and parameters, and who it is. */
+  /** What a round needs from its worker: identity, gradient, parameters and their versions. */
   record Replica(
       SenderIdentity identity,
       long layout,
@@ -76,18 +76,18 @@ final class GradientRound implements PartitionRound {
     return order;
   }
 
-  /** Its gradient is still being computed: nothing is ready yet. */
+  /** Marks the gradient as still being computed: no partition is ready yet. */
   void compute() {
     readyFrom = Integer.MAX_VALUE;
     complete = false;
   }
 
-  /** Trainable elements from here on are final. */
+  /** Marks all trainable elements from {@code first} on as final. */
   void readyFrom(int first) {
     readyFrom = first;
   }
 
-  /** All of the gradient is final. */
+  /** Marks the whole gradient as final. */
   void computed() {
     complete = true;
   }
@@ -97,7 +97,7 @@ final class GradientRound implements PartitionRound {
     return complete || partition.kind() == Block.Kind.TRAINABLE && partition.first() >= readyFrom;
   }
 
-  /** Partitions of which no request was made yet. */
+  /** Returns the partitions that have not been requested yet. */
   List<Partition> unsent() {
     return order.stream().filter(partition -> !offeredAt.containsKey(partition)).toList();
   }
@@ -150,29 +150,29 @@ final class GradientRound implements PartitionRound {
     return stop.getAsBoolean();
   }
 
-  /** Notes the time in which partitions were sent, and answers were only waited for. */
+  /** Records the time spent sending partitions and the time spent only waiting for answers. */
   void note(long begunNanos, long endedNanos) {
     long sent = sentNanos == 0 ? endedNanos : Math.max(begunNanos, sentNanos);
     track.span("send", begunNanos, sent, step);
     track.span("wait", sent, endedNanos, step);
   }
 
-  /** Training samples behind the gradient. */
+  /** Returns the number of training samples behind the gradient. */
   int samples() {
     return samples;
   }
 
-  /** Gradients to each shard, retries not counted, and parameters from it. */
+  /** Returns the bytes of gradients to each shard, without retries, and of parameters from it. */
   TrafficCounters traffic() {
     return traffic;
   }
 
-  /** The largest staleness at which a partition was applied; empty when none was. */
+  /** Returns the largest staleness at which a partition was applied; empty if none was applied. */
   OptionalInt staleness() {
     return staleness < 0 ? OptionalInt.empty() : OptionalInt.of(staleness);
   }
 
-  /** Why a partition was refused as not finite, if one was. */
+  /** Returns why a server refused a partition as not finite, if one was refused. */
   Optional<Refusal> refusal() {
     return Optional.ofNullable(refusal);
   }

@@ -1,23 +1,23 @@
 package io.vertigrad.internal.worker;
 
 /**
- * Where a worker's gradients are computed: by a model of its own, or by one stage of a model
- * together with its neighbours. Belongs to the training loop's thread.
+ * Computes a worker's gradients, either with a whole model or with one stage of a model together
+ * with its neighbour stages. Belongs to the training loop's thread.
  */
 public interface GradientSource {
 
   /**
-   * What is known of a gradient that was computed.
+   * What is known about a computed gradient.
    *
-   * @param epoch of its batch
-   * @param samples behind it
-   * @param counted how many of them are this worker's to count; another stage counts the others
-   * @param loss their mean; means nothing without counted samples
-   * @param correct how many of them were classified correctly, of one with several answers the
-   *     share that was right; -1 where that is unknown
-   * @param waitedNanos time without data to compute on
-   * @param computedNanos time in the model
-   * @param movedNanos time spent on tensors of other stages
+   * @param epoch epoch of its batch
+   * @param samples number of samples behind it
+   * @param counted number of those samples that this worker counts; another stage counts the others
+   * @param loss mean loss of the counted samples; undefined if there are none
+   * @param correct number of those samples that were classified correctly; a sample with several
+   *     answers adds the share of right answers; -1 where it is unknown
+   * @param waitedNanos time spent waiting for data
+   * @param computedNanos time spent in the model
+   * @param movedNanos time spent moving tensors to and from other stages
    */
   record Computed(
       int epoch,
@@ -30,30 +30,31 @@ public interface GradientSource {
       long movedNanos) {}
 
   /**
-   * Computes the gradient of one batch at the parameters that the model holds; blocks.
+   * Computes the gradient of one batch at the parameters that the model holds. Blocks.
    *
-   * @param version of these parameters
-   * @param step steps that this worker's rank has taken
-   * @throws io.vertigrad.strategy.GroupChangedException when another stage has gone: let go of the
-   *     step
+   * @param version version of these parameters
+   * @param step number of steps that this worker's rank has taken
+   * @throws io.vertigrad.strategy.GroupChangedException when another stage has gone; the caller
+   *     must give up the step
    */
   Computed compute(long version, long step);
 
   /**
-   * Likewise, for one who can use parts of it early; a source that knows of none says nothing.
+   * Computes the same gradient for a caller that can use parts of it early. A source that cannot
+   * report partial results ignores {@code overlap}.
    *
-   * @param overlap is told what is final
+   * @param overlap receives the parts that are final
    */
   default Computed compute(long version, long step, ParameterExchange.Overlap overlap) {
     return compute(version, step);
   }
 
   /**
-   * Samples that were answered correctly, of answers that were.
+   * Converts a count of right answers into a number of samples.
    *
-   * @param correct right answers; -1 where that is unknown
-   * @param answers of a sample
-   * @return right answers divided by those of a sample; -1 where that is unknown
+   * @param correct number of right answers; -1 where it is unknown
+   * @param answers number of answers per sample
+   * @return right answers divided by answers per sample; -1 where it is unknown
    */
   static double share(int correct, int answers) {
     return correct < 0 || answers <= 1 ? correct : (double) correct / answers;

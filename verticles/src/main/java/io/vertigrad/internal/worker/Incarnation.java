@@ -4,12 +4,12 @@ import io.vertigrad.internal.exchange.SenderIdentity;
 import java.util.function.BooleanSupplier;
 
 /**
- * A worker as it was admitted once.
+ * One admission of a worker to its job.
  *
- * @param identity who it is in frames
- * @param firstVersion version to start from, where workers move in rounds; 0 for any
- * @param gate opens when the job goes on
- * @param stop becomes true when this incarnation is to end
+ * @param identity the worker's identity in frames
+ * @param firstVersion version to start from in lockstep; 0 for any version
+ * @param gate open while steps may begin
+ * @param stop returns true when this incarnation has to end
  */
 public record Incarnation(
     SenderIdentity identity, long firstVersion, StepGate gate, BooleanSupplier stop) {}

@@ -5,27 +5,27 @@ import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.strategy.Membership;
 import java.util.Optional;
 
-/** Where a training loop asks to take part in its job. */
+/** Lets a training loop join its job and report to it. */
 @FunctionalInterface
 public interface JoinRequester {
 
   /**
-   * Joins under a new incarnation and waits until the job runs; blocks the loop's thread.
+   * Joins as a new incarnation and waits until the job runs. Blocks the loop's thread.
    *
-   * @return what this worker is from now on; empty when it was told to stop meanwhile
-   * @throws RuntimeException with a message for the user when refused
+   * @return the worker's new rank and incarnation; empty if the worker was told to stop
+   * @throws RuntimeException with a message for the user if the job refuses the worker
    */
   Optional<Membership.Member> join();
 
-  /** Where the loop asks before each step; one that is always open, unless told otherwise. */
+  /** Returns the gate that the loop asks before each step. The default gate is always open. */
   default StepGate gate() {
     return new StepGate();
   }
 
-  /** Is told of each epoch that the worker has been through. */
+  /** Receives the statistics of each epoch that the worker has trained. */
   default void epochTrained(EpochTrained epoch) {}
 
-  /** Where the loop notes what it does. */
+  /** Returns the recorder for the loop's timeline. */
   default SpanRecorder track() {
     return SpanRecorder.OFF;
   }

@@ -7,27 +7,27 @@ import java.util.Map;
 /**
  * A training loop's counters since its worker was admitted.
  *
- * @param rank of the worker; -1 before it was admitted
- * @param incarnation of that rank
- * @param step steps that the rank has taken, its predecessors' included
+ * @param rank rank of the worker; -1 before it is admitted
+ * @param incarnation incarnation of that rank
+ * @param step number of steps that the rank has taken, including those of earlier incarnations
  * @param version highest version seen
- * @param epoch of the last batch
- * @param samples training samples behind the gradients that were applied, as answers said; one that
- *     was applied but whose answer was lost is missing here
- * @param lossSum sum over those samples of their batch's mean loss
- * @param correct how many of those samples were classified correctly, of one with several answers
- *     the share that was right; -1 where the model cannot tell
- * @param secondsComputing time in gradients
- * @param secondsExchanging time from gradient to next parameters
- * @param secondsWaitingForData time until the next batch was there
+ * @param epoch epoch of the last batch
+ * @param samples number of training samples behind the applied gradients, according to the
+ *     answers; a gradient that was applied but whose answer was lost is not counted
+ * @param lossSum sum of the batch mean loss over those samples
+ * @param correct number of those samples that were classified correctly; a sample with several
+ *     answers adds the share of right answers; -1 where the model does not report it
+ * @param secondsComputing time spent computing gradients
+ * @param secondsExchanging time from a gradient to the next parameters
+ * @param secondsWaitingForData time spent waiting for the next batch
  * @param bytesSent payload of gradients
- * @param bytesSaved by how much that is less than float32 would have been
+ * @param bytesSaved how much larger that payload would have been as float32
  * @param bytesReceived payload of parameters
- * @param refused gradients that were left out because they were not finite
- * @param staleness how many gradients were applied at which staleness, the largest of a gradient's
- *     partitions
- * @param sentTo {@code bytesSent} by partner, as {@link TrafficCounters} names them
- * @param receivedFrom {@code bytesReceived} likewise
+ * @param refused number of gradients that were left out because they were not finite
+ * @param staleness number of gradients applied at each staleness; a gradient's staleness is the
+ *     largest of its partitions
+ * @param sentTo {@code bytesSent} per partner, with the keys of {@link TrafficCounters}
+ * @param receivedFrom {@code bytesReceived} per partner, with the same keys
  */
 public record LoopProgress(
     int rank,
@@ -55,13 +55,13 @@ public record LoopProgress(
     receivedFrom = Map.copyOf(receivedFrom);
   }
 
-  /** Nothing yet. */
+  /** The counters of a worker that has not been admitted. */
   public static final LoopProgress NONE =
       new LoopProgress(-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of());
 
   /**
-   * Mean training loss between an earlier snapshot of the same incarnation and this one; over all
-   * samples when none was applied in between.
+   * Returns the mean training loss between an earlier snapshot of the same incarnation and this
+   * one. If no samples were applied in between, returns the mean over all samples.
    */
   public double lossSince(LoopProgress earlier) {
     boolean same =
@@ -71,7 +71,7 @@ public record LoopProgress(
     return count == 0 ? 0 : sum / count;
   }
 
-  /** Likewise the training accuracy in percent; NaN where it is unknown. */
+  /** Returns the training accuracy in percent over the same span; NaN where it is unknown. */
   public double accuracySince(LoopProgress earlier) {
     boolean same =
         earlier.rank == rank && earlier.incarnation == incarnation && earlier.samples < samples;
@@ -80,7 +80,7 @@ public record LoopProgress(
     return correct < 0 || count == 0 ? Double.NaN : 100.0 * right / count;
   }
 
-  /** As an event; its loss is that since an earlier one. */
+  /** Returns the counters as an event; its loss and accuracy are those since {@code earlier}. */
   public WorkerProgress toEvent(long timeMillis, LoopProgress earlier) {
     return new WorkerProgress(
         timeMillis,

@@ -4,7 +4,7 @@ import io.vertigrad.compute.Model;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 
-/** What a worker with a whole model works with; batches are those of the rank it has. */
+/** Creates the source and the exchange of a worker with a whole model, for each incarnation. */
 final class ModelParts implements TrainingLoop.Parts {
 
   private final Model model;
@@ -18,8 +18,8 @@ final class ModelParts implements TrainingLoop.Parts {
    * Creates the parts of a worker.
    *
    * @param data opens the batches of a rank
-   * @param number by what they are numbered
-   * @param exchanges makes an incarnation's way to its next parameters
+   * @param number the number that selects a batch
+   * @param exchanges creates the parameter exchange of an incarnation
    */
   ModelParts(
       Model model,

@@ -22,19 +22,19 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A model's last gradient as tensors, clipped to a norm where the job asks for it.
+ * A model's last gradient as tensors, clipped to a norm if the job asks for it.
  *
- * <p>Where gradients are compressed, what that leaves out is fed back into the next: {@link
- * ErrorFeedback}. {@link GradientClip} over all trainable elements together; statistics are never
- * clipped or compressed, nor is a gradient whose norm is not finite clipped. Belongs to the model's
- * thread.
+ * <p>If gradients are compressed, the part that compression leaves out is added to the next
+ * gradient: see {@link ErrorFeedback}. {@link GradientClip} clips all trainable elements together.
+ * Statistics are never clipped or compressed. A gradient whose norm is not finite is not clipped.
+ * Belongs to the model's thread.
  */
 final class OutgoingGradient {
 
-  /** As many as fit into the first-level cache. */
+  /** Elements per check; they fit into the first-level cache. */
   private static final int LOOK_ELEMENTS = 8_192;
 
-  /** As much as is sent at once by default: the window of unanswered requests. */
+  /** Limit of copies made ahead: the default window of unanswered requests. */
   private static final long MOST_MADE_BYTES = 4 << 20;
 
   private final Model model;
@@ -57,9 +57,9 @@ final class OutgoingGradient {
   private boolean clipped;
 
   /**
-   * The gradients of a model.
+   * Creates the outgoing gradient of a model.
    *
-   * @param partitions copies its partitions where nothing is clipped
+   * @param partitions copies the model's partitions if nothing is clipped
    */
   OutgoingGradient(Model model, ModelPartitions partitions, TrainingPlan plan) {
     this.model = model;
@@ -77,9 +77,7 @@ final class OutgoingGradient {
     this.words = ByteBuffer.allocate(LOOK_ELEMENTS * Float.BYTES);
   }
 
-  /**
-   * A new gradient begins to be computed, of which partitions are looked at as they become final.
-   */
+  /** Begins a new gradient, whose partitions are checked as they become final. */
   void begin() {
     looked.clear();
     leftOut.clear();
@@ -89,18 +87,20 @@ final class OutgoingGradient {
   }
 
   /**
-   * Looks at a partition that is final before all are; call before it is taken.
+   * Checks a partition that is final before the whole gradient is. Call it before you take the
+   * partition.
    *
-   * @return false when some element would travel as NaN, as infinity or beyond the job's bound
+   * @return false if some element would be sent as NaN, as infinity or beyond the job's limit
    */
   boolean isSendable(Partition partition) {
     return !looked.add(partition) || travelsFinite(partition);
   }
 
   /**
-   * Looks at what has not been looked at since {@link #begin}, now that all of it is there.
+   * Checks the partitions that have not been checked since {@link #begin}. Call it when the whole
+   * gradient is final.
    *
-   * @return the first partition that breaks it
+   * @return the first partition that is not sendable
    */
   Optional<Partition> rest() {
     Optional<Partition> first =
@@ -114,16 +114,16 @@ final class OutgoingGradient {
     return first;
   }
 
-  /** Has these partitions travel as zeros: some others of a broken gradient have been sent. */
+  /** Sends these partitions as zeros, because others of a broken gradient were already sent. */
   void leaveOut(List<Partition> partitions) {
     leftOut.addAll(partitions);
   }
 
   /**
-   * Looks at a new gradient; call before its first partition is taken.
+   * Checks a new gradient. Call it before you take the first partition.
    *
-   * @return the first partition of which some element would travel as NaN, as infinity or beyond
-   *     the job's bound
+   * @return the first partition with an element that would be sent as NaN, as infinity or beyond
+   *     the job's limit
    */
   Optional<Partition> computed() {
     if (clipNorm > 0) {
@@ -134,8 +134,8 @@ final class OutgoingGradient {
   }
 
   /**
-   * A copy of one partition, with the same elements however often it is asked for; it may be
-   * {@linkplain #takeBack lent}.
+   * Returns a copy of one partition. Repeated calls return the same elements. The copy may be
+   * {@linkplain #takeBack taken back} for reuse.
    */
   TensorView partition(Partition partition) {
     return isCompressed(partition) && !broken
@@ -143,28 +143,28 @@ final class OutgoingGradient {
         : dense(partition);
   }
 
-  /** Nobody reads this copy of a partition any more. */
+  /** Takes back the memory of a copy that nobody reads any more. */
   void takeBack(TensorView copy) {
     memory.giveBack(copy);
   }
 
-  /** Goes on with what was owed before, where gradients are compressed. */
+  /** Restores the residual of an earlier incarnation, if gradients are compressed. */
   void owes(float[] residual) {
     feedback.ifPresent(memory -> memory.restore(residual));
   }
 
   /**
-   * Compresses all of a finite gradient.
+   * Compresses the whole of a finite gradient.
    *
-   * @return what will be owed once all of it has been delivered, for reading; it changes with the
-   *     next gradient
+   * @return the residual once the whole gradient has been delivered; read-only, and it changes with
+   *     the next gradient
    */
   FloatBuffer owedAfter() {
     plan.stream().filter(this::isCompressed).forEach(this::partition);
     return feedback.orElseThrow().pending();
   }
 
-  /** A partition was applied: what compression left out of it is owed from now on. */
+  /** Records that a partition was applied; what compression left out of it joins the residual. */
   void delivered(Partition partition) {
     if (compressed.containsKey(partition)) {
       feedback.orElseThrow().delivered(partition.first(), partition.length());
@@ -202,7 +202,7 @@ final class OutgoingGradient {
     return clipped && partition.kind() == Block.Kind.TRAINABLE;
   }
 
-  /** Rounding to the exchange type keeps the order, so the largest magnitude decides for all. */
+  /** Rounding to the exchange type keeps the order, so checking the largest magnitude is enough. */
   private boolean travelsFinite(Partition partition) {
     DataType travelsAs = isCompressed(partition) ? DataType.FLOAT32 : type;
     if (travelsAs == DataType.FLOAT32 && !isClipped(partition)) {
@@ -219,7 +219,7 @@ final class OutgoingGradient {
     return madeBytes + (long) partition.length() * Float.BYTES <= MOST_MADE_BYTES;
   }
 
-  /** The copy that will be sent is looked at, which then knows that it is finite. */
+  /** Makes the copy that will be sent. Checking this copy records in it that it is finite. */
   private TensorView make(Partition partition) {
     TensorView copy = partitions.gradient(partition, memory);
     madeBytes += copy.payloadBytes();
@@ -233,7 +233,7 @@ final class OutgoingGradient {
     madeBytes = 0;
   }
 
-  /** Over the bits as they would travel, which is several times as fast as over floats. */
+  /** Checks the bits as they would be sent, which is several times as fast as checking floats. */
   private boolean isFinite(Partition partition) {
     int end = partition.first() + partition.length();
     for (int first = partition.first(); first < end; first += LOOK_ELEMENTS) {
@@ -246,7 +246,7 @@ final class OutgoingGradient {
     return true;
   }
 
-  /** The partition's elements, valid until the next call. */
+  /** Returns the partition's elements, valid until the next call. */
   private FloatBuffer values(Partition partition) {
     if (isClipped(partition)) {
       return FloatBuffer.wrap(trainable, partition.first(), partition.length());

@@ -6,11 +6,11 @@ import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.LocalGradient;
 
 /**
- * A gradient that goes to the strategy beside the worker while it is computed: what is final is
- * copied to the array that the strategy has, and told.
+ * A gradient that goes to the worker's strategy verticle while it is still being computed. Final
+ * elements are copied to the strategy's array and reported to its follower.
  *
  * <p>{@link #await} and {@link #follow} belong to the strategy's thread, everything else to the
- * worker's.
+ * worker's thread.
  */
 final class OverlappedGradient implements ParameterExchange.Overlap, GradientProgress {
 
@@ -24,7 +24,7 @@ final class OverlappedGradient implements ParameterExchange.Overlap, GradientPro
   private boolean complete;
   private boolean over;
 
-  /** A gradient that has not begun. */
+  /** Creates a gradient that has not begun. */
   OverlappedGradient(ReplicaModel model, PeerStrategySession session) {
     this.model = model;
     this.session = session;
@@ -45,7 +45,7 @@ final class OverlappedGradient implements ParameterExchange.Overlap, GradientPro
     follower.ready(first, end);
   }
 
-  /** All of it is there. */
+  /** Marks the whole gradient as final. */
   synchronized void complete() {
     if (readyFrom > 0) {
       ready(0);
@@ -57,7 +57,7 @@ final class OverlappedGradient implements ParameterExchange.Overlap, GradientPro
     notifyAll();
   }
 
-  /** The rest of it will never be there, or nobody needs it. */
+  /** Ends the gradient: the rest will not come, or nobody needs it. */
   synchronized void end() {
     follower = NOBODY;
     over = true;

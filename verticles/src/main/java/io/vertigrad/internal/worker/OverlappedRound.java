@@ -8,13 +8,13 @@ import java.util.Optional;
 import java.util.function.IntFunction;
 
 /**
- * A gradient's round with the servers that begins while the gradient is computed: partitions are
- * looked at and sent as they become final, those of the last layers first, and of several at once
- * the front one. Answers wait until the gradient is there, because it is computed at the parameters
- * that they replace.
+ * A round with the servers that begins while the gradient is being computed. Partitions are checked
+ * and sent as they become final, those of the last layers first. If several are final at once,
+ * they are sent in the order of the round. Answers are held back until the gradient is complete,
+ * because the gradient is computed at the parameters that the answers replace.
  *
- * <p>A partition that is not finite stops it. What had been sent before stays sent: it is rare,
- * because what is wrong with a batch or with the parameters shows in the last layer's gradient.
+ * <p>A partition that is not finite stops the sending. Partitions that were sent before stay sent.
+ * This is rare, because a bad batch or bad parameters show up in the last layer's gradient.
  */
 final class OverlappedRound implements ParameterExchange.Overlap, AutoCloseable {
 
@@ -26,9 +26,9 @@ final class OverlappedRound implements ParameterExchange.Overlap, AutoCloseable 
   private Optional<Partition> broken = Optional.empty();
 
   /**
-   * A round that has not begun.
+   * Creates a round that has not begun.
    *
-   * @param rounds makes it for so many samples
+   * @param rounds creates the round for a number of samples
    */
   OverlappedRound(
       OutgoingGradient gradient, PartitionExchange exchange, IntFunction<GradientRound> rounds) {
@@ -62,9 +62,9 @@ final class OverlappedRound implements ParameterExchange.Overlap, AutoCloseable 
   }
 
   /**
-   * All of the gradient is there.
+   * Marks the whole gradient as final and checks the rest of it.
    *
-   * @return the first partition that was found to break it
+   * @return the first partition that is not sendable
    */
   Optional<Partition> computed() {
     round.computed();
@@ -74,12 +74,12 @@ final class OverlappedRound implements ParameterExchange.Overlap, AutoCloseable 
     return broken;
   }
 
-  /** True when some of it is on its way. */
+  /** Returns true if some partitions have been sent. */
   boolean sentAny() {
     return round.unsent().size() < round.order().size();
   }
 
-  /** Has whatever of a broken gradient was not sent travel as zeros; says what became of it. */
+  /** Sends the unsent partitions of a broken gradient as zeros and returns a message about it. */
   String leaveOutRest() {
     List<Partition> unsent = round.unsent();
     gradient.leaveOut(unsent);
@@ -89,12 +89,12 @@ final class OverlappedRound implements ParameterExchange.Overlap, AutoCloseable 
             broken.orElseThrow().index(), round.order().size() - unsent.size(), unsent.size());
   }
 
-  /** The round, to ask what became of it. */
+  /** Returns the round with its results. */
   GradientRound round() {
     return round;
   }
 
-  /** Sends what is left and waits for all answers. */
+  /** Sends the remaining partitions and waits for all answers. */
   PartitionExchange.Ending finish() {
     return open.finish();
   }

@@ -12,32 +12,32 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * One incarnation's way from its gradient to its next parameters: {@link ServerExchange} with the
- * shards of parameter servers, {@link StrategyExchange} with the strategy verticle beside the
- * worker.
+ * Exchanges the gradients of one incarnation for the next parameters. {@link ServerExchange} works
+ * with the shards of parameter servers, {@link StrategyExchange} with the strategy verticle in the
+ * worker's own JVM.
  *
  * <p>{@link #membershipChanged}, {@link #wake} and {@link #checkpoint} may be called by any thread,
- * the rest by the training loop's.
+ * the rest only by the training loop's thread.
  */
 public interface ParameterExchange {
 
-  /** How an exchange ended when it did not fail. */
+  /** How an exchange ended if it did not fail. */
   enum Ending {
     /** The next parameters are in the model. */
     COMPLETE,
-    /** This incarnation is not known any more: join again. */
+    /** This incarnation is no longer a member: join again. */
     REJOIN,
-    /** The step was let go of: this incarnation ends, or the group has changed. */
+    /** The step was given up: this incarnation ends, or the group has changed. */
     ABANDONED
   }
 
   /**
-   * What became of a step.
+   * The result of a step.
    *
-   * @param ending if it did not end {@code COMPLETE}, the rest means nothing
-   * @param applied whether the gradient was applied anywhere
-   * @param leftOut why it was applied nowhere, not being finite; empty otherwise
-   * @param staleness at which servers applied it, the largest of its partitions
+   * @param ending if it is not {@code COMPLETE}, the other components have no meaning
+   * @param applied true if the gradient was applied anywhere
+   * @param leftOut why a gradient that is not finite was not applied; empty otherwise
+   * @param staleness staleness at which servers applied it, the largest of its partitions
    */
   record Step(Ending ending, boolean applied, Optional<String> leftOut, OptionalInt staleness) {
 
@@ -46,101 +46,101 @@ public interface ParameterExchange {
     }
   }
 
-  /** Takes what is final of a gradient while the rest is being computed; on the loop's thread. */
+  /** Takes final parts of a gradient while the rest is being computed, on the loop's thread. */
   interface Overlap extends GradientListener {
 
-    /** It begins to be computed on so many samples. */
+    /** Begins a gradient of this many samples. */
     void begin(int samples);
   }
 
   /**
-   * How parts of the next step's gradient may be on their way before {@link #exchange}; empty where
-   * it is to be whole.
+   * Returns how to send parts of the next step's gradient before {@link #exchange}. Empty if the
+   * gradient must be complete first.
    *
-   * @param step steps that this worker's rank has taken
+   * @param step number of steps that this worker's rank has taken
    */
   default Optional<Overlap> overlap(long step) {
     return Optional.empty();
   }
 
-  /** Lets others reach this worker; blocks until they can. */
+  /** Makes this worker reachable for others. Blocks until it is. */
   default void open() {}
 
-  /** Tells who takes part from now on. */
+  /** Sets the new membership of the job. */
   void membershipChanged(Membership now);
 
-  /** Makes a thread that waits here look again whether it is to stop. */
+  /** Wakes a thread that waits in this exchange, so that it checks whether it has to stop. */
   void wake();
 
-  /** True when parameters must be fetched before the next step: at the start, or in a new group. */
+  /** Returns true if the next step needs a fetch first: at the start or in a new group. */
   boolean changed();
 
-  /** Brings the parameters to start from into the model; blocks. */
+  /** Loads the parameters to start from into the model. Blocks. */
   Ending fetch();
 
-  /** True when a step may begin with the parameters in the model. */
+  /** Returns true if a step may begin with the parameters in the model. */
   boolean ready();
 
-  /** Version of the parameters in the model, the lowest where partitions differ. */
+  /** Returns the version of the parameters in the model, the lowest if partitions differ. */
   long version();
 
-  /** The highest version of any partition. */
+  /** Returns the highest version of any partition. */
   default long newest() {
     return version();
   }
 
   /**
-   * Number of the rank's next step after parameters were fetched.
+   * Returns the number of the rank's next step after parameters were fetched.
    *
-   * @param counted steps that this worker knows of
+   * @param counted number of steps that this worker has counted
    */
   default long step(long counted) {
     return counted;
   }
 
   /**
-   * Gradient out, next parameters into the model; blocks.
+   * Sends the gradient and loads the next parameters into the model. Blocks.
    *
-   * @param step steps that this worker's rank has taken
+   * @param step number of steps that this worker's rank has taken
    */
   Step exchange(Computed gradient, long step);
 
-  /** True where a worker stays after its last step, because the others need it. */
+  /** Returns true if the worker must stay after its last step because others need it. */
   boolean staysForOthers();
 
-  /** The job is paused at this version: whoever reads parameters may have these. */
+  /** Offers the parameters of this version to readers while the job is paused at it. */
   default void hold(long version) {}
 
   /**
-   * The job ends at this version, earlier than it was meant to.
+   * Ends the job at this version, earlier than configured.
    *
-   * @return true once readers were shown it
+   * @return true once readers can get this version
    */
   default boolean end(long version) {
     return false;
   }
 
-  /** No step may begin: waits for news, at most some 50 ms. */
+  /** Waits at most about 50 ms for a change, while no step may begin. */
   void idle(long version);
 
-  /** What went to whom and came from whom so far. */
+  /** Returns the bytes sent to and received from each partner so far. */
   TrafficCounters traffic();
 
-  /** Samples applied by all workers, where no server counts them; 0 elsewhere. */
+  /** Returns the samples applied by all workers if no server counts them; otherwise 0. */
   default long samplesOfAll() {
     return 0;
   }
 
-  /** What else there is to tell, with every report of progress. */
+  /** Returns further events, which are published with every progress report. */
   default List<TrainingEvent> news() {
     return List.of();
   }
 
-  /** Writes a checkpoint as soon as no step goes on; fails where workers keep none. */
+  /** Writes a checkpoint as soon as no step is running. Fails where workers keep none. */
   default Future<Path> checkpoint() {
     return Future.failedFuture("its strategy keeps no checkpoints");
   }
 
-  /** Lets go of whatever {@link #open} took; blocks, at most some seconds. */
+  /** Releases everything that {@link #open} took. Blocks for at most a few seconds. */
   default void close() {}
 }

@@ -34,10 +34,10 @@ import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * The exchange with a strategy verticle in another JVM: the gradient goes there and the next
- * parameters come back, as between a worker and a server. All else that a worker without servers
- * does for others is done there too, by a {@link RemoteWorker}. When that process is lost, this
- * incarnation ends and the worker joins again, as if it had been lost itself.
+ * The exchange with a strategy verticle in another JVM. The worker sends its gradient there and
+ * gets the next parameters back, as it does with a server. A {@link RemoteWorker} in that JVM does
+ * everything else that a worker without servers does for others. If that process is lost, this
+ * incarnation ends and the worker joins again, as if the worker itself had been lost.
  */
 final class RemoteExchange implements ParameterExchange {
 
@@ -61,9 +61,9 @@ final class RemoteExchange implements ParameterExchange {
    * What the exchanges of all incarnations have in common.
    *
    * @param run name of the run that checkpoints belong to
-   * @param saved told how long the last checkpoint took
-   * @param patience monotonic nanoseconds that limit how long the strategy waits for others
-   * @param track notes what the worker does
+   * @param saved receives how many milliseconds the last checkpoint took
+   * @param patience monotonic clock in nanoseconds; limits how long the strategy waits for others
+   * @param track records what the worker does
    */
   record Setting(
       JobConfig job, String run, LongConsumer saved, LongSupplier patience, SpanRecorder track) {}
@@ -181,7 +181,7 @@ final class RemoteExchange implements ParameterExchange {
     return new Step(ending, state.applied(), state.leftOut(), OptionalInt.empty());
   }
 
-  /** Takes the parameters over. */
+  /** Loads the parameters from the strategy into the model. */
   private Ending load() {
     long version = state.version();
     Ending came =
@@ -262,7 +262,7 @@ final class RemoteExchange implements ParameterExchange {
     link.close();
   }
 
-  /** Asks for something that the strategy's thread does, and takes over how far it is then. */
+  /** Runs a request on the strategy's thread and stores the state that the answer reports. */
   private Ending call(String name, JsonObject request) {
     Future<JsonObject> answer = link.call(name, news(request), limitMillis());
     Optional<JsonObject> came = await(answer);
@@ -277,7 +277,7 @@ final class RemoteExchange implements ParameterExchange {
     return state.ending();
   }
 
-  /** Empty when the strategy is lost, or this incarnation ends. */
+  /** Returns empty if the strategy is lost or this incarnation ends. */
   private <T> Optional<T> await(Future<T> answer) {
     try {
       return FutureAwait.await(answer, () -> lost || self.stop().getAsBoolean());
@@ -288,7 +288,7 @@ final class RemoteExchange implements ParameterExchange {
     }
   }
 
-  /** Sends a frame for each partition, so many at once as the window has room for. */
+  /** Sends a frame for each partition, as many at once as the window allows. */
   private Ending all(Function<Partition, Frame> frames, Consumer<Frame> taker) {
     Promise<Boolean> done = Promise.promise();
     List<Partition> parts = plan.partitions();
@@ -337,7 +337,7 @@ final class RemoteExchange implements ParameterExchange {
         });
   }
 
-  /** Longer than anything the strategy waits for by itself. */
+  /** Returns a limit that is longer than any wait inside the strategy. */
   private long limitMillis() {
     return 4 * setting.job().exchange().deadlineMillis();
   }

@@ -14,21 +14,21 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * How far a worker's strategy in another JVM is, as each of its answers has it.
+ * The state of a worker's strategy in another JVM, as each of its answers reports it.
  *
- * @param ending of what was asked for
+ * @param ending how the last request ended
  * @param applied whether the last gradient was applied
- * @param leftOut why it was not
- * @param ended whether readers were shown the last version of a job that ends early
+ * @param leftOut why it was not applied
+ * @param ended whether readers can get the last version of a job that ends early
  * @param ready whether a step may begin
  * @param changed whether parameters must be fetched before the next step
- * @param epoch of the newest membership that it was told
- * @param version of the replica
- * @param samples applied by all workers
- * @param traffic to and from other workers
- * @param news for people
+ * @param epoch epoch of the newest membership that the strategy has received
+ * @param version version of the replica
+ * @param samples samples applied by all workers
+ * @param traffic bytes to and from other workers
+ * @param news events to publish
  * @param saveMillis how long the last checkpoint took
- * @param failure why the worker cannot go on
+ * @param failure why the worker cannot continue
  */
 record RemoteState(
     Ending ending,
@@ -45,7 +45,7 @@ record RemoteState(
     long saveMillis,
     Optional<String> failure) {
 
-  /** Of a strategy that was asked for nothing yet. */
+  /** The state of a strategy that has not received a request yet. */
   static final RemoteState NONE =
       new RemoteState(
           Ending.COMPLETE,

@@ -44,9 +44,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a worker of another JVM has in the JVM of its strategy: its replica with the optimizer's
- * state, the rule, its checkpoints, and what other workers and readers are answered. The worker
- * sends gradients and takes the next parameters; see {@link RemoteExchange}.
+ * The part of a worker that runs in the JVM of its strategy, if that is another JVM. It holds the
+ * replica with the optimizer's state, the strategy's rule and the checkpoints, and it answers other
+ * workers and readers. The worker sends gradients and takes the next parameters; see {@link
+ * RemoteExchange}.
  */
 public final class RemoteWorker implements RemoteMember, SaveOrders {
 
@@ -122,13 +123,13 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
       }
     }
 
-    /** Ends every wait; any thread. */
+    /** Ends every wait. May be called by any thread. */
     void stop() {
       over = true;
       exchange.wake();
     }
 
-    /** On this worker's thread. */
+    /** Closes the session. Belongs to this worker's thread. */
     void close() {
       stop();
       exchange.close();
@@ -154,7 +155,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     }
   }
 
-  /** A model whose gradients come from elsewhere, and that nobody computes with. */
+  /** A model that only holds a vector: the gradients come from the worker's JVM. */
   private static final class FarModel extends VectorModel {
 
     FarModel(Model model, Engine engine, long trainingSamples, float maxMagnitude) {
@@ -274,7 +275,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     };
   }
 
-  /** A rule that breaks ends its worker; a group that changes does not. */
+  /** Reports a failed rule to the worker, which ends; a changed group does not end it. */
   private RemoteState answer(Session open, String name, JsonObject request) {
     try {
       return work(open, name, request);
@@ -319,7 +320,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     return new Computed(0, samples, samples, loss, -1, 0, 0, 0);
   }
 
-  /** Between two requests of the worker, whose thread waits for each. */
+  /** Handles a frame. The worker's thread waits for each request, so no request runs meanwhile. */
   @Override
   public Future<Frame> handle(Frame frame) {
     Session open = session;

@@ -26,12 +26,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One worker's checkpoints: its replica, or its stage, at every so many steps, the same steps in
- * all workers.
+ * Writes the checkpoints of one worker or stage: its replica or its part of the model, every N
+ * steps, at the same steps in all workers.
  *
- * <p>A file says which training it is of in its layout's hash, so that an earlier one's in the same
- * folder is never mixed in. Files are written in order on a thread of their own; a copy waits while
- * the one before it is written, and whoever brings a third waits with it. Belongs to the thread
+ * <p>The layout hash in a file also identifies the training run. Files of an earlier run in the
+ * same folder are never mixed in. A separate thread writes the files in order. One copy may wait
+ * while the previous one is being written; writing a third blocks the caller. Belongs to the thread
  * that trains.
  */
 public final class ReplicaCheckpoints implements AutoCloseable {
@@ -40,7 +40,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   private static final long IDLE_SECONDS = 5;
   private static final long CLOSE_SECONDS = 2;
 
-  /** Writing takes at most one part in so many of the time. */
+  /** Writing takes at most 1/COST of the time. */
   private static final long COST = 50;
 
   private final JobConfig job;
@@ -58,13 +58,13 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   private volatile WritePace pace = new WritePace();
 
   /**
-   * A worker's checkpoints.
+   * Creates a worker's checkpoints.
    *
-   * @param plan hash of what the vector means
-   * @param every versions between two of them; 0 where the coordinator names the version
-   * @param keep how many stay of each rank
-   * @param together true where all ranks write the same versions
-   * @param orders from the coordinator
+   * @param plan hash of the layout of the replica's vector
+   * @param every versions between two checkpoints; 0 if the coordinator names the version
+   * @param keep number of checkpoints to keep per rank
+   * @param together true if all ranks write the same versions
+   * @param orders orders from the coordinator
    */
   public ReplicaCheckpoints(
       JobConfig job,
@@ -97,7 +97,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     writer.allowCoreThreadTimeOut(true);
   }
 
-  /** True at the versions of which a checkpoint is written. */
+  /** Returns true if a checkpoint of this version has to be written. */
   public boolean due(long version) {
     if (every > 0) {
       return version % every == 0;
@@ -105,7 +105,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     return together ? version > 0 && version == orders.saveAt() : isTime();
   }
 
-  /** Ranks that go their own pace go by their own clocks. */
+  /** Ranks that train at different speeds use their own clocks. */
   private boolean isTime() {
     long now = System.nanoTime();
     double least = Math.max(job.checkpoint().seconds(), COST * lastMillis / 1e3);
@@ -117,10 +117,10 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   }
 
   /**
-   * Writes one beside training; when that fails it says so, and training goes on.
+   * Writes a checkpoint while training continues. A failure is logged and published as an event.
    *
-   * @param state a copy, which is made on the writing thread if nobody has made it before
-   * @return completes on the writing thread with the file
+   * @param state a copy, made on the writer thread unless it was made before
+   * @return completes on the writer thread with the file
    */
   public Future<Path> write(int rank, int incarnation, long run, PartitionCopy state) {
     Promise<Path> written = Promise.promise();
@@ -133,12 +133,12 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     return written.future();
   }
 
-  /** Somebody waits for what is being written. */
+  /** Writes at full speed, because somebody waits for the current file. */
   void hurry() {
     pace.hurry();
   }
 
-  /** What copies are made in. */
+  /** Returns the memory for the copies. */
   CopyMemory memory() {
     return memory;
   }
@@ -165,7 +165,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     }
   }
 
-  /** States that whole files of this rank hold, once all that was begun is written. */
+  /** Returns the states in this rank's complete files, after all pending writes have finished. */
   public List<RunVersion> points(int rank) {
     settle();
     try {
@@ -179,7 +179,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
         .toList();
   }
 
-  /** The state of a point that {@link #points} named. */
+  /** Reads a state that {@link #points} returned. */
   public PartitionSnapshot restore(int rank, RunVersion point) {
     return read(rank).stream()
         .filter(file -> file.version() == point.version() && (file.layout() ^ plan) == point.run())
@@ -193,7 +193,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
         .get(0);
   }
 
-  /** Waits a little for what is being written. */
+  /** Closes the checkpoints; waits a short time for pending writes. */
   @Override
   public void close() {
     pace.hurry();
@@ -218,8 +218,8 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   }
 
   /**
-   * The run's folder, which this worker makes its own when it first needs it: the run is known once
-   * the worker was admitted.
+   * Returns the run's folder and claims it for this run on first use. The run's name is known only
+   * after the worker was admitted.
    */
   private CheckpointFolder folder() throws IOException {
     if (folder == null) {
@@ -243,7 +243,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     settled.future().toCompletionStage().toCompletableFuture().join();
   }
 
-  /** The queue is full: its owner waits until there is room. */
+  /** Blocks the caller until the full queue has room. */
   private static void await(Runnable work, ThreadPoolExecutor full) {
     if (full.isShutdown()) {
       throw new IllegalStateException("checkpoints are closed");

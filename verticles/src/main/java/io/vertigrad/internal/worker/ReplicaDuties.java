@@ -12,94 +12,98 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * What a worker without servers owes others besides its gradients: parameters to whoever reads
- * them; a stage also activations to its neighbours, checkpoints and tests.
+ * What a worker without servers does for others besides its gradients: it serves parameters to
+ * readers. A pipeline stage also exchanges activations with its neighbour stages, writes
+ * checkpoints and runs tests.
  *
- * <p>{@link #membershipChanged}, {@link #wake} and {@link #checkpoint} may be called by any thread;
- * {@link #settle} is called by the strategy's while the worker waits, the rest by the worker's.
+ * <p>{@link #membershipChanged}, {@link #wake} and {@link #checkpoint} may be called by any thread.
+ * {@link #settle} is called by the strategy's thread while the worker waits, the rest by the
+ * worker's thread.
  */
 public interface ReplicaDuties {
 
-  /** Answers whoever reads this worker's parameters. */
+  /** Returns the endpoint that answers readers of this worker's parameters. */
   FrameEndpoint endpoint();
 
-  /** Lets other stages reach this one. */
+  /** Makes this stage reachable for other stages. */
   default Future<?> open() {
     return Future.succeededFuture();
   }
 
-  /** Tells who takes part from now on, before the strategy hears of it. */
+  /** Sets the new membership, before the strategy gets it. */
   default void membershipChanged(Membership now) {}
 
-  /** Makes a thread that waits look again whether it is to stop. */
+  /** Wakes a waiting thread, so that it checks whether it has to stop. */
   default void wake() {}
 
-  /** True while no newer group than the one settled with was heard of. */
+  /** Returns true if there is no newer group than the one that {@link #settle} accepted. */
   default boolean current() {
     return true;
   }
 
   /**
-   * Settles with a new group where to go on, before the strategy does.
+   * Agrees with a new group on a version to continue from, before the strategy does.
    *
-   * @param rule the strategy, which may have to be given what it remembered
-   * @return the group of the strategy; empty when no step can be taken with this one
+   * @param rule the strategy, whose memory may have to be restored
+   * @return the group of the strategy; empty if no step can be taken with this group
    */
   default Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule) {
     return Optional.of(all);
   }
 
-  /** True when what {@link #settle} refused would be settled now, with the same group. */
+  /** Returns true if {@link #settle} refused a group and would accept the same group now. */
   default boolean reconsiders() {
     return false;
   }
 
   /**
-   * Says how to ask the strategy what it remembers beside the replica, for checkpoints.
+   * Sets the source of the strategy's memory, which a checkpoint holds besides the replica.
    *
-   * @param strategyMemory gives a copy; belongs to the worker's thread
+   * @param strategyMemory returns a copy; belongs to the worker's thread
    */
   default void remembers(Supplier<float[]> strategyMemory) {}
 
-  /** A step has led to this version; called before {@link #reached}. */
+  /** Handles a step that led to this version. Called before {@link #reached}. */
   default void stepped(long version) {}
 
-  /** The replica is about to change. */
+  /** Called before the replica changes. */
   default void changing() {}
 
-  /** True while the parameters are the initial ones, for a strategy that settles on its own. */
+  /**
+   * Returns true while the parameters are the initial ones, for a strategy that agrees on its own.
+   */
   boolean fresh();
 
   /**
-   * A version was reached, by a step or by settling.
+   * Handles a version that was reached by a step or by {@link #settle}.
    *
-   * @param last true when the job ends with it
+   * @param last true if the job ends with this version
    */
   void reached(long version, float[] parameters, boolean last);
 
-  /** The job is paused at this version, which readers may have. */
+  /** Offers this version to readers while the job is paused at it. */
   void hold(long version, float[] parameters);
 
-  /** The job has ended at this version, earlier than it was meant to. */
+  /** Offers this version to readers after the job has ended at it, earlier than configured. */
   void end(long version, float[] parameters);
 
-  /** A gradient was left out, for it was not finite. */
+  /** Handles a gradient that was left out because it was not finite. */
   default void leftOut(long version, double loss) {}
 
-  /** No step may begin. */
+  /** Called repeatedly while no step may begin. */
   default void idle() {}
 
-  /** What went to and came from other stages. */
+  /** Returns the bytes sent to and received from other stages. */
   default TrafficCounters traffic() {
     return new TrafficCounters();
   }
 
-  /** Writes a checkpoint when no step goes on. */
+  /** Writes a checkpoint when no step is running. */
   default Future<Path> checkpoint() {
     return Future.failedFuture("its strategy keeps no checkpoints");
   }
 
-  /** Lets go of whatever {@link #open} took. */
+  /** Releases everything that {@link #open} took. */
   default Future<?> close() {
     return Future.succeededFuture();
   }

@@ -5,37 +5,40 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.strategy.Replica;
 
 /**
- * A model, or a stage of one, and the vector that a strategy beside the worker steps. Belongs to
- * the training loop's thread.
+ * A model, or one stage of a model, together with the vector that the worker's strategy updates.
+ * Belongs to the training loop's thread.
  */
 public interface ReplicaModel {
 
-  /** The parameters as the strategy has them. */
+  /** Returns the parameters as the strategy has them. */
   Replica vector();
 
-  /** Hash of what the vector means, the same in all workers. */
+  /** Returns the hash of the vector's layout, which is the same in all workers. */
   long layout();
 
-  /** An optimizer of the vector; called by the strategy's thread while this worker waits. */
+  /**
+   * Returns an optimizer of the vector. Called by the strategy's thread while this worker waits.
+   */
   Optimizer optimizer(OptimizerConfig config);
 
-  /** Puts these parameters into the model. */
+  /** Copies these parameters into the model. */
   void load(float[] parameters);
 
-  /** Gradients go to this array from now on, if it matters to the model where they are. */
+  /** Sets the array for future gradients. A model that does not need this ignores it. */
   default void gradientsInto(float[] array) {}
 
   /**
-   * Copies elements that are final of a gradient that is still being computed.
+   * Copies final elements of a gradient that is still being computed.
    *
-   * @param first element of the vector
-   * @param end element behind the last
-   * @return the array of all of it, which the strategy may overwrite once the gradient is there
+   * @param first first element of the vector to copy
+   * @param end index after the last element
+   * @return the array of the whole gradient; the strategy may overwrite it once the gradient is
+   *     complete
    */
   default float[] gradient(int first, int end) {
     throw new UnsupportedOperationException("a stage's gradient is there when it is complete");
   }
 
-  /** The gradient computed last, in an array that the strategy may overwrite. */
+  /** Returns the last computed gradient, in an array that the strategy may overwrite. */
   float[] gradient();
 }

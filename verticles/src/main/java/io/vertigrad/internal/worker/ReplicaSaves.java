@@ -11,9 +11,9 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * Checkpoints of one incarnation of a worker or stage: those that are due, and those that are asked
- * for while no step goes on. {@link #ask} may be called by any thread, the rest belongs to the one
- * that trains.
+ * Writes the checkpoints of one incarnation of a worker or stage: the scheduled ones, and requested
+ * ones while no step is running. {@link #ask} may be called by any thread, the rest belongs to the
+ * thread that trains.
  */
 public final class ReplicaSaves {
 
@@ -25,14 +25,14 @@ public final class ReplicaSaves {
   private final BlockingQueue<Promise<Path>> asked = new ArrayBlockingQueue<>(WAITING);
   private PartitionCopy copy;
 
-  /** For one incarnation. */
+  /** Creates the checkpoints of one incarnation. */
   public ReplicaSaves(ReplicaCheckpoints checkpoints, int rank, int incarnation) {
     this.checkpoints = checkpoints;
     this.rank = rank;
     this.incarnation = incarnation;
   }
 
-  /** Asks for one; completes with the file. */
+  /** Requests a checkpoint. Completes with the file. */
   public Future<Path> ask() {
     Promise<Path> promise = Promise.promise();
     return asked.offer(promise)
@@ -40,7 +40,7 @@ public final class ReplicaSaves {
         : Future.failedFuture("%d checkpoints are being waited for already".formatted(WAITING));
   }
 
-  /** No step goes on: writes one if it was asked for. */
+  /** Writes a checkpoint if one was requested. Call it only while no step is running. */
   public void idle(Supplier<Future<Path>> write) {
     Promise<Path> promise = asked.poll();
     if (promise != null) {
@@ -50,11 +50,11 @@ public final class ReplicaSaves {
   }
 
   /**
-   * Has one written beside training.
+   * Writes a checkpoint while training continues.
    *
-   * @param run which training the state belongs to
-   * @param state makes a copy of what is there now; it is asked on another thread, or on this one
-   *     before anything changes
+   * @param run the training run that the state belongs to
+   * @param state makes a copy of the current state; called on another thread, or on this thread
+   *     before the replica changes
    */
   public Future<Path> write(
       long version, long run, Function<CopyMemory, PartitionCopy.Source> state) {
@@ -63,7 +63,7 @@ public final class ReplicaSaves {
     return checkpoints.write(rank, incarnation, run, copy);
   }
 
-  /** The replica is about to change. */
+  /** Completes the pending copy. Call it before the replica changes. */
   public void changing() {
     if (copy != null) {
       copy.make();
@@ -71,7 +71,7 @@ public final class ReplicaSaves {
     }
   }
 
-  /** Whoever still waits is told why nothing comes; the next incarnation may change the replica. */
+  /** Fails pending requests with the reason. The next incarnation may change the replica. */
   public void close(String why) {
     changing();
     for (Promise<Path> late = asked.poll(); late != null; late = asked.poll()) {

@@ -13,12 +13,12 @@ import java.util.Collection;
 import java.util.List;
 
 /**
- * A replica and its optimizers as one checkpoint holds them: parameters, then the optimizers'
- * state, what the strategy remembers, and the exact number of samples.
+ * A replica and its optimizers as one checkpoint holds them: the parameters, then the state of the
+ * optimizers, the strategy's memory and the exact number of samples.
  */
 public final class ReplicaState {
 
-  /** A checkpoint's arrays are float32: a double's bits travel as four whole numbers of 16 bits. */
+  /** A checkpoint's arrays are float32, so a double's bits are stored as four 16-bit integers. */
   private static final int SAMPLES = 4;
 
   private static final int SHORT = 16;
@@ -26,11 +26,12 @@ public final class ReplicaState {
   private ReplicaState() {}
 
   /**
-   * Everything that is needed to go on from here, as it is when it is copied.
+   * Returns a source of everything that is needed to continue from the state at the time of
+   * copying.
    *
-   * @param optimizers that are in use
-   * @param memory what the strategy remembers; never changes
-   * @param into what the copy is made in
+   * @param optimizers the optimizers in use
+   * @param memory the strategy's memory; must not change
+   * @param into memory for the copy
    */
   public static PartitionCopy.Source of(
       Replica vector, Collection<Optimizer> optimizers, float[] memory, CopyMemory into) {
@@ -100,10 +101,10 @@ public final class ReplicaState {
   }
 
   /**
-   * Goes back to a copy.
+   * Restores a replica and its optimizers from a checkpoint.
    *
-   * @param name the worker, for people
-   * @return what the strategy remembered
+   * @param name the worker's name for messages
+   * @return the strategy's memory
    */
   public static float[] restore(
       String name, PartitionSnapshot from, Replica vector, Collection<Optimizer> optimizers) {

@@ -1,10 +1,10 @@
 package io.vertigrad.internal.worker;
 
 /**
- * A state that a replica can go on from: a version, and the run that reached it.
+ * A state that a replica can continue from: a version, and the run that reached it.
  *
- * @param version steps taken
- * @param run which training they were taken in; 0 before the first agreement
+ * @param version number of steps taken
+ * @param run the training run that took them; 0 before the first agreement
  */
 public record RunVersion(long version, long run) {
 

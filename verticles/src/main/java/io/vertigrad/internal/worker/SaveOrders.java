@@ -1,14 +1,14 @@
 package io.vertigrad.internal.worker;
 
-/** What a worker's checkpoints depend on besides its job; any thread. */
+/** The coordinator's orders for a worker's checkpoints. May be called by any thread. */
 public interface SaveOrders {
 
-  /** Name of the run that checkpoints belong to, once the worker was admitted. */
+  /** Returns the name of the run that checkpoints belong to, once the worker was admitted. */
   String run();
 
-  /** Version of which all members write a checkpoint, where that is left to time; 0 for none. */
+  /** Returns the version at which all members write a timed checkpoint; 0 for none. */
   long saveAt();
 
-  /** A checkpoint took this long to write. */
+  /** Records how long a checkpoint took to write. */
   void took(long millis);
 }

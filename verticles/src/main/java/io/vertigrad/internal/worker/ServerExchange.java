@@ -40,9 +40,9 @@ final class ServerExchange implements ParameterExchange {
   private Optional<OverlappedRound> overlapped = Optional.empty();
 
   /**
-   * An exchange that has pulled nothing yet.
+   * Creates an exchange that has not pulled anything yet.
    *
-   * @param exchange carries the partitions
+   * @param exchange sends partitions to the servers
    */
   ServerExchange(
       Model model,
@@ -54,9 +54,9 @@ final class ServerExchange implements ParameterExchange {
   }
 
   /**
-   * The same, of which a replacement goes on with the same residual.
+   * Creates an exchange whose residual a replacement of this worker can continue with.
    *
-   * @param residuals where that is kept; closed with the exchange
+   * @param residuals files that hold the residual; closed with the exchange
    */
   ServerExchange(
       Model model,
@@ -136,7 +136,7 @@ final class ServerExchange implements ParameterExchange {
     return new float[0];
   }
 
-  /** Before anything of the gradient is sent: whoever finds it at a server finds this, too. */
+  /** Keeps the residual before the gradient is sent, so that a replacement always finds it. */
   private void keep(ResidualFiles files, long version) {
     try {
       files.write(version + 1, replica.gradient().owedAfter());
@@ -163,7 +163,7 @@ final class ServerExchange implements ParameterExchange {
     }
   }
 
-  /** In lockstep the parameters of the first round to take part in. */
+  /** Pulls all partitions; in lockstep those of the first round that this worker takes part in. */
   @Override
   public Ending fetch() {
     Ending ending =
@@ -187,7 +187,7 @@ final class ServerExchange implements ParameterExchange {
     return pulled;
   }
 
-  /** That all partitions have reached; in lockstep the next round. */
+  /** Returns the version that all partitions have reached; in lockstep it is the next round. */
   @Override
   public long version() {
     return versions.lowest();
@@ -212,7 +212,7 @@ final class ServerExchange implements ParameterExchange {
     return overlapped.map(Overlap.class::cast);
   }
 
-  /** What was begun for a gradient that never came. */
+  /** Ends a round that was begun for a gradient that was never completed. */
   private void letGo() {
     overlapped.ifPresent(OverlappedRound::close);
     overlapped = Optional.empty();
@@ -223,12 +223,13 @@ final class ServerExchange implements ParameterExchange {
   }
 
   /**
-   * A gradient that is not finite everywhere is applied nowhere: only the first partition that
-   * breaks it is offered, for a server to refuse and count. In lockstep the round stays open for
-   * the next batch; otherwise the others have moved on meanwhile, and this worker catches up.
+   * Exchanges a gradient for the next parameters. A gradient that is not finite everywhere is not
+   * applied anywhere: only its first broken partition is sent, and the server refuses and counts
+   * it. In lockstep the round stays open for the next batch. Otherwise the other workers have moved
+   * on meanwhile, and this worker pulls to catch up.
    *
-   * <p>Where some of it was sent while it was computed, that is applied, and so that the round does
-   * not stay open for some partitions only, zeros are sent for the others.
+   * <p>With overlap, partitions that were sent while the gradient was computed are applied. The
+   * rest is sent as zeros, so that the round does not stay open for some partitions only.
    */
   @Override
   public Step exchange(Computed gradient, long step) {
@@ -263,8 +264,8 @@ final class ServerExchange implements ParameterExchange {
   /**
    * Waits for the answers.
    *
-   * @param leftOut why part of the gradient was left out by this worker, if it was
-   * @param whole whether the parameters are those to go on with
+   * @param leftOut why this worker left out a part of the gradient, if it did
+   * @param whole whether the answers are the parameters to continue with
    */
   private Step exchanged(
       GradientRound round,

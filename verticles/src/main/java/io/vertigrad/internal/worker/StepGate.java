@@ -7,8 +7,9 @@ import io.vertigrad.strategy.EvaluationPlan;
 import java.util.function.BooleanSupplier;
 
 /**
- * Where a worker asks, before each step, whether the job is paused, or its version is to be tested
- * first. {@link #enter} and {@link #await} belong to the worker's thread, the rest to any.
+ * Asked by a worker before each step: it is closed while the job is paused or while a version must
+ * be tested first. {@link #enter} and {@link #await} belong to the worker's thread, the rest may be
+ * called by any thread.
  */
 final class StepGate {
 
@@ -22,61 +23,61 @@ final class StepGate {
   private long begun;
   private boolean idle;
 
-  /** A gate that never waits for tests. */
+  /** Creates a gate that never waits for tests. */
   public StepGate() {
     this(EvaluationPlan.NONE);
   }
 
   /**
-   * A gate that is told when a version has been tested.
+   * Creates a gate that closes at the versions to test until each has been tested.
    *
-   * @param firstTest version from which no step begins before that; {@link EvaluationPlan#NONE} to
-   *     never wait for tests
+   * @param firstTest first version to test, from which no step begins before the test; {@link
+   *     EvaluationPlan#NONE} to never wait for tests
    */
   public StepGate(long firstTest) {
     this.firstTest = firstTest;
     this.testAt = firstTest;
   }
 
-  /** Version of which all members write a checkpoint, where that is left to time; 0 for none. */
+  /** Returns the version at which all members write a timed checkpoint; 0 for none. */
   public long saveAt() {
     return word.saveAt();
   }
 
-  /** The coordinator's newest word. */
+  /** Returns the coordinator's newest pause order. */
   Pause pause() {
     return word;
   }
 
-  /** True while a step at this version may begin. */
+  /** Returns true if a step at this version may begin. */
   public boolean open(long version) {
     return version < word.holdFrom() && version < testAt;
   }
 
-  /** True while the job is paused at this version, or at one before. */
+  /** Returns true if the job is paused at this version or an earlier one. */
   public boolean held(long version) {
     return version >= word.holdFrom();
   }
 
-  /** True when the job ends early, at this version or at one before. */
+  /** Returns true if the job ends early, at this version or an earlier one. */
   public boolean ended(long version) {
     Pause newest = word;
     return newest.ends() && version >= newest.holdFrom();
   }
 
-  /** A worker that stays after an early end has shown what it holds. */
+  /** Records that a worker that stays after an early end has offered its last version. */
   public void rest() {
     resting = true;
   }
 
-  /** True from then on. */
+  /** Returns true once {@link #rest} was called. */
   public boolean resting() {
     return resting;
   }
 
   /**
-   * Begins a step, if it may begin; whoever pauses the job hears of it then or later, but never
-   * not.
+   * Begins a step if it may begin. The coordinator's next pause request counts this step, because
+   * {@link #obey} returns the version that the step leads to.
    */
   public synchronized boolean enter(long version) {
     boolean open = open(version);
@@ -85,22 +86,22 @@ final class StepGate {
     return open;
   }
 
-  /** The worker is in no step, and has shown what it holds to whoever reads it. */
+  /** Records that the worker is in no step and has offered its version to readers. */
   public synchronized void idle() {
     idle = true;
   }
 
-  /** For the coordinator: the last word heard of, and if the worker is in no step. */
+  /** Returns the last pause order received and whether the worker is in no step. */
   synchronized StepState state(long version) {
     return new StepState(version, word.number(), idle);
   }
 
-  /** Waits for the gate to open, at most some 50 ms. */
+  /** Waits at most about 50 ms for the gate to open. */
   public void await(long version, BooleanSupplier needless) {
     bell.await(() -> open(version) || needless.getAsBoolean(), LOOK_NANOS);
   }
 
-  /** Takes a pause over; the version to which the last step leads that was begun. */
+  /** Applies a pause order. Returns the version that the last begun step leads to. */
   synchronized long obey(Pause pause) {
     word = pause;
     if (firstTest != EvaluationPlan.NONE && pause.number() > 0) {
@@ -110,7 +111,7 @@ final class StepGate {
     return begun;
   }
 
-  /** Another incarnation begins, which has begun nothing. */
+  /** Resets the gate for a new incarnation, which has not begun a step. */
   synchronized void reset() {
     begun = 0;
     resting = false;

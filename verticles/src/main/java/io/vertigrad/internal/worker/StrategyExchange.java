@@ -23,7 +23,7 @@ import java.util.OptionalInt;
 import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
 
-/** The exchange with the strategy verticle beside this worker, which talks to the other workers. */
+/** The exchange with this worker's strategy verticle, which communicates with other workers. */
 public final class StrategyExchange implements ParameterExchange {
 
   private static final long CLOSE_NANOS = 2_000_000_000;
@@ -40,15 +40,15 @@ public final class StrategyExchange implements ParameterExchange {
   private ExchangeTiming timing = ExchangeTiming.NONE;
 
   /**
-   * What an exchange needs of its surroundings.
+   * What an exchange needs from its environment.
    *
-   * @param beside finds the strategy verticle beside a rank and its incarnation
+   * @param beside finds the strategy verticle of a rank and its incarnation
    * @param end ends the worker
-   * @param span how the timeline names the wait for the next parameters
-   * @param lastVersion the job ends with it
-   * @param nanoClock monotonic nanoseconds
-   * @param patience monotonic nanoseconds that limit how long it waits for others
-   * @param track notes what the worker does
+   * @param span name of the wait for the next parameters in the timeline
+   * @param lastVersion the job's last version
+   * @param nanoClock monotonic clock in nanoseconds
+   * @param patience monotonic clock in nanoseconds; limits how long the exchange waits for others
+   * @param track records what the worker does
    */
   public record Surroundings(
       BiFunction<Integer, Integer, Future<StrategyHost>> beside,
@@ -60,7 +60,7 @@ public final class StrategyExchange implements ParameterExchange {
       LongSupplier patience,
       SpanRecorder track) {}
 
-  /** An exchange that is not open yet. */
+  /** Creates an exchange that is not open yet. */
   public StrategyExchange(
       Surroundings around, Incarnation self, ReplicaModel model, ReplicaDuties duties) {
     this.around = around;
@@ -142,7 +142,7 @@ public final class StrategyExchange implements ParameterExchange {
     return model.vector().updates();
   }
 
-  /** A version is a step of every rank, whoever took it. */
+  /** Every rank takes one step per version, so the step number equals the version. */
   @Override
   public long step(long counted) {
     return version();
@@ -157,7 +157,7 @@ public final class StrategyExchange implements ParameterExchange {
     return overlapped.map(Overlap.class::cast);
   }
 
-  /** What was begun for a gradient that never came. */
+  /** Ends a gradient that was begun but never completed. */
   private void letGo() {
     overlapped.ifPresent(OverlappedGradient::end);
     overlapped = Optional.empty();
@@ -226,7 +226,7 @@ public final class StrategyExchange implements ParameterExchange {
     try {
       session.idle();
     } catch (GroupChangedException changed) {
-      // The loop looks for the new group next.
+      // The loop fetches with the new group next.
       return;
     }
   }
@@ -267,7 +267,7 @@ public final class StrategyExchange implements ParameterExchange {
     return asked;
   }
 
-  /** Waits no longer than a closing Vert.x takes. */
+  /** Waits no longer than Vert.x takes to close. */
   @Override
   public void close() {
     letGo();
@@ -285,7 +285,7 @@ public final class StrategyExchange implements ParameterExchange {
     }
   }
 
-  /** The model holds the next parameters; whoever may have them is shown them. */
+  /** Loads the next parameters into the model and offers them to readers where that is allowed. */
   private void goOn(Next next) {
     model.load(next.parameters());
     timing = next.timing();

@@ -19,10 +19,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A worker's work, whatever the strategy: joins, fetches parameters, then gradient, exchange, next
- * parameters until the last version; and joins again when it is not welcome any more.
+ * A worker's main loop for every strategy. It joins, fetches parameters, then repeats: compute a
+ * gradient, exchange it, load the next parameters, until the last version. If the worker is evicted
+ * or a server no longer knows its incarnation, it joins again.
  *
- * <p>{@link #run()} belongs to the thread that owns the model, the rest to any.
+ * <p>{@link #run()} belongs to the thread that owns the model, the rest may be called by any
+ * thread.
  */
 public final class TrainingLoop implements WorkerTask {
 
@@ -51,30 +53,30 @@ public final class TrainingLoop implements WorkerTask {
   private long snapshotNanos;
   private int leftOutInARow;
 
-  /** Makes what a worker works with, for each incarnation; all on the loop's thread. */
+  /** Creates what a worker needs for each incarnation; all on the loop's thread. */
   public interface Parts extends AutoCloseable {
 
-    /** Where the gradients of an incarnation are computed; asked before {@link #exchange}. */
+    /** Creates the source of an incarnation's gradients; called before {@link #exchange}. */
     GradientSource source(Incarnation self);
 
-    /** Where they go; not open yet. */
+    /** Creates the exchange of an incarnation; it is not open yet. */
     ParameterExchange exchange(Incarnation self);
 
-    /** Test samples that went through, where who trains also tests; any thread. */
+    /** Returns the number of samples tested so far, if the worker also tests; any thread. */
     default long tested() {
       return 0;
     }
 
-    /** Lets go of batches and models. */
+    /** Releases batches and models. */
     @Override
     void close();
   }
 
   /**
-   * A loop that has not begun.
+   * Creates a loop that has not begun.
    *
    * @param parts closed by the loop
-   * @param nanoClock monotonic time in nanoseconds
+   * @param nanoClock monotonic clock in nanoseconds
    */
   public TrainingLoop(
       TrainingPlan plan, JoinRequester requester, Parts parts, LongSupplier nanoClock) {
@@ -86,11 +88,11 @@ public final class TrainingLoop implements WorkerTask {
   }
 
   /**
-   * The loop of a worker whose strategies stand beside servers.
+   * Creates the loop of a worker in a job with servers.
    *
-   * @param exchange carries partitions to the servers
+   * @param exchange sends partitions to the servers
    * @param data opens the batches of a rank; closed by the loop
-   * @param nanoClock monotonic time in nanoseconds
+   * @param nanoClock monotonic clock in nanoseconds
    */
   public static TrainingLoop withServers(
       Model model,
@@ -113,8 +115,9 @@ public final class TrainingLoop implements WorkerTask {
   /**
    * Trains until the job's last version.
    *
-   * @return true when it was reached, or the job ended early; false when told to stop before
-   * @throws ExchangeException when the others cannot be worked with; the message says why
+   * @return true if it was reached or the job ended early; false if the worker was told to stop
+   *     before
+   * @throws ExchangeException if the exchange with others cannot work; the message says why
    */
   @Override
   public boolean run() {
@@ -137,7 +140,7 @@ public final class TrainingLoop implements WorkerTask {
     }
   }
 
-  /** Tells who takes part from now on. */
+  /** Sets the new membership of the job. */
   public void membershipChanged(Membership now) {
     newest = now;
     ParameterExchange open = current;
@@ -164,7 +167,9 @@ public final class TrainingLoop implements WorkerTask {
     return open == null ? Future.failedFuture("it takes no part at the moment") : open.checkpoint();
   }
 
-  /** Counters, at most some 50 ms behind while it runs, exact when it has ended. */
+  /**
+   * Returns the counters: at most about 50 ms old while the loop runs, exact after it has ended.
+   */
   @Override
   public LoopProgress progress() {
     return progress;
@@ -217,7 +222,7 @@ public final class TrainingLoop implements WorkerTask {
     }
   }
 
-  /** COMPLETE when the job needs this worker no more. */
+  /** Returns COMPLETE when the job no longer needs this worker. */
   private Ending train(Incarnation self) {
     long held = -1;
     boolean resting = false;
@@ -288,7 +293,7 @@ public final class TrainingLoop implements WorkerTask {
     return became.ending();
   }
 
-  /** Shows other threads how far it is. */
+  /** Publishes the progress for other threads. */
   private void publish() {
     samplesOfAll = exchange.samplesOfAll();
     news = exchange.news();

@@ -11,16 +11,16 @@ import io.vertigrad.strategy.StrategyFactory;
  * What a training loop has to do.
  *
  * @param job hash of the job's name
- * @param partitions how the model's vector is cut
- * @param type how gradients are stored in frames
- * @param compression how they are made smaller than that
- * @param clipNorm longest gradient to send (L2 norm over all trainable elements); 0 for any
+ * @param partitions how the model's vector is divided into partitions
+ * @param type data type of gradients in frames
+ * @param compression how gradients are compressed
+ * @param clipNorm largest L2 norm of a gradient over all trainable elements; 0 for no limit
  * @param lastVersion the loop ends when every partition has reached it
- * @param lockstep true when workers move in rounds
+ * @param lockstep true if workers move in rounds
  * @param epochs when passes over the training set end
- * @param maxMagnitude largest element of a gradient that is sent
- * @param overlap whether parts of a gradient are sent while the rest is computed; neither
- *     compressed nor clipped then
+ * @param maxMagnitude largest magnitude of an element of a gradient that is sent
+ * @param overlap whether parts of a gradient are sent while the rest is computed; excludes
+ *     compression and clipping
  */
 public record TrainingPlan(
     long job,
@@ -50,7 +50,7 @@ public record TrainingPlan(
     }
   }
 
-  /** A plan of one who counts no epochs. */
+  /** Creates a plan without epochs, without a magnitude limit and without overlap. */
   public TrainingPlan(
       long job,
       PartitionPlan partitions,
@@ -73,7 +73,7 @@ public record TrainingPlan(
   }
 
   /**
-   * The plan of a job.
+   * Returns the plan of a job.
    *
    * @param trainingSamples size of the training set
    */

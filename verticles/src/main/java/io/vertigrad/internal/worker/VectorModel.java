@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** A whole model and its vector; gradients are no longer than the job allows. */
+/** A whole model and its vector. Clips gradients to the job's limit. */
 class VectorModel implements ReplicaModel {
 
   private final Model model;
@@ -32,11 +32,11 @@ class VectorModel implements ReplicaModel {
   private long whole;
 
   /**
-   * Takes the model's parameters for the first of the vector.
+   * Creates the vector from the model's current parameters.
    *
-   * @param clipNorm longest gradient (L2 norm over all trainable elements); 0 for any
+   * @param clipNorm largest L2 norm of a gradient over all trainable elements; 0 for no limit
    * @param trainingSamples size of the training set
-   * @param maxMagnitude largest element of a gradient that is applied
+   * @param maxMagnitude largest magnitude of an element of a gradient that is applied
    */
   VectorModel(
       Model model, Engine engine, double clipNorm, long trainingSamples, float maxMagnitude) {
@@ -51,22 +51,22 @@ class VectorModel implements ReplicaModel {
     this.initial = parameters.clone();
   }
 
-  /** Another incarnation begins, whose strategy takes the optimizers over as they are. */
+  /** Begins another incarnation, whose strategy takes over the optimizers with their state. */
   VectorModel begun() {
     inUse = 0;
     gradient = Optional.empty();
     return this;
   }
 
-  /** What this worker holds in memory. */
+  /** Returns the state that this worker holds in memory. */
   RunVersion point() {
     return new RunVersion(vector.updates(), run);
   }
 
   /**
-   * Says which training and which rank the state belongs to.
+   * Sets the training run and the rank that the state belongs to.
    *
-   * @param isExact false once a worker beyond the job's ranks had a part in it
+   * @param isExact false once a worker beyond the job's ranks has contributed to it
    */
   void belongsTo(long someRun, int someRank, boolean isExact) {
     run = someRun;
@@ -74,37 +74,37 @@ class VectorModel implements ReplicaModel {
     exact = isExact;
   }
 
-  /** The rank whose replica this is: its worker may have another one by now. */
+  /** Returns the rank of this replica. The worker itself may have another rank by now. */
   int rank() {
     return rank;
   }
 
-  /** False once a worker beyond the job's ranks had a part in what is held. */
+  /** Returns false once a worker beyond the job's ranks has contributed to the state. */
   boolean isExact() {
     return exact;
   }
 
-  /** A version was reached and nothing of it is missing. */
+  /** Records that a version was reached completely. */
   void reached(long version) {
     whole = version;
   }
 
-  /** False while a step that was given up has left its trace. */
+  /** Returns false if a step that was given up has changed a part of the state. */
   boolean isWhole() {
     return whole == vector.updates();
   }
 
-  /** Copies everything that is needed to go on from here. */
+  /** Returns a source that copies everything needed to continue from the current state. */
   PartitionCopy.Source copy(float[] memory, CopyMemory into) {
     return ReplicaState.of(vector, optimizers.subList(0, inUse), memory, into);
   }
 
-  /** Goes back, or on, to a state that was kept. */
+  /** Restores a state from a checkpoint, which may be older or newer than the current one. */
   void restore(PartitionSnapshot from, PeerStrategy rule) {
     rule.restore(ReplicaState.restore("worker", from, vector, optimizers.subList(0, inUse)));
   }
 
-  /** Goes back to the initial parameters. */
+  /** Restores the initial parameters. */
   void restart(PeerStrategy rule) {
     vector.setParameters(initial.clone());
     vector.resume(0, 0);
@@ -123,8 +123,8 @@ class VectorModel implements ReplicaModel {
   }
 
   /**
-   * The same ones in the same order for as long as this worker lives, so that their state outlives
-   * an incarnation.
+   * Returns the same optimizers in the same order for as long as this worker lives, so that their
+   * state survives an incarnation.
    */
   @Override
   public Optimizer optimizer(OptimizerConfig config) {
@@ -160,7 +160,7 @@ class VectorModel implements ReplicaModel {
     return array;
   }
 
-  /** Where gradients go. */
+  /** Returns the array for gradients. */
   final float[] gradientArray() {
     if (gradient.isEmpty()) {
       gradient = Optional.of(new float[vector.length()]);

@@ -10,7 +10,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** Counts what a training loop does; belongs to its thread. */
+/** Counts what a training loop does. Belongs to the loop's thread. */
 final class WorkerCounters {
 
   private static final double NANOS_PER_SECOND = 1e9;
@@ -34,12 +34,12 @@ final class WorkerCounters {
   private long refused;
 
   /**
-   * Counters at zero.
+   * Creates counters that start at zero.
    *
-   * @param step the number of the first
-   * @param epochs when one ends
-   * @param statistics what earlier incarnations have trained of the epoch that goes on
-   * @param trained told of each epoch that this worker has been through
+   * @param step number of the rank's first step
+   * @param epochs when epochs end
+   * @param statistics what earlier incarnations have trained of the current epoch
+   * @param trained receives each epoch that this worker has trained
    */
   WorkerCounters(
       SenderIdentity identity,
@@ -55,7 +55,7 @@ final class WorkerCounters {
     statistics.belongsTo(identity.rank());
   }
 
-  /** A gradient was computed. */
+  /** Records a computed gradient. */
   void computed(Computed gradient) {
     epoch = gradient.epoch();
     waitingNanos += gradient.waitedNanos();
@@ -65,10 +65,10 @@ final class WorkerCounters {
   }
 
   /**
-   * It was exchanged. Of a gradient that was applied nowhere, being late or not finite, no samples
-   * count.
+   * Records an exchange. The samples of a gradient that was late or not finite, and so was not
+   * applied, do not count.
    *
-   * @param nanos from the gradient to the next parameters
+   * @param nanos time from the gradient to the next parameters
    * @param all traffic of the whole incarnation
    */
   void exchanged(Computed gradient, Step became, long newest, long nanos, TrafficCounters all) {
@@ -93,9 +93,9 @@ final class WorkerCounters {
   }
 
   /**
-   * Goes on from a version.
+   * Continues from a version.
    *
-   * @param next number of the step that is next
+   * @param next number of the next step
    */
   void pulled(long newest, long next) {
     version = newest;
@@ -104,13 +104,13 @@ final class WorkerCounters {
     endEpoch();
   }
 
-  /** The last step took so long, from asking for its batch to the next parameters. */
+  /** Records how long the last step took, from asking for its batch to the next parameters. */
   void took(long nanos) {
     statistics.took(nanos);
     endEpoch();
   }
 
-  /** Tells of an epoch that the newest version has ended, if this worker had a part in it. */
+  /** Publishes an epoch that the newest version has ended, if this worker trained a part of it. */
   private void endEpoch() {
     long ended = epochs.ended(version);
     EpochStatistics.Sum epoch = statistics.end(ended);
@@ -129,12 +129,12 @@ final class WorkerCounters {
     }
   }
 
-  /** Steps that its rank has taken. */
+  /** Returns the number of steps that the worker's rank has taken. */
   long step() {
     return step;
   }
 
-  /** The counters as they are. */
+  /** Returns a snapshot of the counters. */
   LoopProgress snapshot() {
     return new LoopProgress(
         identity.rank(),

@@ -27,9 +27,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one incarnation of a worker with a whole model owes others besides its gradients: it waits
- * until every rank of the job is there, agrees with them on a version to go on from, keeps
- * checkpoints, and shows readers the versions that the evaluator may ask for, and the last.
+ * What one incarnation of a worker with a whole model does for others besides its gradients. It
+ * waits until every rank of the job is there, agrees with them on a version to continue from, and
+ * writes checkpoints. It also serves readers the versions that the evaluator may ask for, and the
+ * last version.
  */
 final class WorkerDuties implements ReplicaDuties {
 
@@ -49,8 +50,8 @@ final class WorkerDuties implements ReplicaDuties {
   /**
    * What the duties of every incarnation have in common.
    *
-   * @param compresses true where the strategy remembers what compression has left out
-   * @param evaluations when the evaluator may ask for a version
+   * @param compresses true if the strategy keeps the residual of compression in its memory
+   * @param evaluations the versions that the evaluator may ask for
    */
   record Setting(
       JobConfig job,
@@ -59,7 +60,7 @@ final class WorkerDuties implements ReplicaDuties {
       EvaluationPlan evaluations,
       ReplicaCheckpoints checkpoints) {
 
-    /** The duties' part of a job. */
+    /** Returns the setting of a job. */
     static Setting of(JobConfig job, PeerStrategyFactory strategy, ReplicaCheckpoints checkpoints) {
       return new Setting(
           job,
@@ -69,7 +70,9 @@ final class WorkerDuties implements ReplicaDuties {
           checkpoints);
     }
 
-    /** Where replicas agree after each step, and remember no more, one gives to the others. */
+    /**
+     * If replicas are equal after each step and have no residual, one can send its state to all.
+     */
     Rule rule() {
       return strategy.agreesEvery() == 1 && !compresses ? Rule.ANY_MEMORY : Rule.COMMON_STATE;
     }
@@ -87,8 +90,8 @@ final class WorkerDuties implements ReplicaDuties {
   }
 
   /**
-   * Versions between two checkpoints, a multiple of those after which all replicas agree: between
-   * two averages one worker may be far ahead of another.
+   * Returns the number of versions between two checkpoints. It is a multiple of the interval at
+   * which all replicas agree, because between two averages one worker may be far ahead of another.
    */
   static long checkpointEvery(JobConfig job, PeerStrategyFactory strategy) {
     long every = job.checkpoint().every();
@@ -97,8 +100,9 @@ final class WorkerDuties implements ReplicaDuties {
   }
 
   /**
-   * How many checkpoints of a rank stay. In a graph one worker may be as many steps ahead of
-   * another as there are workers between them, so that the last few are not enough.
+   * Returns how many checkpoints of a rank are kept. In a graph, one worker may be as many steps
+   * ahead of another as there are workers between them. The last few checkpoints are then not
+   * enough.
    */
   static int checkpointKeep(JobConfig job, PeerStrategyFactory strategy) {
     long every = checkpointEvery(job, strategy);
@@ -119,7 +123,7 @@ final class WorkerDuties implements ReplicaDuties {
     memory = strategyMemory;
   }
 
-  /** Once the job is about to end early, nobody is admitted any more: those left finish it. */
+  /** Once the job is about to end early, nobody is admitted: the remaining workers finish it. */
   @Override
   public boolean reconsiders() {
     return waits && ending();
@@ -200,7 +204,7 @@ final class WorkerDuties implements ReplicaDuties {
     return Future.succeededFuture();
   }
 
-  /** Every rank is there: all of them go on from one version. */
+  /** Continues from one version with all other ranks. */
   private void goOn(Peers peers, PeerGroup all, PeerStrategy rule) {
     exact &= all.size() == setting.job().workers().count();
     Optional<RunVersion> held = held(rule);
@@ -215,14 +219,14 @@ final class WorkerDuties implements ReplicaDuties {
     settled = true;
   }
 
-  /** Every worker keeps its replica; one that has none is given it by the others. */
+  /** Every worker keeps its replica. One that has none gets it from the others. */
   private void keep(Optional<RunVersion> held) {
     if (!extra() && held.isPresent()) {
       remembered(held.get());
     }
   }
 
-  /** Goes on from memory: what an earlier incarnation has reached is not initial. */
+  /** Continues from memory: a version that an earlier incarnation reached is not initial. */
   private void remembered(RunVersion point) {
     if (fresh) {
       fresh = false;
@@ -230,7 +234,7 @@ final class WorkerDuties implements ReplicaDuties {
     }
   }
 
-  /** A rank that goes its own pace goes on from its own newest checkpoint, if it holds nothing. */
+  /** For ranks that train independently: continues from memory or from the newest checkpoint. */
   private void goOnAlone(PeerStrategy rule) {
     if (settled || extra()) {
       return;
@@ -277,8 +281,8 @@ final class WorkerDuties implements ReplicaDuties {
   }
 
   /**
-   * What this worker holds, if all of it is here: a step that was given up may have left half, and
-   * where replicas differ that of another rank is of no use.
+   * Returns the state in memory if it is usable. A step that was given up may have changed a part
+   * of it, and where replicas differ, the replica of another rank is not usable.
    */
   private Optional<RunVersion> held(PeerStrategy rule) {
     RunVersion point = model.point();
@@ -289,8 +293,9 @@ final class WorkerDuties implements ReplicaDuties {
   }
 
   /**
-   * Any of them can restore the first parameters, which all make from the same seed. Where one
-   * gives what it holds to the others, files do not matter to it.
+   * Returns the states that this worker can restore. Every worker can restore the initial
+   * parameters, which follow from the seed. A worker that can send its state to all others does not
+   * need files.
    */
   private List<RunVersion> kept(Optional<RunVersion> held) {
     List<RunVersion> kept = new ArrayList<>(List.of(RunVersion.BEGINNING));

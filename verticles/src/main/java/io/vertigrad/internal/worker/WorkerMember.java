@@ -32,8 +32,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A worker's place in its job: passes on, between the verticle's context and the loop's thread, who
- * takes part and when to stop.
+ * A worker's membership of its job. Passes membership changes and stop requests between the
+ * verticle's context and the loop's thread.
  */
 public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrders {
 
@@ -56,15 +56,16 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
 
   private record Duties(ParameterLayout layout, Consumer<Membership> membership, WorkerTask work) {}
 
-  /** A worker of its own, beside which no other is started. Made on the verticle's context. */
+  /** Creates a worker that starts no other worker beside it. Call it on the verticle's context. */
   public WorkerMember(Vertx vertx, JobConfig job) {
     this(vertx, job, false, () -> {});
   }
 
   /**
-   * A worker's place. Made on the verticle's context.
+   * Creates a worker's membership. Call it on the verticle's context.
    *
-   * @param adopted true when it was started beside another worker for a rank that nobody played
+   * @param adopted true if the worker was started in another worker's JVM for a rank without a
+   *     worker
    * @param adopter starts such a worker beside this one
    */
   public WorkerMember(Vertx vertx, JobConfig job, boolean adopted, Runnable adopter) {
@@ -83,13 +84,13 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     }
   }
 
-  /** Where workers are at different versions, it is the servers that wait for tests. */
+  /** Where workers are at different versions, the servers wait for tests instead. */
   private static long firstTest(JobConfig job, StrategyFactory strategy) {
     EvaluationPlan plan = EvaluationPlan.of(job, strategy);
     return plan.perGradient() ? EvaluationPlan.NONE : plan.firstHold();
   }
 
-  /** Whom to tell; before the loop runs. */
+  /** Sets the receivers of membership changes and stop requests. Call it before the loop runs. */
   public void serve(ParameterLayout layout, Consumer<Membership> membership, WorkerTask work) {
     duties = new Duties(layout, membership, work);
     if (stopping) {
@@ -97,12 +98,12 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     }
   }
 
-  /** Completes with the first admission, or fails with whatever kept this worker from it. */
+  /** Completes with the first admission, or fails with the reason why there was none. */
   public Future<Admission> admitted() {
     return admitted.future();
   }
 
-  /** The loop cannot run or has broken down; true when it had not been admitted yet. */
+  /** Records that the loop failed. Returns true if the worker had not been admitted yet. */
   public boolean failed(Throwable why) {
     return admitted.tryFail(why);
   }
@@ -137,7 +138,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     return timeline.track();
   }
 
-  /** By which this worker limits how long it waits for others. */
+  /** Returns the clock that limits how long this worker waits for others. */
   public LongSupplier clock() {
     return coordinator.clock();
   }
@@ -146,7 +147,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   public Optional<Membership.Member> join() {
     Duties mine = duties;
     gate.reset();
-    // A thread that was interrupted would ask for ever without waiting.
+    // An interrupted thread would ask again and again without waiting.
     while (!stopping && !Thread.currentThread().isInterrupted()) {
       boolean again = current != null;
       Optional<Admission> admission;
@@ -167,7 +168,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     return Optional.empty();
   }
 
-  /** Asks the coordinator; an incarnation that was refused is given up before the next. */
+  /** Asks the coordinator. An incarnation that was refused leaves before the next one joins. */
   private Future<Admission> admission(ParameterLayout layout) {
     Future<?> before =
         current == null
@@ -188,18 +189,18 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
             });
   }
 
-  /** The last version of the servers that this worker has seen. */
+  /** Returns the last version of the servers that this worker has seen. */
   private OptionalLong seen() {
     long version = current == null || !hasServers ? 0 : duties.work().progress().version();
     return version > 0 ? OptionalLong.of(version) : OptionalLong.empty();
   }
 
-  /** Empty when this admission was taken back before the job ran, or the worker is to stop. */
+  /** Returns empty if the admission was withdrawn before the job ran, or the worker has to stop. */
   private Optional<Membership> awaitStart(Admission admission) {
     return FutureAwait.await(coordinator.started(), () -> stopping || admission.equals(lost));
   }
 
-  /** Tells the loop to end, whatever it waits for. */
+  /** Ends the loop, whatever it waits for. */
   public void stop() {
     stopping = true;
     Duties mine = duties;
@@ -209,8 +210,9 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   /**
-   * Tells how far this incarnation is. What the one before it had reached says nothing of the job
-   * any more: without servers all may have gone back since, and agree again on where they go on.
+   * Reports the progress of this incarnation to the coordinator. The progress of an earlier
+   * incarnation is not reported, because it may be out of date: without servers all workers may
+   * have gone back since then and agreed on another version.
    */
   public void report(LoopProgress progress, long samplesOfAll, long tested, String event) {
     Admission now = current;
@@ -278,13 +280,16 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     stop();
   }
 
-  /** For people: {@code worker 1}, {@code stage 0}; only {@code worker} before it was admitted. */
+  /**
+   * Returns the name for messages: {@code worker 1}, {@code stage 0}; {@code worker} until
+   * admitted.
+   */
   public String name() {
     Admission mine = current;
     return mine == null ? "worker" : job.nameOf(mine.role().lower(), mine.rank());
   }
 
-  /** For people: {@code worker 1}, {@code stage 0 (incarnation 2)}. */
+  /** Returns the name for messages: {@code worker 1}, {@code stage 0 (incarnation 2)}. */
   private String name(Admission admission) {
     return admission.describe(job.nameOf(admission.role().lower(), admission.rank()));
   }

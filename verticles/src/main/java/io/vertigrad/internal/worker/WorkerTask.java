@@ -5,20 +5,20 @@ import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What a worker's thread does once it takes part; all but {@link #run()} may be called by any. */
+/** The work of a worker's thread. All methods but {@link #run()} may be called by any thread. */
 interface WorkerTask {
 
-  /** Works until the job is over: true when its last version was reached. */
+  /** Works until the job is over. Returns true if its last version was reached. */
   boolean run();
 
   /** Ends {@link #run()} soon: at the latest after the gradient that is being computed. */
   void stop();
 
-  /** Makes {@link #run()} join again if this is what it works as: it is not welcome any more. */
+  /** Makes {@link #run()} join again if this rank and incarnation are its own: it was evicted. */
   void evicted(int rank, int incarnation);
 
   /**
-   * Writes a checkpoint of what this worker alone holds, as soon as it is in no step.
+   * Writes a checkpoint of the state that only this worker holds, as soon as it is in no step.
    *
    * @return the file; fails where workers keep no checkpoints
    */
@@ -26,20 +26,20 @@ interface WorkerTask {
     return Future.failedFuture("its strategy keeps no checkpoints");
   }
 
-  /** Counters. */
+  /** Returns the counters. */
   LoopProgress progress();
 
-  /** Samples applied by all workers, where no server counts them; 0 elsewhere. */
+  /** Returns the samples applied by all workers if no server counts them; otherwise 0. */
   default long samplesOfAll() {
     return 0;
   }
 
-  /** Test samples that went through, where who trains also tests; 0 elsewhere. */
+  /** Returns the number of samples tested so far, if the worker also tests; otherwise 0. */
   default long tested() {
     return 0;
   }
 
-  /** What else there is to tell, with every report of progress. */
+  /** Returns further events, which are published with every progress report. */
   default List<TrainingEvent> news() {
     return List.of();
   }

@@ -41,13 +41,13 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * The one thread that builds a worker's model, trains it and closes it.
+ * The thread that builds a worker's model, trains it and closes it.
  *
- * <p>Engines bind workspaces and caches to threads, so the model never sees another one.
+ * <p>Engines bind workspaces and caches to threads, so no other thread uses the model.
  */
 public class WorkerThread {
 
-  /** A server may be late with a checkpoint, or fail to write one. */
+  /** Extra files to keep, because a server may be late with a checkpoint or fail to write it. */
   private static final int SPARE_RESIDUALS = 4;
 
   private final Vertx vertx;
@@ -58,7 +58,7 @@ public class WorkerThread {
   private final Promise<Boolean> ended = Promise.promise();
   private volatile WorkerTask work;
 
-  /** Made on the verticle's context. */
+  /** Creates the thread's task. Call it on the verticle's context. */
   public WorkerThread(Vertx vertx, JobConfig job, WorkerMember member) {
     this.vertx = vertx;
     this.finder = new StrategyFinder(vertx, vertx.getOrCreateContext(), job, Role.WORKER);
@@ -66,7 +66,10 @@ public class WorkerThread {
     this.member = member;
   }
 
-  /** Completes, on this thread, with true when the job's last version was reached. */
+  /**
+   * Starts the thread. The future completes on that thread, with true if the job's last version was
+   * reached.
+   */
   public final Future<Boolean> start() {
     Thread thread = new Thread(this::run, "worker of " + job.addresses().job());
     thread.setDaemon(true);
@@ -75,25 +78,25 @@ public class WorkerThread {
     return ended.future();
   }
 
-  /** Counters; any thread. */
+  /** Returns the counters; any thread. */
   public final LoopProgress progress() {
     WorkerTask running = work;
     return running == null ? LoopProgress.NONE : running.progress();
   }
 
-  /** Samples applied by all workers, if this one knows; any thread. */
+  /** Returns the samples applied by all workers, if this worker knows; any thread. */
   public final long samplesOfAll() {
     WorkerTask running = work;
     return running == null ? 0 : running.samplesOfAll();
   }
 
-  /** Test samples that went through, if this one tests; any thread. */
+  /** Returns the number of samples tested so far, if this worker tests; any thread. */
   public final long tested() {
     WorkerTask running = work;
     return running == null ? 0 : running.tested();
   }
 
-  /** What else there is to tell; any thread. */
+  /** Returns further events to publish; any thread. */
   public final List<TrainingEvent> news() {
     WorkerTask running = work;
     return running == null ? List.of() : running.news();
@@ -107,7 +110,7 @@ public class WorkerThread {
     }
   }
 
-  /** Builds what there is to compute and works on it until the job is over, or this one is. */
+  /** Builds the model and trains it until the job or this worker ends. */
   protected boolean train() {
     StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
@@ -169,7 +172,7 @@ public class WorkerThread {
             .orElseGet(() -> beside(duties, self, vector.begun(), plan));
   }
 
-  /** The way to this rank's strategy verticle, if it is in another JVM. */
+  /** Returns the link to this rank's strategy verticle, if that is in another JVM. */
   private Optional<StrategyLink> elsewhere(Incarnation self) {
     return FutureAwait.await(finder.elsewhere(self.identity().rank()), self.stop())
         .flatMap(link -> link);
@@ -208,7 +211,7 @@ public class WorkerThread {
         new ServerExchange(model, plan, exchange, self, member.track(), residuals(plan, self));
   }
 
-  /** Kept where a replacement is to end with the same bits, and servers write checkpoints. */
+  /** Kept if a replacement must produce the same bits and servers write checkpoints. */
   private Optional<ResidualFiles> residuals(TrainingPlan plan, Incarnation self) {
     int rank = self.identity().rank();
     CheckpointConfig checkpoint = job.checkpoint();
@@ -232,7 +235,7 @@ public class WorkerThread {
         : Optional.empty();
   }
 
-  /** What an exchange with a strategy verticle needs; {@code span} names its wait in timelines. */
+  /** Returns what a strategy exchange needs; {@code span} names its wait in timelines. */
   protected final StrategyExchange.Surroundings surroundings(TrainingPlan plan, String span) {
     return new StrategyExchange.Surroundings(
         finder::beside,
@@ -246,15 +249,15 @@ public class WorkerThread {
   }
 
   /**
-   * Where servers hold gradients back for a test, each partition does so by itself: one that has to
-   * be applied before the test must not wait in a window behind those that are held.
+   * If servers hold gradients back for a test, they do so per partition. A partition that has to be
+   * applied before the test must not wait in a window behind held ones, so there is no window.
    */
   private ExchangeConfig limits(TrainingPlan plan) {
     boolean held = job.evaluator().blocking() && !plan.lockstep();
     return held ? job.exchange().withoutWindow() : job.exchange();
   }
 
-  /** Lets the coordinator and the reports see the loop, and runs it. */
+  /** Connects the loop to the coordinator and the progress reports, and runs it. */
   protected final boolean work(ParameterLayout layout, TrainingLoop begun) {
     work = begun;
     member.serve(layout, begun::membershipChanged, begun);
@@ -267,9 +270,9 @@ public class WorkerThread {
   }
 
   /**
-   * The batches of one rank of several.
+   * Opens the batches of one rank.
    *
-   * @param first number of the batch that the source gives first
+   * @param first number of the first batch that the source returns
    */
   protected final BatchSource batches(Dataset data, int rank, int ranks, long first) {
     job.workers().requireBatch(data.size(), ranks);

@@ -1,7 +1,7 @@
 /**
- * The worker: batch, gradient, exchange, next parameters, again.
+ * The worker: load a batch, compute a gradient, exchange it for the next parameters, repeat.
  *
- * <p>{@link io.vertigrad.internal.worker.TrainingLoop} is a plain object on a thread of its own;
- * {@link io.vertigrad.verticles.WorkerVerticle} gives it a model, data and a job.
+ * <p>{@link io.vertigrad.internal.worker.TrainingLoop} is a plain object with its own thread.
+ * {@link io.vertigrad.verticles.WorkerVerticle} provides its model, data and job.
  */
 package io.vertigrad.internal.worker;

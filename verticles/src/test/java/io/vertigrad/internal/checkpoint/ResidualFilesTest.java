@@ -14,7 +14,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Residuals of 300,000 elements, more than go through the buffer at once. */
+/** Residuals of 300,000 elements, which is more than the buffer holds at once. */
 final class ResidualFilesTest {
 
   private static final int ELEMENTS = 300_000;

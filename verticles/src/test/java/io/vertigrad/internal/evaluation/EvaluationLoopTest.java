@@ -190,7 +190,7 @@ class EvaluationLoopTest {
         exchange::wake);
   }
 
-  /** Every fourth sample has label 1, which the quadratic model counts as correct. */
+  /** A data set in which every fourth sample has label 1, which the quadratic model predicts. */
   private static final class QuarterOnes implements Dataset {
 
     @Override

@@ -19,7 +19,7 @@ import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
 import java.util.List;
 
-/** An event bus with a fake shard on it, for as many incarnations as a test needs. */
+/** An event bus with a fake shard, for any number of incarnations. */
 final class BusFixture {
 
   static final int ELEMENTS = 10;
@@ -72,7 +72,9 @@ final class BusFixture {
     return new Refusal(((GradientPartition) frame).id(), reason, message);
   }
 
-  /** Gradient element i is i; the learning rate is 1. */
+  /**
+   * Returns the parameters after one step with gradient element i equal to i and learning rate 1.
+   */
   static float[] expectedAfterOneStep() {
     float[] expected = new float[LENGTH];
     for (int i = 0; i < LENGTH; i++) {

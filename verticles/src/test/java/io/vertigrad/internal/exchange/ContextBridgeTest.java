@@ -11,7 +11,7 @@ import io.vertx.core.Vertx;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What another thread has done comes home, unless there is no home any more. */
+/** The outcome of another thread completes on the context, unless Vert.x is closed. */
 final class ContextBridgeTest {
 
   @Test

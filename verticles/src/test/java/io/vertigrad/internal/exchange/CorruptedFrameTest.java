@@ -33,7 +33,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A worker's gradients on their way to a real shard, over a real stream that flips bits. */
+/** Sends a worker's gradients to a real shard over a real stream that flips bits. */
 @Timeout(30)
 class CorruptedFrameTest {
 
@@ -107,7 +107,7 @@ class CorruptedFrameTest {
     return exchange;
   }
 
-  /** {@code p - rate g}, with a gradient of 1 everywhere. */
+  /** Returns {@code p - rate g}, with a gradient of 1 everywhere. */
   private float[] afterOneStep() {
     float[] expected = job.initial();
     for (int i = 0; i < expected.length; i++) {
@@ -121,7 +121,7 @@ class CorruptedFrameTest {
     return result.orTimeout(10, TimeUnit.SECONDS).join();
   }
 
-  /** Step 0 of worker 0: both partitions, a gradient of 1 everywhere. */
+  /** Step 0 of worker 0: both partitions, with a gradient of 1 everywhere. */
   private final class OneGradient implements PartitionRound {
 
     @Override

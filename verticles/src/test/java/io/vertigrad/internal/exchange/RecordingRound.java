@@ -11,7 +11,7 @@ import io.vertigrad.job.Partition;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Offers the gradient {@code 0, 1, 2, ...} and keeps what comes back. */
+/** Sends the gradient {@code 0, 1, 2, ...} and records the answers. */
 final class RecordingRound implements PartitionRound {
 
   final List<ParameterPartition> answers = new ArrayList<>();

@@ -19,11 +19,11 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Two workers' exchanges and one real shard of two partitions under {@code sync}. The shard crashes
- * at a chosen moment and comes back without any of the updates.
+ * The exchanges of two workers and one real shard of two partitions under {@code sync}. The shard
+ * crashes at a chosen moment and restarts without any of the updates.
  *
- * <p>Its first incarnation answers only the chosen requests; moments are written
- * {@code worker/partition}.
+ * <p>The first incarnation answers only chosen requests. Moments are written {@code
+ * worker/partition}.
  */
 final class ServerRestartFixture {
 
@@ -37,10 +37,10 @@ final class ServerRestartFixture {
   private final Set<String> crashAfter;
 
   /**
-   * Starts a shard in its first incarnation.
+   * Creates a shard in its first incarnation.
    *
    * @param answered moments whose first answers arrive before the crash
-   * @param crashAfter crashes when these have been {@linkplain #noted noted}
+   * @param crashAfter the shard crashes after all of these have been {@linkplain #noted noted}
    */
   ServerRestartFixture(Vertx vertx, int windowBytes, Set<String> answered, Set<String> crashAfter) {
     this.vertx = vertx;
@@ -56,7 +56,7 @@ final class ServerRestartFixture {
     serve(job.shard(), 0);
   }
 
-  /** Notes that the first incarnation received or answered a request, or that a round finished. */
+  /** Records a request to or an answer of the first incarnation, or a finished round. */
   synchronized void noted(String what) {
     if (crashAfter.remove(what) && crashAfter.isEmpty()) {
       TestShard restarted = job.shard(0, 1);

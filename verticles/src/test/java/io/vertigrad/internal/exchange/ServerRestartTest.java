@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Tests a server that loses a round of which each of two workers has received another part. */
+/** Two workers and a server that loses a round of which each worker has a different part. */
 @ExtendWith(VertxExtension.class)
 @Timeout(20)
 class ServerRestartTest {

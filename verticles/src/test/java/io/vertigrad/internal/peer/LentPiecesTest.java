@@ -9,7 +9,7 @@ import java.nio.FloatBuffer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
-/** What a worker sends of its own vector, and the memory that it sends it from. */
+/** The pieces that a worker sends of its own vector, and the memory that they are sent from. */
 class LentPiecesTest extends TwoPeers {
 
   @Test

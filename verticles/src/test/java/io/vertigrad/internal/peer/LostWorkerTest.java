@@ -38,7 +38,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Jobs without servers that lose workers end with the bits of a job that lost nobody. */
+/** Jobs without servers that lose workers must end with the bits of an undisturbed job. */
 @Tag("slow")
 class LostWorkerTest extends PointsJob {
 
@@ -85,7 +85,7 @@ class LostWorkerTest extends PointsJob {
     assertEquals(checkpointEvery > 0, happened(CheckpointWritten.class::isInstance), "checkpoints");
   }
 
-  /** What error feedback owes is in no other worker's memory. */
+  /** No other worker has the residual of error feedback in memory. */
   @Test
   void shouldEndWithTheUndisturbedBitsWhenGradientsAreCompressed() {
     prepare("allreduce", 4_000);
@@ -100,7 +100,7 @@ class LostWorkerTest extends PointsJob {
     assertEquals(undisturbed, hash(crew.finish()));
   }
 
-  /** The first parameters follow from the seed. */
+  /** The initial parameters follow from the seed. */
   @Test
   void shouldBeginAgainWhenAReplicaIsLostOfWhichNothingWasKept() {
     prepare("dpsgd", 5_000);
@@ -113,7 +113,9 @@ class LostWorkerTest extends PointsJob {
     assertEquals(undisturbed, hash(crew.finish()));
   }
 
-  /** Nobody's memory is left, but what all of them kept is. */
+  /**
+   * No state is left in memory, but all workers have kept checkpoints or the initial parameters.
+   */
   @ParameterizedTest
   @CsvSource({"allreduce, 300", "dpsgd, 300", "allreduce, 0"})
   void shouldEndWithTheUndisturbedBitsWhenAllWorkersAreLostAtOnce(String strategy, long every) {
@@ -130,7 +132,7 @@ class LostWorkerTest extends PointsJob {
     assertEquals(undisturbed, hash(crew.finish()));
   }
 
-  /** Paused, all are at the same version: nobody has to go back, and nobody may. */
+  /** While the job is paused, all workers are at the same version, so nobody may go back. */
   @ParameterizedTest
   @CsvSource({"allreduce, 0.9, 6000", "dpsgd, 0.9, 6000", "local, 0.9, 20000"})
   void shouldEndWithTheUndisturbedBitsAndEpochsWhenAllWorkersAreEvictedAtOneVersion(
@@ -151,7 +153,7 @@ class LostWorkerTest extends PointsJob {
     assertEpochs(steps);
   }
 
-  /** Nobody is paused: sometimes versions differ, and then all begin anew. */
+  /** The job is not paused, so versions may differ, and then all workers start again. */
   @ParameterizedTest
   @ValueSource(strings = {"allreduce", "dpsgd", "local"})
   void shouldEndWithTheUndisturbedBitsAndEpochsHoweverFarWorkersAreWhenAllAreEvicted(
@@ -173,7 +175,7 @@ class LostWorkerTest extends PointsJob {
     assertEpochs(steps);
   }
 
-  /** A worker that keeps what it has is no newcomer that takes the mean of the others. */
+  /** An evicted worker keeps its replica; only a new worker takes the mean of the others. */
   @Test
   void shouldKeepEveryReplicaWhenGossipingWorkersAreEvicted() {
     prepare("gossip", 6_000);
@@ -208,7 +210,7 @@ class LostWorkerTest extends PointsJob {
     assertTrue(result.getString("failure").contains("worker 1"), result::encode);
   }
 
-  /** Small steps: large ones would come to the same bits from other parameters, too. */
+  /** Uses small steps, because large ones would reach the same bits from other parameters, too. */
   private void prepare(String strategy, long steps) {
     job.getJsonObject("optimizer").put("learningRate", 1e-4);
     job.put("steps", steps)
@@ -217,7 +219,7 @@ class LostWorkerTest extends PointsJob {
     job.getJsonObject("workers").put("count", WORKERS).put("waitSeconds", 30);
   }
 
-  /** Of 70 samples each of three workers has 24, in 6 batches. */
+  /** Three workers share 70 samples: each has 24 in 6 batches. */
   private void assertEpochs(long steps) {
     Map<String, Long> samples = new TreeMap<>();
     of(EpochTrained.class)
@@ -288,7 +290,7 @@ class LostWorkerTest extends PointsJob {
       ids.set(worker, deploy(new WorkerVerticle()));
     }
 
-    /** Returns the lowest version when no worker is in a step, nor begins one. */
+    /** Pauses the job. Returns the lowest version once no worker is in a step or begins one. */
     long pause() {
       assertEquals("paused", ask("pause").getString("state"));
       List<JsonObject> before = new ArrayList<>();
@@ -327,7 +329,7 @@ class LostWorkerTest extends PointsJob {
           .toList();
     }
 
-    /** All workers are struck off and join again. */
+    /** Evicts all workers and waits until they have joined again. */
     void evict() {
       long joined = of(MemberJoined.class).count();
       for (Admission worker : workers()) {

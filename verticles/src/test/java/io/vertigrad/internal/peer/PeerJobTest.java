@@ -63,7 +63,7 @@ class PeerJobTest extends PointsJob {
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    // A share of 64 samples comes in batches of 4, the last one smaller where there are three.
+    // A share of 64 samples has batches of 4; with three workers, the last batch is smaller.
     long epoch = count == 3 ? 6 : 8;
     List<Long> due = LongStream.rangeClosed(1, 10).mapToObj(n -> n * epoch).toList();
     List<Evaluated> tests =
@@ -86,7 +86,7 @@ class PeerJobTest extends PointsJob {
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    // Whoever is done early still meets those who are behind, which keeps the mean of the two.
+    // A worker that is done early still averages with those behind, which keeps their mean.
     assertEquals(PointsProvider.COORDINATE, lossOf(result), 0.1 * PointsProvider.COORDINATE);
     assertEquals(3, lastOfTheEnd().workers());
   }
@@ -135,7 +135,7 @@ class PeerJobTest extends PointsJob {
     deployEvaluatorAndWorkers(count);
   }
 
-  /** Of a worker whose share of 64 samples comes in batches of 4, the last one smaller. */
+  /** Returns a worker's samples: its share of 64 samples has batches of 4, the last one smaller. */
   private static long samplesAfter(int steps, int workers) {
     int share = (64 + workers - 1) / workers;
     int batches = (share + 3) / 4;
@@ -150,7 +150,7 @@ class PeerJobTest extends PointsJob {
         .orElse(0);
   }
 
-  /** The end's own average, which alone carries the workers' own accuracy; it may arrive late. */
+  /** Returns the final mean, the only one with the workers' own accuracy. It may arrive late. */
   private ReplicasAveraged lastOfTheEnd() {
     Awaitility.await()
         .until(

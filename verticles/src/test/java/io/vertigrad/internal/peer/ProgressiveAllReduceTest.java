@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Vectors that become final from their ends, summed around a ring of workers of one JVM. */
+/** Sums vectors around a ring of workers in one JVM while they become final from their ends. */
 @Timeout(30)
 class ProgressiveAllReduceTest {
 
@@ -108,7 +108,7 @@ class ProgressiveAllReduceTest {
     progress.get(0).tell(half, LENGTH - TAIL);
     progress.get(1).tell(half, LENGTH - TAIL);
 
-    // Of the back half all but the last piece, which holds the tail: to worker 0 and back.
+    // The back half except its last piece, which contains the tail: to worker 0 and back.
     long bytes = Float.BYTES * (long) (LENGTH - half - (LENGTH - half) % 7_152);
     Awaitility.await()
         .atMost(10, TimeUnit.SECONDS)
@@ -208,7 +208,7 @@ class ProgressiveAllReduceTest {
     return values;
   }
 
-  /** Told by the test. */
+  /** Progress that the test reports. */
   private static final class ToldProgress implements GradientProgress {
 
     private final List<int[]> runs = new ArrayList<>();

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 
-/** Two workers of a job; the left one listens and is in a group with the right. */
+/** Two workers of a job. The left one listens and is in a group with the right one. */
 @Timeout(20)
 abstract class TwoPeers {
 

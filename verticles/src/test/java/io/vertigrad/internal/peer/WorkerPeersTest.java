@@ -64,7 +64,7 @@ class WorkerPeersTest extends TwoPeers {
             .<Frame>consumer("vertigrad.peers.peer.1.0", message -> came.incrementAndGet());
     await(consumer.completion());
     IntStream.range(0, 6).forEach(i -> left.send(1, new Tag(0, 0, i), ONE));
-    // Two of eight bytes fit into sixteen: they come again and again, the others do not.
+    // The window of 16 bytes holds two frames of 8: these are sent repeatedly, the others are not.
     Awaitility.await().until(() -> came.get() >= 6);
     await(consumer.unregister());
 

@@ -55,7 +55,7 @@ class BatchesOfRankTest {
     assertEquals(opened, closed);
   }
 
-  /** The number of a batch is its label. */
+  /** Returns the label of a batch, which is its number. */
   private int of(int rank, long step) {
     return batches.of(rank, step).labels()[0];
   }

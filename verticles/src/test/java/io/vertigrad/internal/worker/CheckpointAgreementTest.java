@@ -88,7 +88,7 @@ class CheckpointAgreementTest {
     assertAll(Optional.of(new Agreed(Optional.of(at(50)), RUN)), hold(Rule.ANY_MEMORY, said));
   }
 
-  /** What they train together cannot be repeated, so that it is no reason to go back. */
+  /** Training with an extra worker cannot be repeated, so it is no reason to go back. */
   @Test
   void shouldKeepWhatAllHoldWhenAWorkerBeyondTheRanksJoins() {
     Statement extra = new Statement(Optional.empty(), List.of(), true, true);
@@ -123,7 +123,7 @@ class CheckpointAgreementTest {
     agreed.forEach(one -> assertEquals(expected, one));
   }
 
-  /** The first of each is what it holds in memory. */
+  /** Runs the agreement; each member holds the first state of its list in memory. */
   @SafeVarargs
   private static List<Optional<Agreed>> hold(List<RunVersion>... points) {
     List<Statement> said = new ArrayList<>();

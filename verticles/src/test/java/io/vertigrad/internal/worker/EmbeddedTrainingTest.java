@@ -50,7 +50,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Every role in one JVM, with the real engine, on generated digits. */
+/** Trains with every role in one JVM, with the real engine, on generated digits. */
 @Tag("slow")
 @Timeout(120)
 class EmbeddedTrainingTest {
@@ -251,7 +251,7 @@ class EmbeddedTrainingTest {
     assertEquals(400, rejoined.version());
   }
 
-  /** The server's memory, or its checkpoints, and what workers owe are those of one version. */
+  /** Covers state from the server's memory or checkpoints, and residuals of the same version. */
   @ParameterizedTest
   @CsvSource({"false, none", "true, none", "true, topk"})
   void shouldEndWithTheSameBitsWhenAllMembersWereStruckOffAtOnce(
@@ -402,7 +402,7 @@ class EmbeddedTrainingTest {
     assertTrue(failure.getCause().getMessage().contains("lenet-99"), failure.toString());
   }
 
-  /** The coordinator takes a member for dead that lives. */
+  /** Makes the coordinator remove a member that is still alive. */
   private void strikeOff(Admission member) {
     JsonObject leave =
         ControlCodec.write(member)
@@ -412,7 +412,7 @@ class EmbeddedTrainingTest {
     vertx.eventBus().send("vertigrad.embedded.coordinator", leave);
   }
 
-  /** The ledger of the run, in which nothing may be missing. */
+  /** Returns the ledger of the run and checks that no update is missing. */
   private UpdateLedger balanced() {
     UpdateLedger ledger = new UpdateLedger();
     events.forEach(ledger::apply);
@@ -439,7 +439,10 @@ class EmbeddedTrainingTest {
     return get(coordinator.result());
   }
 
-  /** Deploys all roles; the ids of the server, if there is one, workers and evaluator. */
+  /**
+   * Deploys all roles. Returns the ids of the server, if there is one, the workers and the
+   * evaluator.
+   */
   private List<String> start() throws Exception {
     coordinator = new CoordinatorVerticle();
     coordinatorId = get(deploy(coordinator));

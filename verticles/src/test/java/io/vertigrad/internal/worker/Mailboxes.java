@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
-/** Lines between members of one group in one JVM, a thread each. */
+/** Connects the members of one group in one JVM; each member has its own thread. */
 public final class Mailboxes {
 
   private final Map<Key, CompletableFuture<Tensor>> messages = new ConcurrentHashMap<>();

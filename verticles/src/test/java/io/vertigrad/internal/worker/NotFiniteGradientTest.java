@@ -43,7 +43,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Two workers in lockstep and a real shard of three partitions; batches break the second. */
+/** Two workers in lockstep and a real shard of three partitions; some batches break the second. */
 @ExtendWith(VertxExtension.class)
 @Timeout(20)
 class NotFiniteGradientTest {
@@ -105,7 +105,7 @@ class NotFiniteGradientTest {
     assertTrue(offered.stream().allMatch(frame -> ((GradientPartition) frame).version() == 0));
   }
 
-  /** Trains to the end, each worker with these batches. */
+  /** Trains to the end; each worker gets these batches. */
   private TestShard train(List<Float> ofFirst, List<Float> ofSecond) throws Exception {
     int server = runs++;
     TestShard shard = job.shard(0, server);
@@ -158,7 +158,9 @@ class NotFiniteGradientTest {
         .toList();
   }
 
-  /** A worker's step is its round, one later once its batch 2 was held back. */
+  /**
+   * Checks the version: it equals the step, or is one lower after worker 0's batch 2 is left out.
+   */
   private boolean isInLine(Frame frame) {
     GradientPartition gradient = (GradientPartition) frame;
     long step = gradient.id().step();
@@ -166,7 +168,7 @@ class NotFiniteGradientTest {
     return gradient.version() == (heldBackBefore ? step - 1 : step);
   }
 
-  /** One sample per batch, whose features are all one value, or 100 and one NaN. */
+  /** One sample per batch. Its features all have one value, or are 100 with one NaN. */
   private record ListedBatches(Iterator<Float> values) implements BatchSource {
 
     @Override

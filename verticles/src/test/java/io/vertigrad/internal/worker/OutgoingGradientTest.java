@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Partitions of elements 0 to 3 and 4 to 5; gradient element 4 is chosen, the others are 1. */
+/** Partitions of elements 0 to 3 and 4 to 5. The test chooses gradient element 4, others are 1. */
 class OutgoingGradientTest {
 
   private static final int TRAINABLE = 6;

@@ -54,7 +54,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
  * Two workers in lockstep and a real shard of three partitions: two of trainable elements and one
- * of statistics. The models say in the middle of each gradient that the second partition is final.
+ * of statistics. Halfway through each gradient, the models report the second partition as final.
  */
 @ExtendWith(VertxExtension.class)
 @Timeout(30)
@@ -78,7 +78,7 @@ class OverlappedTrainingTest {
   private Membership members;
   private int runs;
 
-  /** At which step something happens to worker 0, and what. */
+  /** The step at which the event of {@link #what} happens to worker 0. */
   private int special = NEVER;
 
   private Special what = Special.NOTHING;
@@ -306,8 +306,8 @@ class OverlappedTrainingTest {
   }
 
   /**
-   * Says that its second half is final, and computes the rest when the server has answered that,
-   * which it does only when both workers have sent theirs.
+   * A model that reports the second half of its gradient as final. It computes the rest when the
+   * server has answered that half, which happens only after both workers have sent theirs.
    */
   private final class GradualModel implements Model {
 

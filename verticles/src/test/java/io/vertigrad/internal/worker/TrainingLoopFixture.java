@@ -20,7 +20,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntConsumer;
 
-/** A training loop of worker 1 with a quadratic model, a fake shard and a clock turned by hand. */
+/** A training loop of worker 1 with a quadratic model, a fake shard and a manual clock. */
 final class TrainingLoopFixture {
 
   static final int TRAINABLE = 6;

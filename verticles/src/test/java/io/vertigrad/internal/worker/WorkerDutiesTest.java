@@ -131,7 +131,7 @@ class WorkerDutiesTest {
     model.vector().setParameters(new float[LENGTH]);
     model.vector().resume(5, 99);
 
-    // Version 5 was left half done: nobody said that it was reached.
+    // Version 5 was not completed: reached(5) was not called.
     WorkerDuties second = duties("dpsgd", 4, 1, 1);
     settle(second, new PeerGroup(2, List.of(0), 0));
 
@@ -142,7 +142,7 @@ class WorkerDutiesTest {
     assertFalse(second.fresh());
   }
 
-  /** Replicas differ: initial parameters, taken from one of them, would be those of no rank. */
+  /** Replicas differ, so the initial parameters of one replica would belong to no rank. */
   @ParameterizedTest
   @ValueSource(strings = {"dpsgd", "local", "allreduce"})
   void shouldGoOnFromMemoryWhenAllWereEvictedAtOneVersion(String strategy) {
@@ -155,7 +155,7 @@ class WorkerDutiesTest {
     next.forEach(each -> assertFalse(each.fresh()));
   }
 
-  /** Checkpoints are off: the first parameters are all that both ranks have. */
+  /** Checkpoints are off, so both ranks can restore only the initial parameters. */
   @ParameterizedTest
   @CsvSource({"dpsgd, 0", "local, 0", "allreduce, 4"})
   void shouldNotGoOnFromAnotherRanksReplicaWhereTheyDiffer(String strategy, long version) {
@@ -193,7 +193,7 @@ class WorkerDutiesTest {
     assertFalse(next.fresh());
   }
 
-  /** Each model settles as the rank of its place in the list; new ones train up to a version. */
+  /** Each model settles as the rank at its list index; new models then train up to a version. */
   private List<WorkerDuties> incarnation(
       String strategy, int number, List<VectorModel> models, long version) {
     Mailboxes mailboxes = new Mailboxes();
@@ -282,7 +282,7 @@ class WorkerDutiesTest {
         StrategyProviders.configure(job.strategy(), WorkerDutiesTest.class.getClassLoader());
   }
 
-  /** A rule of which only what it is given is looked at. */
+  /** A strategy that does nothing and records the memory that it is given. */
   private static final class Forgetful implements PeerStrategy {
 
     private float[] memory = new float[0];

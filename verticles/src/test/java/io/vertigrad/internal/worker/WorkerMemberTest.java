@@ -22,7 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A worker whose coordinator is a handler that this test answers for. */
+/** A worker with a fake coordinator. */
 @Timeout(20)
 final class WorkerMemberTest {
 
@@ -41,7 +41,7 @@ final class WorkerMemberTest {
     vertx.close().await(10, TimeUnit.SECONDS);
   }
 
-  /** An old membership told late would hide a server for as long as nobody comes or goes. */
+  /** An old membership delivered late would hide a server until the next membership change. */
   @Test
   void shouldTellEachMembershipOnceWhenTwoComeInARow() throws Exception {
     vertx.eventBus().consumer(job.addresses().coordinator(), this::answer);
@@ -83,7 +83,7 @@ final class WorkerMemberTest {
     return new Membership(epoch, List.of(new Member(0, 0, 0)), servers);
   }
 
-  /** Nothing to do. */
+  /** A task without work. */
   private static final class NoWork implements WorkerTask {
 
     @Override
