@@ -183,7 +183,7 @@ class ModelCommandsTest {
         "cannot be read: java.nio.file.NoSuchFileException");
     assertRefused(
         train(folder.resolve("c"), "--set", "model.name=" + run, "--set", "data.name=shapes"),
-        "does not take samples of shape [3, 32, 32]");
+        "takes samples of shape [1, 28, 28] in 10 classes, but the data set 'shapes' has");
     assertRefused(
         train(folder.resolve("d"), "--set", "model.name=" + empty),
         "a folder without job.json; expected the folder of a run that has ended");
@@ -253,7 +253,7 @@ class ModelCommandsTest {
     assertRefused(CommandRun.of("evaluate", torn.toString()), "expected whole numbers from 0 to");
     assertRefused(
         CommandRun.of("evaluate", model, "--set", "data.name=shapes"),
-        "does not take samples of shape [3, 32, 32]");
+        "takes samples of shape [1, 28, 28] in 10 classes, but the data set 'shapes' has");
     assertRefused(CommandRun.of("predict", model, folder + "/none.png"), "there is no such file");
     assertRefused(
         CommandRun.of("predict", model, broken.toString()), "broken.png: is no image, expected");
