@@ -27,8 +27,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Strategies that no member finds in its own JVM: it finds what serves members of others, here in
- * the same Vert.x, so that all frames go over its event bus.
+ * Tests strategies that a member does not find in its own JVM: it uses a service for members of
+ * other JVMs, here in the same Vert.x, so that all frames go over its event bus.
  */
 class RemoteStrategyTest extends PointsJob {
 
@@ -149,7 +149,7 @@ class RemoteStrategyTest extends PointsJob {
     assertEquals(coordinateAfter(steps), lossOf(result), 1e-4);
   }
 
-  /** What a strategy verticle of another JVM has, without its place in this one. */
+  /** The service of a strategy verticle of another JVM, without a registration in this one. */
   private final class Apart extends VerticleBase {
 
     private StrategyService service;

@@ -24,7 +24,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Strategies deployed by class name, as the stock launcher does, beside the members of a job. */
+/**
+ * Tests strategies that are deployed by class name, as the stock launcher does, beside the members
+ * of a job.
+ */
 class StrategyVerticleTest extends PointsJob {
 
   private static final String NAME = "io.vertigrad.verticles.StrategyVerticle";
@@ -167,7 +170,7 @@ class StrategyVerticleTest extends PointsJob {
                             && left.reason().contains(part)));
   }
 
-  /** A strategy that breaks at the first gradient. */
+  /** A strategy that fails at the first gradient. */
   public static final class BrokenProvider implements StrategyProvider {
 
     @Override
