@@ -529,9 +529,9 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
-   * A shard's parameters and optimizer state are safely on disk.
+   * A shard's parameters and optimizer state were written to disk.
    *
-   * @param millis how long that took, without the pauses for training
+   * @param millis time taken, without the pauses for training
    */
   record CheckpointWritten(long timeMillis, int shard, long version, String file, long millis)
       implements TrainingEvent {}
@@ -608,10 +608,11 @@ public sealed interface TrainingEvent {
   }
 
   /**
-   * Reads an event back.
+   * Reads an event from JSON.
    *
-   * @param json as {@link #toJson()} wrote it
-   * @return the event; null for an unknown type, so that older readers survive newer writers
+   * @param json the output of {@link #toJson()}
+   * @return the event; null for an unknown type, so that older readers can skip events of newer
+   *     writers
    */
   static TrainingEvent fromJson(JsonObject json) {
     return TrainingEventJson.read(json);

@@ -48,7 +48,7 @@ public final class TrainingEvents {
   }
 
   /**
-   * Returns the same for Vert.x's RxJava binding.
+   * Returns the events of a job from now on, for Vert.x's RxJava binding.
    *
    * @param vertx a node of the job's cluster
    * @param job the job's name

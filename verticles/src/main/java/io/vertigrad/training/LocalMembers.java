@@ -67,7 +67,7 @@ public record LocalMembers(int servers, int workers, int evaluators) {
   }
 
   /**
-   * Returns the same with another number of workers.
+   * Returns a copy with another number of workers.
    *
    * @param count how many workers this JVM starts
    * @return the changed copy

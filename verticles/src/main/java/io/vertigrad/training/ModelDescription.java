@@ -31,9 +31,9 @@ import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 
 /**
- * What is needed to use a saved model besides its parameters: the sections of its job file, and the
- * format of inputs and outputs. It is stored as an entry of a model's zip file, or as texts in a
- * safetensors header.
+ * The data needed to use a saved model besides its parameters: the sections of its job file, and
+ * the format of inputs and outputs. It is stored as an entry of a model's zip file, or as texts in
+ * a safetensors header.
  *
  * @param job {@code engine}, {@code model} and {@code data} of the job file, without paths of data
  * @param input format of inputs and outputs

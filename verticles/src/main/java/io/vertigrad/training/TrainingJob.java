@@ -14,8 +14,7 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * A training job that an application deploys in its own Vert.x; the way to train without the
- * command line.
+ * A training job that an application deploys in its own Vert.x, without the command line.
  *
  * <pre>{@code
  * TrainingJob.of(Path.of("job.json"))
@@ -24,7 +23,7 @@ import java.util.function.Function;
  *     .onSuccess(result -> System.out.println(result.accuracy()));
  * }</pre>
  *
- * <p>A job is immutable and may be deployed more than once, one after the other.
+ * <p>A job is immutable. You may deploy it again after an earlier deployment has ended.
  */
 public final class TrainingJob {
 

@@ -9,7 +9,8 @@ import java.util.stream.IntStream;
 /**
  * Batches for evaluation: every chosen sample once, in a fixed order, never padded.
  *
- * <p>Iterating again starts again. Immutable; batches are assembled on the caller's thread.
+ * <p>Each iterator starts at the first batch. Immutable; batches are assembled on the caller's
+ * thread.
  */
 public final class SequentialBatches implements Iterable<Batch> {
 

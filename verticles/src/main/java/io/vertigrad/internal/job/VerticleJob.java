@@ -9,7 +9,7 @@ import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** The job that a verticle takes part in, read from its configuration. */
+/** Reads the job that a verticle takes part in from its configuration. */
 public final class VerticleJob {
 
   private static final String ORIGIN = "-conf";

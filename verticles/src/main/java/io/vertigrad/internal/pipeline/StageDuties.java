@@ -156,8 +156,7 @@ final class StageDuties implements ReplicaDuties {
   }
 
   /**
-   * Fails: if one stage's gradient is not finite, the other stages have already taken their part of
-   * the step.
+   * Fails: if one stage's gradient is not finite, the stages would no longer take the same steps.
    */
   @Override
   public void leftOut(long version, double loss) {

@@ -9,7 +9,8 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Recognizes copies of recorded messages, whose proofs are valid.
+ * Recognizes copies of recorded messages; their proofs are valid, so only their numbers and times
+ * reveal them.
  *
  * <p>A sender numbers its messages to each address, and the filter accepts a number once. The first
  * message of an unknown sender must have been sent after this filter was created, with a tolerance

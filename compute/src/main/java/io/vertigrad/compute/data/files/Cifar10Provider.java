@@ -17,8 +17,8 @@ import java.util.stream.IntStream;
  *
  * <p>An image is 3072 pixel bytes, the red plane, then green, then blue (Krizhevsky: "Learning
  * multiple layers of features from tiny images", 2009). If both versions exist, the binary one is
- * read. Options: {@code train} and {@code test}, to use only the first so many samples; {@code
- * normalization} (standard); {@code augmentation} (none).
+ * read. Options: {@code train} and {@code test} (most samples to use); {@code normalization}
+ * (standard); {@code augmentation} (none).
  */
 public final class Cifar10Provider implements DatasetProvider {
 

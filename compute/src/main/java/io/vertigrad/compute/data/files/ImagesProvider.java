@@ -30,9 +30,9 @@ import java.util.stream.Stream;
  * <p>Samples are taken from the classes in turn, so that a limited number of samples covers all
  * classes. Pictures are decoded when the set is opened, and kept as bytes. Options: {@code height}
  * and {@code width} (32), {@code channels} (3), {@code fit} (stretch), {@code background} (of
- * transparent pictures; white), {@code train} and {@code test}, to use only the first so many
- * samples; {@code testShare} (of each class in {@code train/}, if there is no {@code test/}) and
- * {@code seed} (of their choice; 1); {@code normalization} (standard); {@code augmentation} (none).
+ * transparent pictures; white), {@code train} and {@code test} (most samples to use); {@code
+ * testShare} (of each class in {@code train/}, if there is no {@code test/}) and {@code seed} (of
+ * their choice; 1); {@code normalization} (standard); {@code augmentation} (none).
  */
 public final class ImagesProvider implements DatasetProvider {
 

@@ -17,9 +17,9 @@ import java.util.Optional;
  * {@code mnist/}.
  *
  * <p>With a download address, missing files are fetched into {@code mnist/} first; the default
- * folder is then {@code data}. Options: {@code train} and {@code test}, to use only the first so
- * many samples; {@code normalization} (standard); {@code augmentation} (none). Sets with the same
- * file names and ten classes (Fashion-MNIST, KMNIST) open as well.
+ * folder is then {@code data}. Options: {@code train} and {@code test} (most samples to use);
+ * {@code normalization} (standard); {@code augmentation} (none). Sets with the same file names and
+ * ten classes (Fashion-MNIST, KMNIST) open as well.
  */
 public final class MnistProvider implements DatasetProvider {
 

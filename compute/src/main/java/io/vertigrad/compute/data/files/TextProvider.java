@@ -25,8 +25,8 @@ import java.util.stream.Stream;
  * after the window, or {@code each}, at every position the token after it), {@code stride} (from
  * one window to the next; 1, with {@code each} the length), {@code vocabulary} (a file with one
  * token on each line; without it tokens are bytes), {@code unknown} (the token for words that are
- * not in the vocabulary; {@code <unk>}), {@code testShare} (0.1), {@code train} and {@code test},
- * to use only the first so many windows.
+ * not in the vocabulary; {@code <unk>}), {@code testShare} (0.1), {@code train} and {@code test}
+ * (most windows to use).
  */
 public final class TextProvider implements DatasetProvider {
 
