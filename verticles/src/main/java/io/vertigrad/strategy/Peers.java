@@ -23,6 +23,7 @@ public interface Peers {
    * Adopts the newest known group; from now on messages are sent to it and received from it.
    *
    * @return the group
+   * @throws GroupChangedException when this worker is not in the newest known group
    */
   PeerGroup adopt();
 

@@ -4,6 +4,7 @@ import io.vertigrad.job.JobSecret;
 import io.vertx.core.json.JsonObject;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -27,7 +28,8 @@ final class JoinMessages {
   static final int HAS_NO_CERTIFICATE = 2;
   static final int USES_TLS = 3;
 
-  private static final int MOST_BYTES = 1 << 20;
+  /** No message of either end is longer. */
+  static final int MOST_BYTES = 1 << 20;
 
   private JoinMessages() {}
 
@@ -52,9 +54,12 @@ final class JoinMessages {
     out.flush();
   }
 
+  /** Reads {@code count} bytes; memory grows with what has arrived, not with what was announced. */
   static byte[] read(DataInputStream in, int count) throws IOException {
-    byte[] bytes = new byte[count];
-    in.readFully(bytes);
+    byte[] bytes = in.readNBytes(count);
+    if (bytes.length < count) {
+      throw new EOFException();
+    }
     return bytes;
   }
 

@@ -170,7 +170,7 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
     out.write(own);
     JoinMessages.write(out, code, question);
     byte[] proof = JoinMessages.read(in, JobSecret.CODE_BYTES);
-    byte[] message = JoinMessages.message(in, Integer.MAX_VALUE);
+    byte[] message = JoinMessages.message(in, JoinMessages.MOST_BYTES);
     if (!JobSecret.equal(proof, JoinMessages.code(secret, false, theirs, own, message))) {
       throw JoinException.refused(
           "the job at %s has another secret: copy the file secret of its run's folder here and give"

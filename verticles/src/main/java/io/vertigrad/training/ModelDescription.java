@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -275,7 +276,7 @@ record ModelDescription(JsonObject job, Input input) {
               ZipOutputStream target = new ZipOutputStream(out)) {
             for (ZipEntry entry : Collections.list(zip.entries())) {
               if (!entry.getName().equals(name)) {
-                ZipEntry same = new ZipEntry(entry.getName());
+                ZipEntry same = entry(entry.getName());
                 same.setMethod(ZipEntry.STORED);
                 same.setSize(entry.getSize());
                 same.setCrc(entry.getCrc());
@@ -286,11 +287,18 @@ record ModelDescription(JsonObject job, Input input) {
                 target.closeEntry();
               }
             }
-            target.putNextEntry(new ZipEntry(name));
+            target.putNextEntry(entry(name));
             target.write(text);
             target.closeEntry();
           }
         });
+  }
+
+  /** Returns an entry without a date: the same model is written as the same bytes. */
+  private static ZipEntry entry(String name) {
+    ZipEntry entry = new ZipEntry(name);
+    entry.setTimeLocal(LocalDateTime.of(1980, 1, 1, 0, 0));
+    return entry;
   }
 
   /** Returns the folder of all entries of a TorchScript file; empty for another zip. */

@@ -134,7 +134,13 @@ public final class WorkerPeers implements Peers {
 
   @Override
   public PeerGroup adopt() {
-    adopted = newest;
+    // Read once: between a caller's look at regrouped() and here, this worker may have been evicted.
+    Membership now = newest;
+    if (!now.hasWorker(self.rank(), self.incarnation())) {
+      throw new GroupChangedException(
+          "worker %d is not in membership epoch %d".formatted(self.rank(), now.epoch()));
+    }
+    adopted = now;
     inbox.adopt(adopted.epoch());
     outboxes.moveTo(adopted.epoch());
     List<Integer> ranks = adopted.workers().stream().map(Membership.Member::rank).toList();

@@ -64,6 +64,7 @@ final class StageGroup {
    * Adopts a membership that the strategy has adopted; returns true when every stage is present.
    */
   boolean adopt(PeerGroup all) {
+    complete = false;
     group = all;
     PeerGroup ofLine = line.adopt();
     complete = missing().isEmpty() && ofLine.epoch() == group.epoch();

@@ -153,6 +153,7 @@ class WorkerPeersTest extends TwoPeers {
 
     assertEquals(false, left.regrouped());
     assertEquals(false, left.current());
+    assertThrows(GroupChangedException.class, left::adopt);
   }
 
   @Test
