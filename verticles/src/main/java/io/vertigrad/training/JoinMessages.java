@@ -28,7 +28,7 @@ final class JoinMessages {
   static final int HAS_NO_CERTIFICATE = 2;
   static final int USES_TLS = 3;
 
-  /** No message of either end is longer. */
+  /** Longest message of either end in bytes. */
   static final int MOST_BYTES = 1 << 20;
 
   private JoinMessages() {}
@@ -54,7 +54,7 @@ final class JoinMessages {
     out.flush();
   }
 
-  /** Reads {@code count} bytes; memory grows with what has arrived, not with what was announced. */
+  /** Reads {@code count} bytes; it allocates memory as bytes arrive, not as announced. */
   static byte[] read(DataInputStream in, int count) throws IOException {
     byte[] bytes = in.readNBytes(count);
     if (bytes.length < count) {

@@ -13,7 +13,7 @@ import java.util.function.LongSupplier;
  * speed: messages go out one after the other, in the order in which they were sent.
  *
  * <p>A message goes out when its last byte would have left such a card. The senders' windows bound
- * what waits here. Any thread may send. If nothing waits, an action runs on the sender's thread;
+ * what waits here. Any thread may send. If the link is free, an action runs on the sender's thread;
  * otherwise on the limit's own thread, which ends after some seconds without work.
  */
 final class LinkLimit {
