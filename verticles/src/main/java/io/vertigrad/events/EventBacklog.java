@@ -6,7 +6,10 @@ import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
 
-/** Events that wait for a slow subscriber: bounded, landmarks kept, the oldest progress dropped. */
+/**
+ * Events that wait for a slow subscriber. The queue is bounded: landmarks are kept, and the oldest
+ * progress is dropped.
+ */
 final class EventBacklog {
 
   static final int CAPACITY = 1024;
@@ -14,9 +17,9 @@ final class EventBacklog {
   private final Deque<TrainingEvent> waiting = new ArrayDeque<>();
 
   /**
-   * Takes one more event in.
+   * Adds an event.
    *
-   * @throws MissingBackpressureException if nothing but landmarks waits already
+   * @throws MissingBackpressureException if the queue is full of landmarks and the event is one
    */
   EventBacklog plus(TrainingEvent event) throws MissingBackpressureException {
     if (waiting.size() == CAPACITY && !dropOldestProgress()) {
@@ -32,7 +35,7 @@ final class EventBacklog {
     return this;
   }
 
-  /** Everything that waits, oldest first. */
+  /** Returns all waiting events, oldest first. */
   List<TrainingEvent> take() {
     return List.copyOf(waiting);
   }

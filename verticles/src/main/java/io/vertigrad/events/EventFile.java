@@ -8,17 +8,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.Consumer;
 
-/** An {@code events.jsonl} that was written: one event a line. */
+/** Reads an {@code events.jsonl} file, which has one event per line. */
 public final class EventFile {
 
   private EventFile() {}
 
   /**
-   * Hands on every event in order. A torn last line, of a run that was killed, and events of
-   * unknown types are left out. It blocks while it reads.
+   * Passes every event to an action, in order. Skips an incomplete last line, left by a killed run,
+   * and events of unknown types. Blocks while it reads.
    *
    * @param events path of an {@code events.jsonl}
-   * @param action takes the events
+   * @param action receives the events
    * @throws IOException when the file cannot be read
    */
   public static void forEach(Path events, Consumer<TrainingEvent> action) throws IOException {

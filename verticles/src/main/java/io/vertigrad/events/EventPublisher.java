@@ -4,7 +4,7 @@ import io.vertigrad.codecs.Addresses;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBus;
 
-/** Publishes training events as JSON on the job's event address; safe from any thread. */
+/** Publishes training events as JSON on the job's event address. Any thread may use it. */
 public final class EventPublisher {
 
   private final EventBus bus;
@@ -14,7 +14,7 @@ public final class EventPublisher {
    * Creates a publisher for one job.
    *
    * @param vertx a node of the job's cluster
-   * @param addresses of the job
+   * @param addresses addresses of the job
    */
   public EventPublisher(Vertx vertx, Addresses addresses) {
     bus = vertx.eventBus();
@@ -22,9 +22,9 @@ public final class EventPublisher {
   }
 
   /**
-   * Publishes an event and returns at once; nobody confirms that it arrived.
+   * Publishes an event and returns at once, without a confirmation that it arrived.
    *
-   * @param event what happened
+   * @param event the event
    */
   public void publish(TrainingEvent event) {
     bus.publish(address, event.toJson());

@@ -4,36 +4,36 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How fast the workers were over one interval.
+ * The speed of the workers over one interval.
  *
- * @param timeMillis wall-clock time of its last event
- * @param workers those that reported progress, by rank
+ * @param timeMillis wall-clock time of the interval's last event
+ * @param workers the workers that reported progress, by rank
  */
 public record Throughput(long timeMillis, List<WorkerRate> workers) {
 
   /**
    * Copies the list.
    *
-   * @param timeMillis wall-clock time of its last event
-   * @param workers those that reported progress, by rank
+   * @param timeMillis wall-clock time of the interval's last event
+   * @param workers the workers that reported progress, by rank
    */
   public Throughput {
     workers = List.copyOf(workers);
   }
 
   /**
-   * One worker's share.
+   * The speed of one worker.
    *
    * @param step its last step
-   * @param loss mean training loss it reported last
-   * @param computing part of the time spent in gradients, 0 to 1
-   * @param exchanging part of the time between a gradient and the next parameters, 0 to 1
-   * @param waitingForData part of the time without a batch, 0 to 1
-   * @param sentPerSecond bytes of gradients
-   * @param receivedPerSecond bytes of parameters
-   * @param sentTo {@code sentPerSecond} by shard, or by worker in a job without servers; beyond a
-   *     few of them the others together, as -1
-   * @param receivedFrom {@code receivedPerSecond} likewise
+   * @param loss mean training loss that it reported last
+   * @param computing share of the time spent on gradients, 0 to 1
+   * @param exchanging share of the time between a gradient and the next parameters, 0 to 1
+   * @param waitingForData share of the time without a batch, 0 to 1
+   * @param sentPerSecond bytes of gradients per second
+   * @param receivedPerSecond bytes of parameters per second
+   * @param sentTo {@code sentPerSecond} by shard, or by worker in a job without servers; if there
+   *     are many, the rest is summed under -1
+   * @param receivedFrom {@code receivedPerSecond} in the same way
    */
   public record WorkerRate(
       int rank,
@@ -50,7 +50,7 @@ public record Throughput(long timeMillis, List<WorkerRate> workers) {
       Map<Integer, Double> receivedFrom) {}
 
   /**
-   * Returns the samples that all workers together trained on.
+   * Returns the speed of all workers together.
    *
    * @return samples per second
    */

@@ -10,9 +10,9 @@ import java.util.TreeMap;
 
 /**
  * Turns workers' running totals into rates: {@code (last - before) / (time of last - time of
- * before)}, where {@code before} is the last total of the interval before, or the first one seen of
- * an incarnation. Totals less than {@value #SHORTEST_MILLIS} ms apart, such as a worker's last two,
- * tell no rate: then {@code before} is the one before that.
+ * before)}, where {@code before} is the last total of the previous interval, or the first one seen
+ * of an incarnation. Totals less than {@value #SHORTEST_MILLIS} ms apart, such as a worker's last
+ * two, give no useful rate: then {@code before} is the total before that.
  */
 public final class ThroughputBook {
 
@@ -23,10 +23,10 @@ public final class ThroughputBook {
   private long resumedMillis;
 
   /**
-   * Takes in one interval.
+   * Adds one interval.
    *
    * @param interval its progress events in order, at least one
-   * @return the rates of the workers that told of progress
+   * @return the rates of the workers that reported progress
    */
   public Throughput enter(List<WorkerProgress> interval) {
     Map<Integer, WorkerProgress> last = new TreeMap<>();
@@ -41,7 +41,7 @@ public final class ThroughputBook {
   }
 
   /**
-   * Tells that workers go on after a pause, which is no time of theirs.
+   * Records that workers continue after a pause, so that the pause does not count as their time.
    *
    * @param timeMillis wall-clock time in milliseconds since 1970
    */
@@ -49,7 +49,7 @@ public final class ThroughputBook {
     resumedMillis = timeMillis;
   }
 
-  /** The total that a rate is measured from. */
+  /** Returns the total from which a rate is measured. */
   private WorkerProgress base(WorkerProgress last) {
     WorkerProgress base = before.get(last.rank());
     return tooShort(base, last)
@@ -57,7 +57,7 @@ public final class ThroughputBook {
         : base;
   }
 
-  /** Keeps a total that is long enough ago for the next one. */
+  /** Keeps a total that is old enough for the next rate. */
   private void turn(int rank, WorkerProgress last) {
     WorkerProgress base = base(last);
     WorkerProgress former = before.put(rank, last);

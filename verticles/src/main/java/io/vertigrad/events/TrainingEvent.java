@@ -7,20 +7,20 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Something that happened in a run, as published on {@code vertigrad.<job>.events} and written to
- * {@code events.jsonl}, one JSON object per event with {@code type} and {@code timeMillis}.
+ * An event of a run, as published on {@code vertigrad.<job>.events} and written to {@code
+ * events.jsonl}: one JSON object per event with {@code type} and {@code timeMillis}.
  */
 public sealed interface TrainingEvent {
 
   /**
-   * Returns when it happened, for people; nothing is ever decided by it.
+   * Returns the time of the event, for display only; nothing depends on it.
    *
    * @return wall-clock time in milliseconds since 1970
    */
   long timeMillis();
 
   /**
-   * Every shard and enough workers are there; step 0 begins.
+   * Every shard and enough workers are present; step 0 begins.
    *
    * @param timeMillis wall-clock time in milliseconds since 1970
    * @param strategy name of the strategy
@@ -29,7 +29,7 @@ public sealed interface TrainingEvent {
    * @param parameters how many parameters the model has
    * @param steps how many steps each worker takes
    * @param lastVersion version at which the job ends
-   * @param classes names of the classes, by class; empty where a class is only a number
+   * @param classes names of the classes, by class; empty if classes are only numbers
    */
   record JobStarted(
       long timeMillis,
@@ -62,12 +62,12 @@ public sealed interface TrainingEvent {
      * Creates the start of a job whose classes have no names.
      *
      * @param timeMillis wall-clock time in milliseconds since 1970
-     * @param strategy its name
-     * @param workers that take part
-     * @param servers that take part
-     * @param parameters of the model
-     * @param steps of each worker
-     * @param lastVersion at which the job ends
+     * @param strategy name of the strategy
+     * @param workers how many workers take part
+     * @param servers how many servers take part
+     * @param parameters how many parameters the model has
+     * @param steps how many steps each worker takes
+     * @param lastVersion version at which the job ends
      */
     public JobStarted(
         long timeMillis,
@@ -81,10 +81,10 @@ public sealed interface TrainingEvent {
     }
 
     /**
-     * Adds the names of the classes.
+     * Returns this event with the names of the classes.
      *
-     * @param names by class
-     * @return the same event with them
+     * @param names the names, by class
+     * @return the same event with the names
      */
     public JobStarted withClasses(List<String> names) {
       return new JobStarted(
@@ -101,15 +101,16 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
-   * Some worker made no step for longer than the limit; told again once per limit.
+   * A worker took no step for longer than the limit; repeated once per limit.
    *
-   * @param version highest that any member has reached
-   * @param stillMillis the longest that a worker has made no step; 0 when the job itself holds
-   *     workers back because too few are there
-   * @param missing whom the servers wait for, and who is absent or silent; where nobody is, which
-   *     workers are behind, at which step, for how long, and when they were last heard
+   * @param version highest version that any member has reached
+   * @param stillMillis the longest time that a worker took no step; 0 when the job itself holds
+   *     workers back because too few are present
+   * @param missing members that the servers wait for, and members that are absent or silent; if
+   *     there are none, which workers are behind, at which step, for how long, and when they were
+   *     last heard
    * @param waits which partition of which shard waits for which step; empty without servers
-   * @param lastHeard what each member said last, and when, of the first 16
+   * @param lastHeard the last report of each of the first 16 members, and its age
    */
   record StallFound(
       long timeMillis,
@@ -120,7 +121,7 @@ public sealed interface TrainingEvent {
       String lastHeard)
       implements TrainingEvent {}
 
-  /** A member left ({@code finished}, {@code stopped}) or was evicted, with the reason. */
+  /** A member left ({@code finished}, {@code stopped}) or was evicted; the reason says why. */
   record MemberLeft(long timeMillis, String role, int rank, int incarnation, String reason)
       implements TrainingEvent {}
 
@@ -129,16 +130,17 @@ public sealed interface TrainingEvent {
    *
    * @param step its own step, from 0
    * @param version highest version it has seen
-   * @param loss mean training loss since the event before
-   * @param accuracy likewise in percent, of the forward passes behind the gradients; NaN where the
-   *     model cannot tell
-   * @param secondsComputing time in gradients
-   * @param secondsExchanging time from the last gradient byte ready to the next parameters there
-   * @param bytesSaved by how much {@code bytesSent} is less than float32 would have been
-   * @param staleness how many of its gradients were applied at which staleness
-   * @param sentTo {@code bytesSent} by shard, or by worker in a job without servers; beyond a few
-   *     of them the others together, as -1
-   * @param receivedFrom {@code bytesReceived} likewise
+   * @param loss mean training loss since the previous event
+   * @param accuracy mean training accuracy in percent since the previous event, from the forward
+   *     passes of the gradients; NaN if the model does not report it
+   * @param secondsComputing time spent on gradients
+   * @param secondsExchanging time from the end of each gradient until the next parameters have
+   *     arrived
+   * @param bytesSaved how much smaller {@code bytesSent} is than with float32
+   * @param staleness how many of its gradients were applied, by staleness
+   * @param sentTo {@code bytesSent} by shard, or by worker in a job without servers; if there are
+   *     many, the rest is summed under -1
+   * @param receivedFrom {@code bytesReceived} in the same way
    */
   record WorkerProgress(
       long timeMillis,
@@ -162,7 +164,7 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {
 
     /**
-     * Creates the counters of a model that cannot tell its training accuracy.
+     * Creates the counters of a model that does not report its training accuracy.
      *
      * @param timeMillis wall-clock time in milliseconds since 1970
      * @param rank the worker's rank
@@ -170,17 +172,18 @@ public sealed interface TrainingEvent {
      * @param step its own step, from 0
      * @param version highest version it has seen
      * @param epoch passes over its share of the training set
-     * @param samples it has trained on
-     * @param loss mean training loss since the event before
-     * @param secondsComputing time in gradients
-     * @param secondsExchanging time from the last gradient byte ready to the next parameters there
+     * @param samples number of samples it has trained on
+     * @param loss mean training loss since the previous event
+     * @param secondsComputing time spent on gradients
+     * @param secondsExchanging time from the end of each gradient until the next parameters have
+     *     arrived
      * @param secondsWaitingForData time without a batch
      * @param bytesSent bytes of gradients
-     * @param bytesSaved by how much {@code bytesSent} is less than float32 would have been
+     * @param bytesSaved how much smaller {@code bytesSent} is than with float32
      * @param bytesReceived bytes of parameters
-     * @param staleness how many of its gradients were applied at which staleness
+     * @param staleness how many of its gradients were applied, by staleness
      * @param sentTo {@code bytesSent} by shard, or by worker
-     * @param receivedFrom {@code bytesReceived} likewise
+     * @param receivedFrom {@code bytesReceived} in the same way
      */
     public WorkerProgress(
         long timeMillis,
@@ -222,7 +225,10 @@ public sealed interface TrainingEvent {
     }
   }
 
-  /** One shard's counters since its server started, a few times a second; per partition frame. */
+  /**
+   * One shard's counters since its server started, a few times a second; updates are counted per
+   * partition frame.
+   */
   record ServerProgress(
       long timeMillis,
       int shard,
@@ -237,15 +243,17 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
-   * The newest parameters were tested on part of the test set, or at the end on the whole; version
-   * 0 are the initial parameters.
+   * The newest parameters were tested on part of the test set or, at the end, on all of it. Version
+   * 0 is the initial parameters.
    *
    * @param topK how many of the most probable classes count in {@code topAccuracy}; 0 for no such
    *     count
-   * @param topAccuracy share of the samples whose class is among them, in percent; 0 without
-   * @param parametersHash empty when the stages of a pipeline tested, of which none has them all
-   * @param metric key of what people are told beside the loss; empty where it is the accuracy
-   * @param metricValue its figure; 0 where it is the accuracy. Both are left out of the JSON then
+   * @param topAccuracy share of the samples whose class is among them, in percent; 0 without such a
+   *     count
+   * @param parametersHash hash of the parameters; empty when the stages of a pipeline tested,
+   *     because no stage has all parameters
+   * @param metric key of the metric reported beside the loss; empty for the accuracy
+   * @param metricValue value of the metric; 0 for the accuracy. Both are left out of the JSON then
    */
   record Evaluated(
       long timeMillis,
@@ -262,17 +270,17 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {
 
     /**
-     * Creates a test of a model that tells one class of each sample.
+     * Creates a test of a model that predicts one class for each sample.
      *
      * @param timeMillis wall-clock time in milliseconds since 1970
-     * @param version of the parameters that were tested
-     * @param samples that were tested
+     * @param version version of the tested parameters
+     * @param samples number of tested samples
      * @param loss mean loss over them
-     * @param accuracy in percent
+     * @param accuracy accuracy in percent
      * @param topK how many of the most probable classes count; 0 for no such count
      * @param topAccuracy share of the samples whose class is among them, in percent
      * @param wholeTestSet true when no test sample was left out
-     * @param parametersHash of the parameters
+     * @param parametersHash hash of the parameters
      */
     public Evaluated(
         long timeMillis,
@@ -302,12 +310,12 @@ public sealed interface TrainingEvent {
      * Creates a test without a count of the most probable classes.
      *
      * @param timeMillis wall-clock time in milliseconds since 1970
-     * @param version of the parameters that were tested
-     * @param samples that were tested
+     * @param version version of the tested parameters
+     * @param samples number of tested samples
      * @param loss mean loss over them
-     * @param accuracy in percent
+     * @param accuracy accuracy in percent
      * @param wholeTestSet true when no test sample was left out
-     * @param parametersHash of the parameters
+     * @param parametersHash hash of the parameters
      */
     public Evaluated(
         long timeMillis,
@@ -321,13 +329,13 @@ public sealed interface TrainingEvent {
     }
 
     /**
-     * Creates what a test found, now.
+     * Creates the event of a test that has just ended.
      *
-     * @param version of the parameters that were tested
-     * @param score what was found
-     * @param topK as the score was asked for
+     * @param version version of the tested parameters
+     * @param score the score
+     * @param topK the count that the score was computed with
      * @param whole true when no test sample was left out
-     * @param hash of the parameters
+     * @param hash hash of the parameters
      * @return the event
      */
     public static Evaluated of(long version, Score score, int topK, boolean whole, String hash) {
@@ -346,9 +354,9 @@ public sealed interface TrainingEvent {
     }
 
     /**
-     * Returns the same test, of parameters with this hash.
+     * Returns the same test, with this parameter hash.
      *
-     * @param hash of the parameters
+     * @param hash hash of the parameters
      * @return the event
      */
     public Evaluated of(String hash) {
@@ -367,18 +375,18 @@ public sealed interface TrainingEvent {
     }
 
     /**
-     * Tells what people are told of it beside the loss.
+     * Returns the metric that is reported beside the loss.
      *
-     * @return the accuracy, unless the model's loss or data have another
+     * @return the accuracy, unless the model's loss or data have another metric
      */
     public Metric kind() {
       return Metric.of(metric);
     }
 
     /**
-     * Tells the test as people read it, without its loss.
+     * Returns the test as a text for people, without its loss.
      *
-     * @param top what follows the accuracy, or nothing
+     * @param top text after the accuracy, or nothing
      * @return such as {@code accuracy 95.10 %}
      */
     public String text(String top) {
@@ -387,15 +395,15 @@ public sealed interface TrainingEvent {
   }
 
   /**
-   * One worker has seen its part of an epoch; of a pipeline the last stages tell.
+   * One worker has finished its part of an epoch; in a pipeline the last stages report it.
    *
-   * @param epoch how many have ended, from 1
-   * @param version at which it ended
-   * @param samples of this worker in the epoch that were applied
+   * @param epoch how many epochs have ended, from 1
+   * @param version version at which it ended
+   * @param samples samples of this worker in the epoch that were applied
    * @param loss their mean training loss
-   * @param accuracy their training accuracy in percent; NaN where the model cannot tell
-   * @param seconds from each batch to the next parameters, added up over the epoch; time that the
-   *     worker was held for a test or a pause is not in it
+   * @param accuracy their training accuracy in percent; NaN if the model does not report it
+   * @param seconds time from each batch to the next parameters, summed over the epoch, without the
+   *     time that the worker was held for a test or a pause
    */
   record EpochTrained(
       long timeMillis,
@@ -410,33 +418,34 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
-   * Training goes on although a version was not tested that it waited for.
+   * Training continues although it waited for the test of a version that was not tested.
    *
-   * @param reason names who is missing or does nothing
+   * @param reason names the member that is missing or makes no progress
    */
   record EvaluationSkipped(long timeMillis, long version, String reason) implements TrainingEvent {}
 
   /**
    * All workers' parameters were averaged for a test, in a job without servers.
    *
-   * @param version the lowest of any worker
-   * @param workers whose parameters were averaged
+   * @param version the lowest version of any worker
+   * @param workers number of workers whose parameters were averaged
    * @param consensusDistance {@code sqrt(sum_i |x_i - mean|^2 / N)}; 0 when all are equal
-   * @param localAccuracy mean over the workers of their own accuracy in percent, on part of the
-   *     test set; NaN when only the average was tested
+   * @param localAccuracy mean of the workers' own accuracies in percent, on part of the test set;
+   *     NaN when only the average was tested
    */
   record ReplicasAveraged(
       long timeMillis, long version, int workers, double consensusDistance, double localAccuracy)
       implements TrainingEvent {}
 
   /**
-   * What one worker's exchange with the others has cost since it was admitted.
+   * The cost of one worker's exchange with the others since it was admitted.
    *
    * @param epochs passes of all workers together over the training set
-   * @param secondsExchanging from the start of each exchange until its last message had arrived
-   * @param secondsWaited of these, not beside a gradient
-   * @param hiddenShare the rest of them, 0 to 1
-   * @param spectralGap how fast the workers approach each other, 1 where they always agree
+   * @param secondsExchanging time from the start of each exchange until its last message had
+   *     arrived
+   * @param secondsWaited the part of that time that did not overlap with a gradient
+   * @param hiddenShare share of the exchange time that overlapped with a gradient, 0 to 1
+   * @param spectralGap how fast the workers approach each other; 1 if they always agree
    * @param skipped gradients left out because they held NaN or infinity
    */
   record PeerExchange(
@@ -453,16 +462,16 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
-   * How a member and its process are, about once a second; members of one process tell the same of
-   * it.
+   * The state of a member and its process, about once a second; members of one process report the
+   * same process values.
    *
-   * @param node where it runs, for people; the same for members of one process
-   * @param cores processors it kept busy since its heartbeat before
-   * @param processors how many its machine has
+   * @param node name of the process, for display; the same for members of one process
+   * @param cores number of processors it kept busy since its previous heartbeat
+   * @param processors number of processors of its machine
    * @param offHeapBytes memory of the engine's arrays outside the heap
-   * @param residentBytes physical memory of the process, heap included
-   * @param roundTripMillis50 median time to the coordinator and back, of its last heartbeats
-   * @param roundTripMillis99 the same, 99th percentile
+   * @param residentBytes physical memory of the process, including the heap
+   * @param roundTripMillis50 median round trip to the coordinator, of its last heartbeats
+   * @param roundTripMillis99 99th percentile of the same
    */
   record MemberVitals(
       long timeMillis,
@@ -481,21 +490,21 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
-   * What became of every update of one rank at one server, told once, at the end of a run, by each
-   * server for each rank. An update is a gradient of one partition; it is known by rank, step and
+   * The account of all updates of one rank at one server, reported once at the end of a run by each
+   * server for each rank. An update is a gradient of one partition, identified by rank, step and
    * partition, and counted once however often it was sent or undone. Without servers {@code shard}
-   * is {@link #NO_SERVER}, and what is counted are the rank's steps.
+   * is {@link #NO_SERVER}, and the counts are the rank's steps.
    *
-   * @param shard the server's, or {@link #NO_SERVER}
-   * @param rank whose updates they are
-   * @param sent updates that were dealt with or are missing
-   * @param applied of these, that are in the parameters
-   * @param late that came after their round, or after the last version
-   * @param tooStale that were older than the strategy's bound
-   * @param refused that were turned away for good, because they were not finite or too large
-   * @param lost that nobody has dealt with although their step was completed
-   * @param unexplained steps of the server's optimizer beyond the updates applied, of all ranks;
-   *     told with its first rank
+   * @param shard the server's shard, or {@link #NO_SERVER}
+   * @param rank rank of the worker that sent the updates
+   * @param sent updates that were processed or are missing
+   * @param applied updates that are in the parameters
+   * @param late updates that came after their round, or after the last version
+   * @param tooStale updates that were older than the strategy's bound
+   * @param refused updates that were refused for good, because they were not finite or too large
+   * @param lost updates that were not processed although their step was completed
+   * @param unexplained steps of the server's optimizer beyond the applied updates, of all ranks;
+   *     reported with the server's first rank
    */
   record UpdatesCounted(
       long timeMillis,
@@ -510,43 +519,43 @@ public sealed interface TrainingEvent {
       long unexplained)
       implements TrainingEvent {
 
-    /** In place of a shard where workers hold the model. */
+    /** Takes the place of a shard in a job without servers, where workers hold the model. */
     public static final int NO_SERVER = -1;
   }
 
-  /** A gradient was turned away. */
+  /** A gradient was refused. */
   record UpdateRefused(
       long timeMillis, int shard, int rank, long step, int partition, String reason)
       implements TrainingEvent {}
 
   /**
-   * A shard's parameters and optimizer state are safely on disk.
+   * A shard's parameters and optimizer state were written to disk.
    *
-   * @param millis how long that took, without the pauses for training
+   * @param millis time taken, without the pauses for training
    */
   record CheckpointWritten(long timeMillis, int shard, long version, String file, long millis)
       implements TrainingEvent {}
 
-  /** A checkpoint could not be written; training goes on, older ones are untouched. */
+  /** A checkpoint could not be written; training continues, and older checkpoints are unchanged. */
   record CheckpointFailed(long timeMillis, int shard, long version, String reason)
       implements TrainingEvent {}
 
   /**
-   * A shard has a backup that can go on for its server, or has none any more and goes on alone;
-   * only where {@code servers.replicas} is 1.
+   * A shard has a backup that can take over from its server, or has none any more and continues
+   * alone; only if {@code servers.replicas} is 1.
    *
-   * @param complete true when nothing that anybody was answered would be lost with the server
-   * @param reason who the backup is, or why there is none
+   * @param complete true when the loss of the server would lose no update that was acknowledged
+   * @param reason which member the backup is, or why there is none
    */
   record BackupChanged(long timeMillis, int shard, boolean complete, String reason)
       implements TrainingEvent {}
 
   /**
-   * A shard goes on from an older version than the newest that any member knows of: the updates in
-   * between are repeated, or, where workers do not move in rounds, count as lost.
+   * A shard continues from a version older than the newest that any member knows. The updates in
+   * between are repeated; if workers do not move in rounds, they count as lost.
    *
    * @param known the newest version that a server held or a worker had seen
-   * @param version at which the shard goes on
+   * @param version version from which the shard continues
    */
   record ShardRolledBack(long timeMillis, int shard, long known, long version)
       implements TrainingEvent {}
@@ -555,41 +564,42 @@ public sealed interface TrainingEvent {
    * The process of a member died, and another was started in its place.
    *
    * @param process its name in the run's {@code logs}, such as {@code server-0}
-   * @param restart how often that has happened to it, from 1
-   * @param limit how often it may
-   * @param reason how it ended
+   * @param restart number of this restart of the process, from 1
+   * @param limit largest number of restarts
+   * @param reason how the process ended
    */
   record ProcessRestarted(long timeMillis, String process, int restart, int limit, String reason)
       implements TrainingEvent {}
 
-  /** From now on no worker begins another step; those that were begun are finished. */
+  /** From now on no worker begins another step; steps in progress are finished. */
   record JobPaused(long timeMillis) implements TrainingEvent {}
 
-  /** Workers go on, after so long a pause. */
+  /** Workers continue after a pause of this length. */
   record JobResumed(long timeMillis, long pausedMillis) implements TrainingEvent {}
 
   /**
-   * The job has reached what it is to end at: workers finish the step they have begun, and no more.
+   * The job has reached a target of its {@code stop} section: workers finish the step they have
+   * begun, and take no more.
    *
    * @param reason {@code accuracy}, {@code loss} or {@code minutes}
-   * @param threshold that was asked for, of the key {@code stop.<reason>}
-   * @param value that was found
-   * @param version of the parameters it was found at
+   * @param threshold the configured value, of the key {@code stop.<reason>}
+   * @param value the measured value
+   * @param version version of the parameters with that value
    */
   record JobEnding(long timeMillis, String reason, double threshold, double value, long version)
       implements TrainingEvent {}
 
-  /** All workers reached the last version, or the one at which the job was to end. */
+  /** All workers have reached the last version, or the version at which the job ends early. */
   record JobFinished(long timeMillis, long version, long samples) implements TrainingEvent {}
 
-  /** Somebody ended the job before its end. */
+  /** The job was stopped early by a request. */
   record JobStopped(long timeMillis, String reason) implements TrainingEvent {}
 
-  /** The job cannot go on; the reason names the culprit. */
+  /** The job cannot continue; the reason names the cause. */
   record JobFailed(long timeMillis, String reason) implements TrainingEvent {}
 
   /**
-   * Writes this event.
+   * Converts this event to JSON.
    *
    * @return one JSON object with {@code type} and {@code timeMillis}
    */
@@ -598,10 +608,11 @@ public sealed interface TrainingEvent {
   }
 
   /**
-   * Reads an event back.
+   * Reads an event from JSON.
    *
-   * @param json as {@link #toJson()} wrote it
-   * @return the event; null for an unknown type, so that older readers survive newer writers
+   * @param json the output of {@link #toJson()}
+   * @return the event; null for an unknown type, so that older readers can skip events of newer
+   *     writers
    */
   static TrainingEvent fromJson(JsonObject json) {
     return TrainingEventJson.read(json);

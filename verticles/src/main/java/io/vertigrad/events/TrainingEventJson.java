@@ -15,11 +15,11 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Training events to JSON and back, component by component of their records.
+ * Converts training events to JSON and back, one record component at a time.
  *
- * <p>{@code type} is the record's name with a small first letter. Numbers that JSON lacks travel as
- * the strings {@code "NaN"}, {@code "Infinity"} and {@code "-Infinity"}; a component that a writer
- * left out reads as 0, false, the empty string, the empty map or the empty list.
+ * <p>{@code type} is the record's name with a small first letter. Numbers that JSON lacks are
+ * written as the strings {@code "NaN"}, {@code "Infinity"} and {@code "-Infinity"}. A missing
+ * component reads as 0, false, the empty string, the empty map or the empty list.
  */
 final class TrainingEventJson {
 
@@ -39,7 +39,9 @@ final class TrainingEventJson {
     return json;
   }
 
-  /** Names that classes do not have, and the metric of a test where it is the accuracy. */
+  /**
+   * Returns true for empty class names, and for the metric of a test whose metric is the accuracy.
+   */
   private static boolean isLeftOut(TrainingEvent event, RecordComponent component) {
     if (event instanceof JobStarted started && component.getType() == List.class) {
       return started.classes().isEmpty();

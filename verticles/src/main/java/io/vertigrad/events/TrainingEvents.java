@@ -11,14 +11,14 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A job's training events as a flow, for terminals, dashboards and anyone's own code.
+ * A job's training events as a flow, for terminals, dashboards and your own code.
  *
  * <p>Back-pressure: a subscriber that is slower than the job misses progress, never a landmark.
- * What it has not asked for yet waits in an {@link EventBacklog}: when {@value
- * EventBacklog#CAPACITY} events wait, the oldest progress or refusal is dropped for the next;
- * evaluations, joins, leaves, checkpoints, start and end are kept. A subscriber that lets that many
- * landmarks wait is cut off with a {@code MissingBackpressureException}. Counters in progress
- * events are totals, so that a dropped one costs resolution and nothing else.
+ * Events that it has not requested yet wait in an {@link EventBacklog}. When {@value
+ * EventBacklog#CAPACITY} events wait, the oldest progress or refusal is dropped for the next event.
+ * Evaluations, joins, leaves, checkpoints, start and end are kept. A subscriber with that many
+ * landmarks waiting is cut off with a {@code MissingBackpressureException}. Counters in progress
+ * events are totals, so that a dropped event costs only resolution.
  */
 public final class TrainingEvents {
 
@@ -27,14 +27,13 @@ public final class TrainingEvents {
   /**
    * Returns the events of a job from now on, in the order in which they arrive at this node.
    *
-   * <p>Each subscriber listens for itself, from its subscription to its cancellation; the flow does
-   * not complete, because members still leave after a job has ended. Events whose type this version
-   * does not know are left out. Events are emitted on an event loop, which a subscriber must not
-   * block.
+   * <p>Each subscriber has its own consumer, from its subscription to its cancellation. The flow
+   * does not complete, because members still leave after a job has ended. Events of unknown types
+   * are left out. Events are emitted on an event loop, which a subscriber must not block.
    *
    * @param vertx a node of the job's cluster
    * @param job the job's name
-   * @return the events; nothing is listened for before somebody subscribes
+   * @return the events; no consumer is registered before the first subscription
    */
   public static Flowable<TrainingEvent> of(Vertx vertx, String job) {
     String address = new Addresses(job).events();
@@ -49,7 +48,7 @@ public final class TrainingEvents {
   }
 
   /**
-   * Returns the same for Vert.x's RxJava binding.
+   * Returns the events of a job from now on, for Vert.x's RxJava binding.
    *
    * @param vertx a node of the job's cluster
    * @param job the job's name
@@ -60,13 +59,13 @@ public final class TrainingEvents {
   }
 
   /**
-   * Returns how fast the workers were, interval by interval; an interval without progress is left
-   * out. A subscriber that is too slow sees the newest interval only.
+   * Returns the speed of the workers, interval by interval; an interval without progress is left
+   * out. A slow subscriber sees only the newest interval.
    *
-   * @param events of a job
+   * @param events events of a job
    * @param interval length of an interval, above 0
-   * @param unit of the length
-   * @param scheduler whose clock counts, and on which intervals are emitted
+   * @param unit unit of the length
+   * @param scheduler measures the intervals and emits them
    * @return one element for each interval
    */
   public static Flowable<Throughput> windows(
@@ -84,13 +83,13 @@ public final class TrainingEvents {
   }
 
   /**
-   * The same events for a subscriber that may be slower than they come: it misses the oldest
-   * progress, and never a landmark, as said above. Whoever makes a flow of events of their own
-   * bounds it so.
+   * Returns the same events for a subscriber that may be slower than the events arrive: it misses
+   * the oldest progress, and never a landmark, as described above. If you create a flow of events
+   * yourself, bound it with this method.
    *
-   * @param arriving events that are emitted whether or not they were asked for
-   * @return the flow that honours back-pressure; it fails with a {@code
-   *     MissingBackpressureException} when {@value EventBacklog#CAPACITY} landmarks wait
+   * @param arriving events that are emitted whether or not they were requested
+   * @return the flow with back-pressure; it fails with a {@code MissingBackpressureException} when
+   *     {@value EventBacklog#CAPACITY} landmarks wait
    */
   public static Flowable<TrainingEvent> keepingLandmarks(Flowable<TrainingEvent> arriving) {
     return arriving
@@ -98,7 +97,7 @@ public final class TrainingEvents {
         .concatMapIterable(EventBacklog::take, 1);
   }
 
-  /** Events from JSON that arrives faster than anyone may ask for it. */
+  /** Returns events from JSON that may arrive faster than it is requested. */
   static Flowable<TrainingEvent> of(Flowable<JsonObject> arriving) {
     return keepingLandmarks(
         arriving.mapOptional(json -> Optional.ofNullable(TrainingEvent.fromJson(json))));

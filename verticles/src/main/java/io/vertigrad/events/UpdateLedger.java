@@ -13,10 +13,11 @@ import java.util.function.ToLongFunction;
 import java.util.stream.IntStream;
 
 /**
- * What became of every update of a run, folded from its events, and whether that balances: {@code
- * sent = applied + late + tooStale + refused + lost} for each server and rank, and nothing lost.
+ * Accounts for every update of a run from its events, and checks the balance: {@code sent = applied
+ * + late + tooStale + refused + lost} for each server and rank, and nothing lost.
  *
- * <p>It is known once the servers have told it, at the end of a run. Single-threaded.
+ * <p>The counts are known once the servers have reported them, at the end of a run.
+ * Single-threaded.
  */
 public final class UpdateLedger {
 
@@ -25,13 +26,13 @@ public final class UpdateLedger {
   private final Map<String, Long> repeatedByServer = new TreeMap<>();
   private int servers;
 
-  /** Creates a ledger of a run of which nothing was heard. */
+  /** Creates an empty ledger. */
   public UpdateLedger() {}
 
   /**
-   * Takes in the next event of the run.
+   * Processes the next event of the run.
    *
-   * @param event any; most say nothing about it
+   * @param event any event; most do not change the ledger
    */
   public void apply(TrainingEvent event) {
     if (event instanceof UpdatesCounted counts) {
@@ -46,17 +47,17 @@ public final class UpdateLedger {
   }
 
   /**
-   * Tells whether the servers, or without servers the coordinator, have said what became of the
-   * updates.
+   * Returns whether the servers have reported their counts; in a job without servers, whether the
+   * coordinator has.
    *
-   * @return false during a run, and after one that broke off
+   * @return false during a run, and after a run that broke off
    */
   public boolean isKnown() {
     return !counted.isEmpty();
   }
 
   /**
-   * Returns a count of all servers and ranks together.
+   * Returns the sum of a count over all servers and ranks.
    *
    * @param count such as {@code UpdatesCounted::lost}
    * @return the sum
@@ -66,9 +67,9 @@ public final class UpdateLedger {
   }
 
   /**
-   * Returns how many updates were applied, undone because a server went back to a checkpoint, and
-   * not part of the model for that reason until they were repeated: at least so many, because a
-   * server that dies does not tell what it did last.
+   * Returns how many applied updates were undone because a server went back to a checkpoint; they
+   * were not part of the model until they were repeated. This is a lower bound, because a server
+   * that dies does not report its last updates.
    *
    * @return 0 without servers
    */
@@ -78,18 +79,18 @@ public final class UpdateLedger {
   }
 
   /**
-   * Returns how often servers answered an update again that they had dealt with before.
+   * Returns how often servers answered an update again that they had processed before.
    *
-   * @return partition frames, as far as servers have told them
+   * @return number of partition frames, as far as servers have reported them
    */
   public long duplicates() {
     return repeatedByServer.values().stream().mapToLong(Long::longValue).sum();
   }
 
   /**
-   * Says what does not balance.
+   * Returns what does not balance.
    *
-   * @return one sentence for each server and rank, which names them; empty when all is well, and
+   * @return one sentence for each server and rank concerned; empty when everything balances, and
    *     when nothing is known
    */
   public List<String> problems() {
@@ -108,8 +109,8 @@ public final class UpdateLedger {
   /**
    * Returns the ledger as {@code summary.json} has it under {@code updates}.
    *
-   * @return the sums, {@code balanced}, and {@code problems} where it does not balance; the counts
-   *     of server frames alone where the ledger is not known
+   * @return the sums, {@code balanced}, and {@code problems} if it does not balance; only the count
+   *     of duplicates if the ledger is not known
    */
   public JsonObject toJson() {
     JsonObject json = new JsonObject();

@@ -34,8 +34,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The network of a job that runs, or has ended and not let its members go yet: it is read from the
- * servers, or from the workers where there are none, then saved and tested.
+ * The network of a job that still runs, or has ended but not released its members yet. Reads it
+ * from the servers, or from the workers if there are no servers, then saves and tests it.
  *
  * <p>Each call builds a model of its own on a worker thread of Vert.x and closes it there.
  */
@@ -43,7 +43,9 @@ public final class FinalModel {
 
   private static final Logger LOG = LoggerFactory.getLogger(FinalModel.class);
 
-  /** As the evaluator's, so that whoever tests the same parameters finds the same loss. */
+  /**
+   * Same as the evaluator's batch size, so that a test of the same parameters gives the same loss.
+   */
   static final int BATCH = 128;
 
   private final Vertx vertx;
@@ -53,9 +55,9 @@ public final class FinalModel {
   /**
    * Creates a reader of the job's network; nothing is read yet.
    *
-   * @param vertx of the job's cluster
+   * @param vertx a Vert.x in the job's cluster
    * @param job the job
-   * @param membership says who holds the parameters, and must still be there
+   * @param membership the members that hold the parameters; they must still be present
    */
   public FinalModel(Vertx vertx, JobConfig job, Membership membership) {
     this.vertx = vertx;
@@ -64,10 +66,10 @@ public final class FinalModel {
   }
 
   /**
-   * Loads the engine and the test set once, on a worker thread, so that a process in which nothing
-   * was trained need not load the native libraries when the job has ended.
+   * Loads the engine and the test set once, on a worker thread. A process that trains nothing
+   * itself then does not load the native libraries at the end of the job.
    *
-   * @param vertx whose worker thread is used
+   * @param vertx the Vert.x whose worker thread is used
    * @param job the job
    * @return completes when they are loaded; a failure is only logged, because {@link #save} fails
    *     for the same reason
@@ -84,12 +86,13 @@ public final class FinalModel {
   }
 
   /**
-   * Saves the parameters and tests them on the whole test set, unless that was done before.
+   * Saves the parameters and tests them on the whole test set, unless the last test was of the same
+   * parameters.
    *
-   * @param file where the engine's model file is written, as a whole or not at all
-   * @param tested the evaluator's last test, which stands if it was of these parameters
-   * @return completes with how they do on the whole test set; fails when they could not be read or
-   *     saved, with the reason
+   * @param file target of the engine's model file, which is written completely or not at all
+   * @param tested the evaluator's last test; it is used if it was of these parameters
+   * @return completes with the score on the whole test set; fails with the reason when the
+   *     parameters could not be read or saved
    */
   public Future<Evaluated> save(Path file, Optional<Evaluated> tested) {
     return save(file, tested, Long.MAX_VALUE);
@@ -98,11 +101,11 @@ public final class FinalModel {
   /**
    * Saves the parameters and tests them for a limited time.
    *
-   * @param file where the engine's model file is written, as a whole or not at all
-   * @param tested the evaluator's last test, which stands if it was of these parameters
-   * @param limitSeconds how long the test lasts; the batch that it is in by then still counts
-   * @return completes with how they do on the whole test set, or on the samples that could be
-   *     tested; fails when they could not be read or saved, with the reason
+   * @param file target of the engine's model file, which is written completely or not at all
+   * @param tested the evaluator's last test; it is used if it was of these parameters
+   * @param limitSeconds time limit of the test; the batch in progress at the limit still counts
+   * @return completes with the score on the whole test set, or on the samples tested in time; fails
+   *     with the reason when the parameters could not be read or saved
    */
   public Future<Evaluated> save(Path file, Optional<Evaluated> tested, long limitSeconds) {
     return reading(
@@ -121,7 +124,7 @@ public final class FinalModel {
         });
   }
 
-  /** Copies the parameters out, and tests them as {@link #save(Path, Optional, long)} does. */
+  /** Copies the parameters, and tests them as {@link #save(Path, Optional, long)} does. */
   Future<TrainedModel> read(Optional<Evaluated> tested, long limitSeconds) {
     return reading(
         (model, test, snapshot) -> {
@@ -131,7 +134,7 @@ public final class FinalModel {
         });
   }
 
-  /** Saves parameters that were read before; blocks, and needs no member of the job. */
+  /** Saves parameters that were read before. Blocks, and needs no member of the job. */
   static void write(JobConfig job, TrainedModel trained, Path file) throws IOException {
     Dataset test = open(job);
     try (Model model = Engine.named(job.engine()).model(job.modelOn(test))) {
@@ -144,7 +147,10 @@ public final class FinalModel {
     T of(Model model, Dataset test, ParameterSnapshot snapshot) throws IOException;
   }
 
-  /** Follows a server that is lost and comes back meanwhile, with what it has saved. */
+  /**
+   * Reads parameters while it follows membership changes, so that a lost server may come back from
+   * its checkpoint.
+   */
   private <T> Future<T> reading(Reading<T> action) {
     MemberFeed members = new MemberFeed(membership);
     MessageConsumer<JsonObject> control =
@@ -163,7 +169,7 @@ public final class FinalModel {
     }
   }
 
-  /** Who takes part, for a reader that may not be there yet; from any thread. */
+  /** The newest membership, for a reader that may not exist yet. Any thread may use it. */
   private static final class MemberFeed {
 
     private Membership newest;
@@ -203,7 +209,10 @@ public final class FinalModel {
         .orElseGet(() -> test(model, test, snapshot, job.evaluator().topK(), limitSeconds));
   }
 
-  /** Stages that test themselves know no hash, but move in step. */
+  /**
+   * Returns true when a test was of these parameters. A test by the stages has no hash; its version
+   * decides, because stages move in step.
+   */
   private static boolean isOf(ParameterSnapshot snapshot, Evaluated tested) {
     return tested.parametersHash().isEmpty()
         ? snapshot.consistent() && tested.version() == snapshot.lowestVersion()
@@ -219,7 +228,10 @@ public final class FinalModel {
     }
   }
 
-  /** The folder is what a caller can change; the file that was written has a name of its own. */
+  /**
+   * Explains a failure by the folder, which the caller can change; the file that failed has a
+   * temporary name.
+   */
   private static String reason(Path file, IOException failure) {
     Path folder = file.toAbsolutePath().getParent();
     if (!Files.isDirectory(folder)) {

@@ -1,24 +1,24 @@
 package io.vertigrad.training;
 
-/** A job was started and did not end well; its message is one line that names the culprit. */
+/** Thrown when a job was started and failed; its message is one line that names the cause. */
 public class JobFailedException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
   /**
-   * Creates the exception of a failure that no other exception explains.
+   * Creates an exception without a cause.
    *
-   * @param message says which job, what went wrong and who caused it
+   * @param message says which job failed, what went wrong and what caused it
    */
   public JobFailedException(String message) {
     super(message);
   }
 
   /**
-   * Creates the exception of a failure that another exception explains.
+   * Creates an exception with a cause.
    *
-   * @param message says which job, what went wrong and who caused it
-   * @param cause the exception behind it
+   * @param message says which job failed, what went wrong and what caused it
+   * @param cause the exception that caused the failure
    */
   public JobFailedException(String message, Throwable cause) {
     super(message, cause);

@@ -25,14 +25,13 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The parent of everything that is deployed for one job, so that Vert.x undeploys all of it with
- * this verticle. It folds the job's events and reads the parameters at the end.
+ * this verticle. It collects the job's events and reads the parameters at the end.
  *
- * <p>Its state belongs to its event loop; the methods that are not private may be called from any
- * thread.
+ * <p>Its state belongs to its event loop; any thread may call the methods that are not private.
  */
 final class JobVerticle extends VerticleBase {
 
-  /** How many events a subscriber who comes late receives at most. */
+  /** Most events that a late subscriber receives from the past. */
   static final int HISTORY = 1024;
 
   private static final String NAMES = "io.vertigrad.training.jobs";
@@ -96,7 +95,10 @@ final class JobVerticle extends VerticleBase {
     return Future.succeededFuture();
   }
 
-  /** Deploys coordinator and members; completes when they were admitted, or nothing is left. */
+  /**
+   * Deploys the coordinator and the members; completes when they are admitted, or when the job has
+   * ended before that.
+   */
   Future<Void> begin() {
     context.runOnContext(go -> deploy());
     return begun.future();
@@ -110,17 +112,20 @@ final class JobVerticle extends VerticleBase {
     return TrainingEvents.keepingLandmarks(events);
   }
 
-  /** Returns how many servers take part, as the coordinator said last. */
+  /** Returns how many servers take part, by the coordinator's last message. */
   int servers() {
     return membership.servers().size();
   }
 
-  /** Brings the job to its end in good order, unless it is ending already. */
+  /** Ends the job in good order, unless it is ending already. */
   void end() {
     context.runOnContext(go -> interrupt());
   }
 
-  /** Saves one after the other, so that of several to one path the last stays. */
+  /**
+   * Saves the model after earlier calls have finished, so that the last of several calls with one
+   * path wins.
+   */
   synchronized Future<Void> saveModel(Path file) {
     saved = saved.transform(before -> save(file));
     return saved;
@@ -182,7 +187,7 @@ final class JobVerticle extends VerticleBase {
     }
   }
 
-  /** The coordinator has decided how the job ended. */
+  /** Handles the outcome that the coordinator reports. */
   private void ended(JsonObject end) {
     switch (end.getString("state")) {
       case "finished" -> {
@@ -229,7 +234,7 @@ final class JobVerticle extends VerticleBase {
                     }));
   }
 
-  /** Without a word about checkpoints in the job file nobody expects files. */
+  /** Returns true if the job file configures checkpoints; otherwise no files are written. */
   private boolean keepsCheckpoints() {
     return job.checkpoint().isOn() || job.checkpoint().directory().isPresent();
   }
@@ -261,7 +266,7 @@ final class JobVerticle extends VerticleBase {
         reason);
   }
 
-  /** Lets the members go and undeploys everything; the first outcome stays. */
+  /** Releases the members and undeploys everything; later outcomes are ignored. */
   private void conclude(Future<TrainingResult> found) {
     if (outcome != null) {
       return;
@@ -278,7 +283,7 @@ final class JobVerticle extends VerticleBase {
     vertx.undeploy(deploymentID()).onComplete(undeployed -> settle());
   }
 
-  /** Whoever waits for the job learns how it ended; a second call changes nothing. */
+  /** Completes all futures of the job with its outcome; a second call changes nothing. */
   private void settle() {
     outcome.onComplete(result::tryComplete, result::tryFail);
     outcome.<Void>mapEmpty().onComplete(begun::tryComplete, begun::tryFail);

@@ -10,30 +10,30 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What the two ends of a {@link JoinPort} say to each other. The port begins with a greeting and
- * whether it goes on with TLS; the node says whether it does, too. Then come the port's random
- * bytes, the node's with its code and its question, and the port's code with its answer.
+ * The messages between a node and a {@link JoinPort}. The port sends a greeting and whether it uses
+ * TLS; the node answers whether it does, too. Then the port sends its random bytes, the node its
+ * own with its code and its question, and the port its code with its answer.
  */
 final class JoinMessages {
 
   static final byte[] GREETING = "VGJOIN01".getBytes(StandardCharsets.US_ASCII);
   static final int NONCE_BYTES = 32;
 
-  /** How long either end waits for the other's next word. */
+  /** How long either end waits for the next message of the other. */
   static final int WORD_MILLIS = 5_000;
 
-  /** What a node answers to the greeting. */
+  /** The node's possible answers to the greeting. */
   static final int GOES_ON = 1;
 
   static final int HAS_NO_CERTIFICATE = 2;
   static final int USES_TLS = 3;
 
-  /** No message of either end is longer. */
+  /** Longest message of either end in bytes. */
   static final int MOST_BYTES = 1 << 20;
 
   private JoinMessages() {}
 
-  /** The code of a node's question, or of a port's answer. */
+  /** Returns the code of a node's question, or of a port's answer. */
   static byte[] code(
       JobSecret secret, boolean ofNode, byte[] ofPort, byte[] ofSender, byte[] message) {
     return secret.sign(
@@ -54,7 +54,7 @@ final class JoinMessages {
     out.flush();
   }
 
-  /** Reads {@code count} bytes; memory grows with what has arrived, not with what was announced. */
+  /** Reads {@code count} bytes; it allocates memory as bytes arrive, not as announced. */
   static byte[] read(DataInputStream in, int count) throws IOException {
     byte[] bytes = in.readNBytes(count);
     if (bytes.length < count) {
@@ -63,7 +63,10 @@ final class JoinMessages {
     return bytes;
   }
 
-  /** A message with its length before it; a length beyond {@code most} is refused unread. */
+  /**
+   * Reads a message with a length prefix; a length beyond {@code most} is refused before the
+   * message is read.
+   */
   static byte[] message(DataInputStream in, int most) throws IOException {
     int length = in.readInt();
     if (length < 0 || length > Math.min(most, MOST_BYTES)) {

@@ -22,15 +22,18 @@ import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 
 /**
- * What a {@link JoinPort} gives to a node that knows the job's secret.
+ * The answer of a {@link JoinPort} to a node that knows the job's secret.
  *
- * @param job the job file, without what means something on one machine alone
- * @param cluster where the cluster is joined, {@code HOST:PORT}
+ * @param job the job file, without settings that apply to one machine only
+ * @param cluster address at which to join the cluster, {@code HOST:PORT}
  * @param localHost the address by which this machine reached the port; empty on the port's side
  */
 public record JoinOffer(JsonObject job, String cluster, String localHost) {
 
-  /** Clocks that are further apart have messages refused, see docs/reference/control-protocol.md. */
+  /**
+   * Largest difference between clocks; beyond it messages may be refused, see
+   * docs/reference/control-protocol.md.
+   */
   private static final long CLOCKS_MILLIS = 4_000;
 
   private static final int CONNECT_MILLIS = 3_000;
@@ -39,17 +42,17 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
   private static final long PAUSE_MILLIS = 200;
 
   /**
-   * Asks a port for its job, up to five times while connections break. It blocks for less than a
+   * Asks a port for its job, up to five times while connections break. Blocks for less than a
    * minute.
    *
-   * @param host of the port
-   * @param port its number
-   * @param secret what proves that this node may ask
-   * @param tls this node's certificate and authority; empty where it has none
-   * @param job name of the job that this node expects; empty to take any
-   * @return what was offered; empty when whatever is there is no join port
+   * @param host host of the port
+   * @param port number of the port
+   * @param secret proves that this node may ask
+   * @param tls this node's certificate and authority; empty if it has none
+   * @param job name of the job that this node expects; empty to accept any
+   * @return the offer; empty when the other side is not a join port
    * @throws IOException when nothing answers there
-   * @throws JoinException when the port refuses this node, or this node the port, or every
+   * @throws JoinException when the port refuses this node, this node refuses the port, or every
    *     connection breaks
    */
   public static Optional<JoinOffer> ask(
@@ -107,7 +110,7 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
     }
   }
 
-  /** Whether a join port demands certificates; empty for anything else that answers. */
+  /** Returns whether a join port demands certificates; empty when something else answers. */
   private static Optional<Boolean> greeting(Socket socket) throws IOException {
     DataInputStream in = new DataInputStream(socket.getInputStream());
     for (byte expected : JoinMessages.GREETING) {
@@ -157,7 +160,8 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
     try {
       theirs = JoinMessages.read(in, JoinMessages.NONCE_BYTES);
     } catch (SSLException bad) {
-      // Under TLS 1.3 a listener looks at the certificate after the handshake is over here.
+      // Under TLS 1.3 the listener checks the certificate after the handshake has ended on this
+      // side.
       throw certificate(bad, there);
     }
     byte[] own = RandomBytes.of(JoinMessages.NONCE_BYTES);

@@ -31,19 +31,22 @@ import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 
 /**
- * Where a node asks for a job before it joins its cluster. A node that knows the job's secret gets
- * the job file and the cluster's address; any other gets the reason of its refusal. Nodes ask with
- * {@link JoinOffer#ask}.
+ * The port at which a node asks for a job before it joins the cluster. A node that knows the job's
+ * secret gets the job file and the cluster's address; any other node gets the reason for its
+ * refusal. Nodes ask with {@link JoinOffer#ask}.
  *
- * <p>Connections that say nothing cannot lock the port: when too many are open, the oldest one of
- * the host that has most of them is closed for the newest.
+ * <p>Idle connections cannot block the port: when too many are open, the oldest connection of the
+ * host with the most connections is closed.
  */
 public final class JoinPort implements AutoCloseable {
 
   private static final int PORTS = 100;
   private static final int MOST_AT_ONCE = 64;
 
-  /** A full port takes 200 connections a second, so that each has time for its question. */
+  /**
+   * Pause after each connection while the port is full: 200 connections a second, so that each has
+   * time for its question.
+   */
   private static final long FULL_NANOS = 5_000_000;
 
   private static final int MOST_QUESTION_BYTES = 4_096;
@@ -56,7 +59,7 @@ public final class JoinPort implements AutoCloseable {
   private final Supplier<JsonObject> answer;
   private final PeerWarnings refusals;
 
-  /** In the order in which they came. */
+  /** Open connections, oldest first. */
   private final Set<Socket> open = Collections.synchronizedSet(new LinkedHashSet<>());
 
   private JoinPort(
@@ -78,11 +81,12 @@ public final class JoinPort implements AutoCloseable {
    * Opens the port and answers until it is closed, on threads of its own.
    *
    * @param host address to listen at
-   * @param port first port to try; the next free one is taken
-   * @param offer what a node is given
-   * @param secret what a node has to prove that it knows
+   * @param port first port to try; the next free one is used
+   * @param offer the answer to a node
+   * @param secret the secret that a node has to prove
    * @param tls how certificates are demanded and checked; empty for a job without TLS
-   * @param report takes a line about who was refused and why, of one machine once a minute
+   * @param report receives a line with the host and the reason of a refusal, at most once a minute
+   *     for each host
    * @return the open port
    * @throws IOException when no port is free
    */
@@ -111,13 +115,13 @@ public final class JoinPort implements AutoCloseable {
     return server.getLocalPort();
   }
 
-  /** Answers nobody any more. */
+  /** Stops answering. */
   @Override
   public void close() {
     try {
       server.close();
     } catch (IOException e) {
-      // It takes no more connections either way.
+      // The port accepts no more connections in either case.
     }
   }
 
@@ -162,7 +166,7 @@ public final class JoinPort implements AutoCloseable {
     }
   }
 
-  /** Makes room at the cost of the host that takes most of it. */
+  /** Closes the oldest connection of the host that has the most. */
   private void closeOldest() throws IOException {
     Map<InetAddress, Integer> hosts = new HashMap<>();
     List<Socket> all;
@@ -213,7 +217,7 @@ public final class JoinPort implements AutoCloseable {
         : "it did not speak as a node does: " + broken.getMessage();
   }
 
-  /** Why a node was refused, if it was. */
+  /** Serves one node; returns why it was refused, or empty. */
   private Optional<String> answer(Socket plain) throws IOException {
     int word = greet(plain);
     if (word == JoinMessages.HAS_NO_CERTIFICATE) {
@@ -223,7 +227,7 @@ public final class JoinPort implements AutoCloseable {
       return Optional.of("it has a certificate, and this job uses none");
     }
     if (word < 0) {
-      // Somebody looked whether the port is open.
+      // The other side only checked whether the port is open.
       return Optional.empty();
     }
     Socket socket = tls.isPresent() ? secured(plain) : plain;
@@ -232,7 +236,7 @@ public final class JoinPort implements AutoCloseable {
         new DataOutputStream(socket.getOutputStream()));
   }
 
-  /** What the node answers; -1 where it is gone. */
+  /** Sends the greeting and returns the node's answer; -1 if the node has left. */
   private int greet(Socket plain) throws IOException {
     try {
       DataOutputStream greeting = new DataOutputStream(plain.getOutputStream());
@@ -285,8 +289,8 @@ public final class JoinPort implements AutoCloseable {
   }
 
   /**
-   * Reads what the node still sends until it closes the connection: a connection that is closed
-   * before is reset, and the node would lose the alert that says what is wrong.
+   * Reads what the node still sends until it closes the connection. If this side closed first, the
+   * connection would be reset and the node would lose the alert with the reason.
    */
   private static void letAlertArrive(Socket plain) {
     try {
@@ -296,7 +300,7 @@ public final class JoinPort implements AutoCloseable {
         Thread.onSpinWait();
       }
     } catch (IOException gone) {
-      // It has closed the connection, or takes too long.
+      // The node has closed the connection, or takes too long.
     }
   }
 
@@ -309,7 +313,7 @@ public final class JoinPort implements AutoCloseable {
       Thread.sleep(SECONDS_IN_ALL * 1_000L);
       socket.close();
     } catch (InterruptedException | IOException served) {
-      // Nothing is left to do.
+      // There is nothing left to do.
     }
   }
 

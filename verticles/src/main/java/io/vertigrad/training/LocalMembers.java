@@ -15,12 +15,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How many members of each role this JVM starts; the rest of a job joins from elsewhere.
+ * How many members of each role this JVM starts; the other members of a job join from elsewhere.
  *
- * <p>The coordinator is not counted, because there is one for each job.
+ * <p>The coordinator is not counted, because each job has exactly one.
  *
- * @param servers parameter servers
- * @param workers workers, or stages where the job has a pipeline
+ * @param servers number of parameter servers
+ * @param workers number of workers, or of stages if the job has a pipeline
  * @param evaluators 0 or 1
  */
 public record LocalMembers(int servers, int workers, int evaluators) {
@@ -28,8 +28,8 @@ public record LocalMembers(int servers, int workers, int evaluators) {
   /**
    * Checks the numbers.
    *
-   * @param servers parameter servers
-   * @param workers workers, or stages where the job has a pipeline
+   * @param servers number of parameter servers
+   * @param workers number of workers, or of stages if the job has a pipeline
    * @param evaluators 0 or 1
    * @throws IllegalArgumentException when one of them is below 0
    */
@@ -42,11 +42,10 @@ public record LocalMembers(int servers, int workers, int evaluators) {
   }
 
   /**
-   * Returns every member that a job asks for.
+   * Returns all members of a job.
    *
    * @param job the job
-   * @return as many servers as its strategy needs, with their backups, its workers and its
-   *     evaluator
+   * @return as many servers as its strategy needs, including backups, its workers and its evaluator
    * @throws io.vertigrad.compute.settings.SettingsException when its strategy is not known
    */
   public static LocalMembers of(JobConfig job) {
@@ -59,8 +58,8 @@ public record LocalMembers(int servers, int workers, int evaluators) {
   /**
    * Returns a single member.
    *
-   * @param role what it is
-   * @return one of that role and none of the others
+   * @param role role of the member
+   * @return one member of that role and none of the others
    */
   public static LocalMembers one(Role role) {
     return new LocalMembers(
@@ -68,7 +67,7 @@ public record LocalMembers(int servers, int workers, int evaluators) {
   }
 
   /**
-   * Returns the same with another number of workers.
+   * Returns a copy with another number of workers.
    *
    * @param count how many workers this JVM starts
    * @return the changed copy
@@ -92,9 +91,9 @@ public record LocalMembers(int servers, int workers, int evaluators) {
   }
 
   /**
-   * Checks that those who compute here have the device that the job names.
+   * Checks that this machine has the device that the job names, if members here compute.
    *
-   * @param job what they take part in
+   * @param job the job that they take part in
    * @throws io.vertigrad.compute.settings.SettingsException with the reason, and with what to do
    */
   public void checkDevice(JobConfig job) {
@@ -104,12 +103,12 @@ public record LocalMembers(int servers, int workers, int evaluators) {
   }
 
   /**
-   * Deploys these members, each as a verticle whose configuration is the job file. It returns at
-   * once; members join on their own threads.
+   * Deploys these members, each as a verticle whose configuration is the job file. Returns at once;
+   * members join on their own threads.
    *
-   * @param vertx where they run; in a cluster when the coordinator is elsewhere
-   * @param job what they take part in
-   * @return completes when all were admitted; fails with the first reason why one was not
+   * @param vertx the Vert.x that runs them; clustered if the coordinator is elsewhere
+   * @param job the job that they take part in
+   * @return completes when all members are admitted; fails with the first reason why one was not
    */
   public Future<Void> deploy(Vertx vertx, JobConfig job) {
     List<Future<String>> deployed = new ArrayList<>();

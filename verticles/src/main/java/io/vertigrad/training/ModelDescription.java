@@ -32,16 +32,16 @@ import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 
 /**
- * What asking a saved model needs beside its parameters: the sections of its job, and how samples
- * go in and come out. It is an entry of a model's zip file, and texts of a safetensors file's
- * header.
+ * The data needed to use a saved model besides its parameters: the sections of its job file, and
+ * the format of inputs and outputs. It is stored as an entry of a model's zip file, or as texts in
+ * a safetensors header.
  *
  * @param job {@code engine}, {@code model} and {@code data} of the job file, without paths of data
- * @param input how samples go in and come out
+ * @param input format of inputs and outputs
  */
 record ModelDescription(JsonObject job, Input input) {
 
-  /** The entry of a zip of DL4J; TorchScript has it among its extra files. */
+  /** Name of the entry in a DL4J zip; TorchScript has it among its extra files. */
   private static final String ENTRY = "vertigrad.json";
 
   private static final String EXTRA = "extra/" + ENTRY;
@@ -58,7 +58,7 @@ record ModelDescription(JsonObject job, Input input) {
 
   private static final byte[] ZIP = {'P', 'K', 3, 4};
 
-  /** What goes in and comes out. */
+  /** The format of a model's inputs and outputs. */
   record Input(
       List<Integer> shape,
       Targets targets,
@@ -140,7 +140,7 @@ record ModelDescription(JsonObject job, Input input) {
     }
   }
 
-  /** The description of what a job trains. */
+  /** Returns the description of the model that a job trains. */
   static ModelDescription of(JobConfig job, Input input) {
     JsonObject network = job.model().settings().toJson().copy();
     network.put("name", job.model().name()).remove("parameters");
@@ -150,7 +150,7 @@ record ModelDescription(JsonObject job, Input input) {
         new JsonObject().put(ENGINE, job.engine()).put(MODEL, network).put(DATA, data), input);
   }
 
-  /** The texts of a safetensors file's header. */
+  /** Returns the texts for a safetensors file's header. */
   Map<String, String> texts() {
     Map<String, String> texts = new TreeMap<>();
     texts.put("format", "vertigrad");
@@ -167,7 +167,7 @@ record ModelDescription(JsonObject job, Input input) {
   /**
    * Reads the input from the texts of a safetensors file.
    *
-   * @throws DataException when the text is no description
+   * @throws DataException when the text is not a valid description
    */
   static Optional<Input> input(Path file, Map<String, String> texts) {
     String text = texts.get(PREFIX + INPUT);
@@ -186,7 +186,7 @@ record ModelDescription(JsonObject job, Input input) {
     }
   }
 
-  /** The sections of a job file, as far as the texts of a safetensors file have them. */
+  /** Returns the sections of a job file that the texts of a safetensors file contain. */
   static JsonObject job(Map<String, String> texts) {
     JsonObject job = new JsonObject();
     Optional.ofNullable(texts.get(PREFIX + ENGINE)).ifPresent(engine -> job.put(ENGINE, engine));
@@ -198,8 +198,8 @@ record ModelDescription(JsonObject job, Input input) {
   }
 
   /**
-   * Saves a model as a whole or not at all: written beside the file under a name of its own, so
-   * that several may be saved to one path at once, then moved there.
+   * Saves a model completely or not at all: writes a temporary file with a unique name in the same
+   * folder, so that several models may be saved to one path at once, and then moves it.
    *
    * @param writing writes the engine's own file
    */
@@ -217,7 +217,7 @@ record ModelDescription(JsonObject job, Input input) {
     void to(Path file) throws IOException;
   }
 
-  /** Writes a file as a whole or not at all. */
+  /** Writes a file completely or not at all. */
   static void replace(Path file, FileWriting writing) throws IOException {
     Path part = file.resolveSibling("%s.%s.part".formatted(file.getFileName(), UUID.randomUUID()));
     try {
@@ -228,7 +228,7 @@ record ModelDescription(JsonObject job, Input input) {
     }
   }
 
-  /** Adds it to a zip file; one of an engine whose models are no zip files stays as it is. */
+  /** Adds the description to a zip file; a model file that is not a zip stays unchanged. */
   private void addTo(Path file) throws IOException {
     if (!isZip(file)) {
       return;
@@ -248,7 +248,10 @@ record ModelDescription(JsonObject job, Input input) {
     }
   }
 
-  /** Adds it to the metadata of an ONNX file: messages of protocol buffers are merged in order. */
+  /**
+   * Adds the description to the metadata of an ONNX file: appended protocol buffer messages are
+   * merged with those before.
+   */
   void addToOnnx(Path file) throws IOException {
     Map<String, String> texts = texts();
     ProtoMessage all = new ProtoMessage();
@@ -260,7 +263,10 @@ record ModelDescription(JsonObject job, Input input) {
     Files.write(file, all.toBytes(), StandardOpenOption.APPEND);
   }
 
-  /** TorchScript's readers want entries that are not compressed, below one folder. */
+  /**
+   * Copies the zip with the description added: TorchScript's readers expect uncompressed entries
+   * below one folder.
+   */
   private static void addToScript(Path file, String name, byte[] text) throws IOException {
     replace(
         file,
@@ -295,7 +301,7 @@ record ModelDescription(JsonObject job, Input input) {
     return entry;
   }
 
-  /** The folder of all entries of a TorchScript file; empty for another zip. */
+  /** Returns the folder of all entries of a TorchScript file; empty for another zip. */
   private static Optional<String> root(Path file) throws IOException {
     try (ZipFile zip = new ZipFile(file.toFile())) {
       return zip.stream()
@@ -315,8 +321,8 @@ record ModelDescription(JsonObject job, Input input) {
   /**
    * Reads the description from a model's file.
    *
-   * @return empty where the file has none: another program or an earlier version wrote it
-   * @throws DataException when the file cannot be read, or its description is damaged
+   * @return empty if the file has none, because another program or an earlier version wrote it
+   * @throws DataException when the description is damaged or too large
    */
   static Optional<ModelDescription> read(Path file) {
     try {
@@ -345,7 +351,7 @@ record ModelDescription(JsonObject job, Input input) {
       }
       return Optional.of(parsed(file, text));
     } catch (IOException damaged) {
-      // The engine says what is wrong with the file as a whole.
+      // The engine reports what is wrong with the file as a whole.
       return Optional.empty();
     }
   }

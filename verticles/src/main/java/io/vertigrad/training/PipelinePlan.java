@@ -18,19 +18,21 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * A job before it starts, with the cuts of its pipeline decided, so that every member cuts alike.
+ * A job with the cuts of its pipeline decided before it starts, so that every member cuts the model
+ * in the same way.
  *
- * @param job with {@code pipeline.cuts}, if it has a pipeline
- * @param plan what is said about it; empty without a pipeline
+ * @param job the job, with {@code pipeline.cuts} if it has a pipeline
+ * @param plan lines that describe the plan to the user; empty without a pipeline
  */
 public record PipelinePlan(JobConfig job, List<String> plan) {
 
   /**
-   * Decides the cuts, by measuring where the job wants that.
+   * Decides the cuts, by measuring if the job asks for that.
    *
-   * @param asked the job as its file says it
+   * @param asked the job as in its file
    * @return the job with the layers to cut at, and one line of text for each stage and the schedule
-   * @throws SettingsException when the model cannot be cut so; the message names the job file
+   * @throws SettingsException when the model cannot be cut as configured; the message names the job
+   *     file
    */
   public static PipelinePlan of(JobConfig asked) {
     if (asked.pipeline().isEmpty()) {

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 
 /**
  * A job that was deployed with {@link TrainingJob}: its events, its result, and the means to
- * control it. All methods may be called from any thread and return at once.
+ * control it. Any thread may call any method; all methods return at once.
  *
  * <p>Everything that was deployed for the job is undeployed before {@link #result()} completes.
  * After that this object still holds the trained parameters, four bytes each, so that the model can
@@ -29,30 +29,30 @@ public final class RunningJob {
   }
 
   /**
-   * Returns what is trained.
+   * Returns the job's configuration.
    *
-   * @return the checked job file, with what followed from the data and the cuts of a pipeline
+   * @return the checked job file, including values computed from the data and the cuts of a
+   *     pipeline
    */
   public JobConfig config() {
     return config;
   }
 
   /**
-   * Returns the job's end.
+   * Returns the job's result.
    *
-   * @return completes when the job has ended, its parameters were read and tested, and everything
-   *     of it was undeployed; fails with a {@link JobFailedException} that names the culprit
+   * @return completes when the job has ended, its parameters are read and tested, and all its
+   *     verticles are undeployed; fails with a {@link JobFailedException} that names the cause
    */
   public Future<TrainingResult> result() {
     return verticle.result();
   }
 
   /**
-   * Returns the job's events, from its beginning on: a subscriber that comes late first receives
-   * the last {@value JobVerticle#HISTORY} of those it has missed. The flow completes when the
-   * result is there. Events are emitted on an event loop, which a subscriber must not block; one
-   * that is slow misses progress and never a landmark (see {@link
-   * io.vertigrad.events.TrainingEvents}).
+   * Returns the job's events from its beginning on: a late subscriber first receives the last
+   * {@value JobVerticle#HISTORY} events that it missed. The flow completes together with the
+   * result. Events are emitted on an event loop, which a subscriber must not block. A slow
+   * subscriber misses progress but no landmark (see {@link io.vertigrad.events.TrainingEvents}).
    *
    * @return the events, for any number of subscribers
    */
@@ -61,19 +61,19 @@ public final class RunningJob {
   }
 
   /**
-   * Lets no worker begin another step. Steps that were begun are finished.
+   * Pauses the job: no worker begins another step, and steps in progress are finished.
    *
-   * @return completes when the coordinator has agreed, which the event {@code JobPaused} tells too;
-   *     fails with an {@link IllegalStateException} when the job is not running
+   * @return completes when the coordinator has agreed, which the event {@code JobPaused} reports,
+   *     too; fails with an {@link IllegalStateException} when the job is not running
    */
   public Future<Void> pause() {
     return request("pause");
   }
 
   /**
-   * Lets the workers of a paused job go on.
+   * Resumes a paused job.
    *
-   * @return completes when the coordinator has agreed, which the event {@code JobResumed} tells
+   * @return completes when the coordinator has agreed, which the event {@code JobResumed} reports,
    *     too; fails with an {@link IllegalStateException} when the job is not paused
    */
   public Future<Void> resume() {
@@ -81,9 +81,9 @@ public final class RunningJob {
   }
 
   /**
-   * Has every server write its shard to the disk while training goes on, into {@code
-   * checkpoint.directory} or else into {@code checkpoints/<job>} of the working directory. An event
-   * {@code CheckpointWritten} or {@code CheckpointFailed} follows for each of them.
+   * Asks every server to write its shard to disk while training continues, into {@code
+   * checkpoint.directory} or, by default, into {@code checkpoints/<job>} of the working directory.
+   * An event {@code CheckpointWritten} or {@code CheckpointFailed} follows for each server.
    *
    * @return completes when the servers were asked; fails with an {@link IllegalStateException} when
    *     the job is not running, or has no servers to write checkpoints
@@ -99,9 +99,9 @@ public final class RunningJob {
   }
 
   /**
-   * Ends the job early and in good order: workers finish the step they are in, checkpoints are
-   * written if the job file says how often or where to, the parameters are read and tested for at
-   * most ten seconds, and all members leave. A job that is over already stays as it ended.
+   * Ends the job early and in good order. Workers finish their current step, checkpoints are
+   * written if the job file configures them, the parameters are read and tested for at most ten
+   * seconds, and all members leave. It does nothing when the job is over.
    *
    * @return the {@link #result()}
    */
@@ -111,14 +111,14 @@ public final class RunningJob {
   }
 
   /**
-   * Saves the trained model, or while the job runs the parameters there are at this moment, which
-   * may mix versions unless the job is paused.
+   * Saves the trained model. While the job runs, it saves the current parameters, which may mix
+   * versions unless the job is paused.
    *
-   * @param file where the engine's model file is written, as a whole or not at all; for DL4J a zip
-   *     that {@code ModelSerializer} reads
-   * @return completes when the file is there; fails with an {@link IllegalStateException} when the
-   *     job has not started, or ended without parameters that could be read, and with the reason
-   *     when the file cannot be written
+   * @param file target of the engine's model file, which is written completely or not at all; for
+   *     DL4J a zip that {@code ModelSerializer} reads
+   * @return completes when the file is written; fails with an {@link IllegalStateException} when
+   *     the job has not started, or ended without readable parameters, and with the reason when the
+   *     file cannot be written
    */
   public Future<Void> saveModel(Path file) {
     return verticle.saveModel(file);

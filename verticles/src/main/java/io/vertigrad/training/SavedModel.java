@@ -39,14 +39,14 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 
 /**
- * A model that was trained before, to be tested, asked and written in other formats: an engine's
+ * A trained model that you can test, ask for predictions and export to other formats: an engine's
  * own file, such as a run's {@code model.zip}, or a safetensors file that Vertigrad wrote.
  *
- * <p>Any thread may call it; calls that compute are done one after the other.
+ * <p>Any thread may call it; calls that compute run one after the other.
  */
 public final class SavedModel implements AutoCloseable {
 
-  /** The format that every engine's models are written in. */
+  /** The format in which models of every engine can be written. */
   public static final String SAFETENSORS = "safetensors";
 
   private static final ClassLoader LOADER = SavedModel.class.getClassLoader();
@@ -56,7 +56,7 @@ public final class SavedModel implements AutoCloseable {
   private final Input input;
   private final Model model;
 
-  /** The model belongs to one thread; this one, which ends with {@link #close}. */
+  /** The only thread that uses the model; {@link #close} ends it. */
   private final ExecutorService thread;
 
   private SavedModel(
@@ -69,12 +69,12 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Opens a model by its file alone; no data are read.
+   * Opens a model from its file alone, without data.
    *
    * @param file an engine's own file that this version has saved, or a safetensors file that it has
    *     exported
    * @return the model, which must be closed
-   * @throws DataException when the file cannot be read, or does not say what samples look like
+   * @throws DataException when the file cannot be read, or does not describe its samples
    * @throws IllegalArgumentException when the engine cannot build the model from it
    */
   public static SavedModel open(Path file) {
@@ -88,11 +88,11 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Opens a model. Where the file does not say what samples look like, as those of earlier versions
-   * and of other programs, the job's test set is opened for it.
+   * Opens a model. If the file does not describe its samples, as files of earlier versions and of
+   * other programs do not, the job's test set is opened for that.
    *
-   * @param job the job that trained it; its engine and data count, and of a safetensors file its
-   *     model
+   * @param job the job that trained it; its engine and data are used, and for a safetensors file
+   *     its model
    * @param file the model
    * @return the model, which must be closed
    * @throws DataException when the file or the data cannot be read
@@ -153,11 +153,11 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Returns the job of a model, as far as its file says it.
+   * Returns the sections of a model's job that its file contains.
    *
    * @param file an engine's own file, or a safetensors file
-   * @return sections of a job file, {@code model} and {@code data}, and {@code engine}; empty when
-   *     the file does not say them
+   * @return the sections {@code model} and {@code data}, and {@code engine}; empty when the file
+   *     contains none
    * @throws DataException when the file cannot be read
    */
   public static JsonObject jobOf(Path file) {
@@ -175,12 +175,12 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Builds the model that a job's training begins with, where that comes from a file, and lets it
-   * go again: what does not fit is found before anything else begins.
+   * Builds the model that a job starts from, if it comes from a file, and closes it again. So a
+   * file that does not fit is found before anything else begins.
    *
-   * @param job whose model is checked
-   * @return how many parameters it has; empty where there is no such file and the engine does not
-   *     know it without building the model
+   * @param job the job whose model is checked
+   * @return the number of parameters; empty if there is no such file and the engine cannot count
+   *     them without building the model
    * @throws DataException when {@code model.parameters} names a file that does not fit the model
    * @throws IllegalArgumentException when {@code model.name} names a file that does not fit the
    *     data
@@ -205,9 +205,9 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Tells whether a file is in that format, by its name.
+   * Returns whether a file is a safetensors file, by its name.
    *
-   * @param file of a model
+   * @param file file of a model
    * @return true for a safetensors file
    */
   public static boolean isSafetensors(Path file) {
@@ -215,7 +215,7 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Tells what one sample looks like.
+   * Returns the shape of one sample.
    *
    * @return its dimensions, channels first
    */
@@ -224,25 +224,25 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Tells how many classes, labels or values there are.
+   * Returns the number of classes, labels or values.
    *
-   * @return the length of what comes out for one sample
+   * @return the number of outputs for one sample
    */
   public int classes() {
     return input.classes();
   }
 
   /**
-   * Returns what people call the classes.
+   * Returns the names of the classes.
    *
-   * @return by class; empty where a class is only a number
+   * @return by class; empty if classes are only numbers
    */
   public List<String> classNames() {
     return input.classNames();
   }
 
   /**
-   * Tells what it is asked of each sample.
+   * Returns what the model predicts for each sample.
    *
    * @return classes, labels or values
    */
@@ -251,7 +251,7 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Tells what people are told of its tests beside the loss.
+   * Returns the metric that is reported beside the loss.
    *
    * @return the metric
    */
@@ -260,20 +260,20 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Tells how bytes became features when it was trained.
+   * Returns how bytes became features in training.
    *
-   * @return one rule for each channel; empty where samples were no bytes
+   * @return one rule for each channel; empty if samples were not bytes
    */
   public Optional<List<Normalisation>> normalisation() {
     return input.bytes();
   }
 
   /**
-   * Tests it on all of the job's test set, as the evaluator does.
+   * Tests the model on the job's whole test set, as the evaluator does.
    *
-   * @param topK how many of the most probable classes count beside the first; 0 to count none
-   * @return the samples, the sum of their losses, and how many were right
-   * @throws DataException when the data cannot be read, or are of another shape than the model
+   * @param topK also counts samples whose class is among this many most probable ones; 0 for none
+   * @return the number of samples, the sum of their losses, and the number of correct predictions
+   * @throws DataException when the data cannot be read, or have another shape than the model
    */
   public Score evaluate(int topK) {
     Dataset test = test(data());
@@ -323,40 +323,40 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Tells what the parameters are.
+   * Returns the hash of the parameters.
    *
-   * @return 16 hexadecimal digits, as {@code summary.json} has them
+   * @return 16 hexadecimal digits, as in {@code summary.json}
    */
   public String parametersHash() {
     return on(thread, () -> ParameterHash.of(model));
   }
 
   /**
-   * Tells whether it was trained on a text, or other ids of tokens.
+   * Returns whether the model was trained on a text, or other token ids.
    *
-   * @return false where features are numbers
+   * @return false if features are numbers
    */
   public boolean takesTokens() {
     return input.tokens() > 0;
   }
 
   /**
-   * Reads samples to ask it about from a file that is laid out as those it was trained on.
+   * Reads samples to predict from a file with the same layout as the training files.
    *
-   * @param samples the file; what the model tells of a sample may be missing in it
-   * @return the samples, in the file's order; targets are not to be asked of them
-   * @throws DataException when the file cannot be read, the job's data set reads none alone, or its
-   *     vocabulary is another by now
+   * @param samples the file; targets of samples may be missing in it
+   * @return the samples, in the file's order; their targets must not be read
+   * @throws DataException when the file cannot be read, the job's data set cannot read such files,
+   *     or its vocabulary has changed
    */
   public Dataset unlabelled(Path samples) {
     return checked(DatasetProvider.unlabelled(data(), samples, input.shape(), LOADER));
   }
 
   /**
-   * Reads a sample to ask it about from a line of text, such as {@code 3.1,red,7}: values as they
-   * are in the files it was trained on.
+   * Reads one sample to predict from a line of text, such as {@code 3.1,red,7}, with values as in
+   * the training files.
    *
-   * @param line as in such a file; what the model tells of the sample may be missing in it
+   * @param line a line as in such a file; the targets may be missing in it
    * @return one sample
    * @throws DataException when the line holds something else, or the job's data set has no lines
    */
@@ -374,12 +374,12 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Asks the model.
+   * Predicts samples.
    *
    * @param features sample after sample, normalised as in training
    * @param count number of samples, at least 1
-   * @return sample after sample one probability for each class or label, or the values; where a
-   *     sample has several positions, one for each class at one position after the other
+   * @return for each sample one probability per class or label, or the values; a sample with
+   *     several positions has one probability per class at each position, position after position
    */
   public float[] probabilities(float[] features, int count) {
     Batch batch = new Batch(count, features, new int[count], new float[0], input.shape(), 0);
@@ -387,14 +387,14 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Writes it for another program, as a whole or not at all.
+   * Writes the model for another program, completely or not at all.
    *
-   * @param format {@link #SAFETENSORS}, the ending of the engine's own file, or another format that
-   *     the engine writes
-   * @param target is written anew
+   * @param format {@link #SAFETENSORS}, the extension of the engine's own file, or another format
+   *     that the engine writes
+   * @param target the file, which is replaced if it exists
    * @throws IOException when it cannot be written
-   * @throws IllegalArgumentException with a message for the user when the engine does not write
-   *     that format, or not this network
+   * @throws IllegalArgumentException with a message for the user when the engine cannot write that
+   *     format, or not this network
    */
   public void export(String format, Path target) throws IOException {
     try {
@@ -442,7 +442,7 @@ public final class SavedModel implements AutoCloseable {
     }
   }
 
-  /** Runs on the model's thread, and waits for it as long as the computation takes. */
+  /** Runs work on the model's thread, and waits until it is done. */
   private static <T> T on(ExecutorService thread, Callable<T> work) {
     try {
       return thread.submit(work).get();
@@ -466,7 +466,10 @@ public final class SavedModel implements AutoCloseable {
     }
   }
 
-  /** The arrays as the job's model calls them, which the engine's own file may call otherwise. */
+  /**
+   * Returns the layout with the array names of the job's model; the engine's own file may use other
+   * names.
+   */
   private ParameterLayout layout() {
     if (isFile(job.model().name())) {
       return model.layout();
@@ -477,7 +480,10 @@ public final class SavedModel implements AutoCloseable {
     }
   }
 
-  /** The first layout where both differ in characters that TorchScript has no names with, only. */
+  /**
+   * Returns the first layout if both differ only in characters that TorchScript does not allow in
+   * names, otherwise the second.
+   */
   static ParameterLayout calledAs(ParameterLayout built, ParameterLayout saved) {
     return plain(built).equals(plain(saved)) ? built : saved;
   }
@@ -488,7 +494,7 @@ public final class SavedModel implements AutoCloseable {
         .toList();
   }
 
-  /** The job's data, prepared as those that it was trained on. */
+  /** Returns the job's data configuration, with the preparation that was fitted in training. */
   private DataConfig data() {
     return job.data().fitted(input.fitted());
   }

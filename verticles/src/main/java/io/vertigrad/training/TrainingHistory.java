@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** Folds a job's events into the figures of its result; belongs to one thread. */
+/** Computes the figures of a job's result from its events. Used by one thread. */
 final class TrainingHistory {
 
   private final LongSupplier nanoClock;
@@ -30,7 +30,7 @@ final class TrainingHistory {
     this.nanoClock = nanoClock;
   }
 
-  /** Takes in the next event. */
+  /** Processes the next event. */
   void apply(TrainingEvent event) {
     if (event instanceof JobStarted && !started) {
       started = true;
@@ -54,7 +54,7 @@ final class TrainingHistory {
     }
   }
 
-  /** Returns true once every shard and enough workers were there. */
+  /** Returns true once the job has started: every shard and enough workers are present. */
   boolean started() {
     return started;
   }
@@ -68,8 +68,8 @@ final class TrainingHistory {
    * Returns the result of the job.
    *
    * @param state how it ended
-   * @param version of the parameters at the end
-   * @param samples that were applied
+   * @param version version of the parameters at the end
+   * @param samples number of samples that were applied
    * @param last the test of the parameters at the end; empty when they could not be read
    * @param reason why it ended early, or empty
    */

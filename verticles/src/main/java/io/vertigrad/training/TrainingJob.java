@@ -14,8 +14,7 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * A training job that an application deploys in its own Vert.x; the way to train without the
- * command line.
+ * A training job that an application deploys in its own Vert.x, without the command line.
  *
  * <pre>{@code
  * TrainingJob.of(Path.of("job.json"))
@@ -24,7 +23,7 @@ import java.util.function.Function;
  *     .onSuccess(result -> System.out.println(result.accuracy()));
  * }</pre>
  *
- * <p>A job is immutable and may be deployed more than once, one after the other.
+ * <p>A job is immutable. You may deploy it again after an earlier deployment has ended.
  */
 public final class TrainingJob {
 
@@ -39,7 +38,7 @@ public final class TrainingJob {
   }
 
   /**
-   * Makes a job of a configuration that was read before.
+   * Creates a job from a configuration that was read before.
    *
    * @param config the checked job file
    * @return the job, not deployed
@@ -49,8 +48,8 @@ public final class TrainingJob {
   }
 
   /**
-   * Makes a job of what a job file holds, {@code conf/README.md} has its keys. Errors call it
-   * {@code job}.
+   * Creates a job from the content of a job file; {@code conf/README.md} lists the keys. Errors
+   * call the file {@code job}.
    *
    * @param json the content of a job file; it is copied
    * @return the job, not deployed
@@ -61,8 +60,8 @@ public final class TrainingJob {
   }
 
   /**
-   * Makes a job of a job file in JSON. The file is read each time that the job is deployed, and a
-   * file that is missing or wrong fails that deployment.
+   * Creates a job from a job file in JSON. The file is read each time that the job is deployed; if
+   * it is missing or wrong, that deployment fails.
    *
    * @param file path of the file
    * @return the job, not deployed
@@ -72,8 +71,8 @@ public final class TrainingJob {
   }
 
   /**
-   * Has only some of its members started here; the others join over the cluster, for example with
-   * {@code vertigrad node}. Without this call all of them are started here.
+   * Starts only some of the members in this JVM; the others join over the cluster, for example with
+   * {@code vertigrad node}. Without this call all members are started in this JVM.
    *
    * @param members how many of each role this JVM starts
    * @return the same job with these members
@@ -83,13 +82,12 @@ public final class TrainingJob {
   }
 
   /**
-   * Deploys the coordinator and the members, each as a verticle of its own. It never blocks: the
-   * job file is read and the data sets are looked for on worker threads, and models compute on
-   * threads of their own. From inside a verticle the job belongs to that verticle and is undeployed
-   * with it.
+   * Deploys the coordinator and the members, each as a verticle of its own. It never blocks: worker
+   * threads read the job file and look for the data sets, and models compute on threads of their
+   * own. If you call it inside a verticle, the job is undeployed together with that verticle.
    *
-   * @param vertx where they run; clustered when members join from elsewhere
-   * @return completes when all members of this JVM were admitted; fails with a {@link
+   * @param vertx the Vert.x that runs them; clustered if members join from elsewhere
+   * @return completes when all members of this JVM are admitted; fails with a {@link
    *     SettingsException} for a wrong job file, with a {@link
    *     io.vertigrad.compute.data.DataException} for missing data, and with a {@link
    *     JobFailedException} when this Vert.x runs a job of that name or a member could not start.
@@ -110,7 +108,7 @@ public final class TrainingJob {
         .map(begun -> new RunningJob(vertx, config, verticle));
   }
 
-  /** Finds what is missing before anything is deployed; blocks. */
+  /** Checks the model, the device and the data before anything is deployed. Blocks. */
   private JobConfig checked(JobConfig asked) {
     StrategyProviders.configure(asked, LOADER);
     asked.checkModel();
@@ -141,7 +139,7 @@ public final class TrainingJob {
             });
   }
 
-  /** The operating system's words stand in the innermost exception. */
+  /** Returns the operating system's message, which is in the cause. */
   private static String reason(Throwable failure) {
     return failure.getCause() == null ? failure.toString() : failure.getCause().toString();
   }

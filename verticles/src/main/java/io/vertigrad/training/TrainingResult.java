@@ -3,26 +3,27 @@ package io.vertigrad.training;
 import java.time.Duration;
 
 /**
- * What a job has come to.
+ * The result of a job that did not fail.
  *
- * @param state how it ended
- * @param version version of the parameters at the end: rounds where workers share them, single
- *     updates elsewhere
+ * @param state how the job ended
+ * @param version version of the parameters at the end: it counts rounds if workers share them, else
+ *     single updates
  * @param samples training samples whose gradients were applied, over all workers
- * @param duration wall-clock time from the job's start to its end, with the tests in between and
- *     without pauses; zero when it never started
- * @param accuracy of the parameters at the end on the whole test set, in percent; of a stopped job
- *     on as many samples as could be tested in ten seconds; NaN when they could not be read, or the
- *     model tells values; of a model that tells several labels or tokens, of all of them
- * @param loss mean loss of the same test; NaN likewise
- * @param bestAccuracy highest accuracy of any test of the job, in percent, tests on a part of the
- *     test set included; NaN when there was none
+ * @param duration wall-clock time from the job's start to its end, including tests and without
+ *     pauses; zero when it never started
+ * @param accuracy accuracy in percent of the final parameters on the whole test set; for a stopped
+ *     job, on the samples that were tested in ten seconds. NaN when the parameters could not be
+ *     read, or the model predicts values. If a model predicts several labels or tokens per sample,
+ *     all of them count
+ * @param loss mean loss of the same test; NaN when the parameters could not be read
+ * @param bestAccuracy highest accuracy of any test of the job, in percent, including tests on a
+ *     part of the test set; NaN when there was none
  * @param bestLoss lowest mean loss of any test of the job; NaN when there was none
  * @param parametersHash 16 hexadecimal digits that are equal for equal parameters; empty when the
  *     parameters could not be read
- * @param reason why it ended before its last step: {@code accuracy}, {@code loss} or {@code
- *     minutes} of the job file's {@code stop}, or the words of whoever stopped it; empty when it
- *     made all its steps
+ * @param reason why the job ended before its last step: {@code accuracy}, {@code loss} or {@code
+ *     minutes} of the job file's {@code stop}, or the reason given to the stop request; empty when
+ *     all steps were taken
  */
 public record TrainingResult(
     State state,
@@ -36,11 +37,11 @@ public record TrainingResult(
     String parametersHash,
     String reason) {
 
-  /** How a job ends that did not fail. */
+  /** How a job ended that did not fail. */
   public enum State {
-    /** It made its last step, or reached what its {@code stop} section asks for. */
+    /** The job took its last step, or reached a target of its {@code stop} section. */
     FINISHED,
-    /** Somebody stopped it before. */
+    /** The job was stopped early. */
     STOPPED
   }
 }

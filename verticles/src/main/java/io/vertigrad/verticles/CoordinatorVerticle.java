@@ -30,11 +30,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Starts, watches and ends one job; deployed once per job, with the job file as its configuration.
+ * Starts, monitors and ends one job; deployed once per job, with the job file as its configuration.
  *
- * <p>A thin host: requests reach its {@link CoordinatorState} through a {@link
- * ControlRequestHandler}, and a {@link DecisionExecutor} carries out what the coordinator's state
- * decides. {@code docs/reference/control-protocol.md} has the messages.
+ * <p>It is a thin host: a {@link ControlRequestHandler} passes requests to its {@link
+ * CoordinatorState}, and a {@link DecisionExecutor} carries out the state's decisions. {@code
+ * docs/reference/control-protocol.md} describes the messages.
  */
 public final class CoordinatorVerticle extends VerticleBase {
 
@@ -50,23 +50,23 @@ public final class CoordinatorVerticle extends VerticleBase {
   private DecisionExecutor executor;
 
   /**
-   * Returns how the job ended, once it has.
+   * Returns the outcome of the job.
    *
-   * @return completes with {@code state} ({@code finished}, {@code failed} or {@code stopped}),
-   *     {@code version}, {@code samples}, {@code evaluation} when the evaluator tested the end,
-   *     {@code stopped} with the reason when it ended before its last version, {@code silent} with
-   *     the names of servers that did not tell their last counters, and {@code failure} when there
-   *     was one; it never fails
+   * @return completes when the job has ended, with {@code state} ({@code finished}, {@code failed}
+   *     or {@code stopped}), {@code version}, {@code samples}, {@code evaluation} when the
+   *     evaluator tested the end, {@code stopped} with the reason when it ended before its last
+   *     version, {@code silent} with the names of servers that did not report their last counters,
+   *     and {@code failure} when there was one; it never fails
    */
   public Future<JsonObject> result() {
     return result.future().map(ControlCodec::write);
   }
 
   /**
-   * Lets every member go, whatever the job is at. It may be called from any thread, once this
-   * verticle was deployed.
+   * Releases every member, in any state of the job. Any thread may call it, once this verticle is
+   * deployed.
    *
-   * @param reason why, for people; members and events repeat it
+   * @param reason the reason for people; messages to members and events repeat it
    * @return completes when all have left, or after five seconds
    */
   public Future<Void> stop(String reason) {
@@ -81,13 +81,13 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   /**
-   * Brings the job to rest and has it saved, so that it can be stopped and its model be read.
-   * Workers finish the step they are in and begin no other. It may be called from any thread, once
-   * this verticle was deployed.
+   * Brings the job to rest and saves it, so that it can be stopped and its model read. Workers
+   * finish the step they are in and begin no other. Any thread may call it, once this verticle is
+   * deployed.
    *
    * @return completes, within some 40 seconds and without ever failing, with {@code busy} (names of
    *     workers that did not come to rest), {@code checkpoints} (the files written) and {@code
-   *     unsaved} (who could not write one, and why)
+   *     unsaved} (members that could not write one, and why)
    */
   public Future<JsonObject> interrupt() {
     return interrupt(true);
@@ -96,7 +96,7 @@ public final class CoordinatorVerticle extends VerticleBase {
   /**
    * Brings the job to rest as {@link #interrupt()} does, with or without checkpoints.
    *
-   * @param checkpoints true to have servers and stages write one
+   * @param checkpoints true to let servers and stages write one
    * @return completes as {@link #interrupt()} does
    */
   public Future<JsonObject> interrupt(boolean checkpoints) {
@@ -117,21 +117,21 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   /**
-   * Tells that a process of this machine has ended. Members that lived in it are evicted at once.
-   * It may be called from any thread, once this verticle was deployed.
+   * Evicts the members of a process of this machine that has ended. Any thread may call it, once
+   * this verticle is deployed.
    *
-   * @param pid number of the process, as the operating system gave it
-   * @param how it ended, for people
+   * @param pid process id from the operating system
+   * @param how how the process ended, for people
    */
   public void processEnded(long pid, String how) {
     context.runOnContext(go -> coordinatorState.lost(NodeName.of(job, pid), how));
   }
 
   /**
-   * Reports processes of this machine that hang: their members were evicted for their silence, and
-   * none of them was heard of for as long again. It may be called once this verticle was deployed.
+   * Reports processes of this machine that hang: their members were evicted for their silence and
+   * stayed silent for as long again. It may be called once this verticle is deployed.
    *
-   * @param listener takes the number of the process; it is called on this verticle's context
+   * @param listener receives the process id; called on this verticle's context
    */
   public void onHungProcess(LongConsumer listener) {
     String prefix = NodeName.of(job, 0).replaceFirst("0$", "");
@@ -192,7 +192,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     coordinatorState.tick();
   }
 
-  /** Only where a test may end the job. */
+  /** Listens for tests, only if a test may end the job. */
   private Future<Void> hearTests() {
     return job.stop().looksAtTests()
         ? vertx
@@ -217,7 +217,9 @@ public final class CoordinatorVerticle extends VerticleBase {
     return consumer.completion();
   }
 
-  /** Members look whether their cluster still has the node that answers them. */
+  /**
+   * Adds this node's id: members check whether their cluster still has the node that answers them.
+   */
   private JsonObject named(JsonObject answer) {
     return vertx.isClustered()
         ? answer.put("node", ((VertxInternal) vertx).clusterManager().getNodeId())

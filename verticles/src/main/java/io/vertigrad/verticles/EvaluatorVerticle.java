@@ -18,9 +18,9 @@ import org.slf4j.LoggerFactory;
 /**
  * The evaluator of a job; its configuration is the job file.
  *
- * <p>Deployed when it was admitted. Publishes {@code Evaluated} events, and answers the command
- * {@code evaluate} with the whole test set's {@code version}, {@code samples}, {@code loss}, {@code
- * accuracy} in percent and {@code parametersHash}.
+ * <p>Its deployment completes when the evaluator is admitted. It publishes {@code Evaluated}
+ * events. It answers the command {@code evaluate} with {@code version}, {@code samples}, {@code
+ * loss}, {@code accuracy} in percent and {@code parametersHash} of a test on the whole test set.
  */
 public final class EvaluatorVerticle extends VerticleBase {
 
@@ -71,7 +71,7 @@ public final class EvaluatorVerticle extends VerticleBase {
     return member.leave(reason).otherwiseEmpty();
   }
 
-  /** Before admission the deployment fails and says why; later nobody else would. */
+  /** Logs a failure after admission. Before admission the deployment fails with the reason. */
   private void tell(Throwable failure, LeaveReason reason) {
     boolean undeployed = member.failed(failure);
     if (!undeployed) {

@@ -10,9 +10,10 @@ import io.vertx.core.VerticleBase;
 /**
  * One parameter server of a job; its configuration is the job file.
  *
- * <p>Deployed when it was admitted and its shard takes frames: a missing data file, an unknown
- * model or a coordinator's no fails the deployment with its message. Undeploying writes a last
- * checkpoint, where the job file asks for checkpoints, and leaves.
+ * <p>Its deployment completes when the server is admitted and its shard accepts frames. The
+ * deployment fails with a message if a data file is missing, the model is unknown or the
+ * coordinator refuses it. Undeploying writes a last checkpoint, if the job file asks for
+ * checkpoints, and leaves.
  */
 public final class ParameterServerVerticle extends VerticleBase {
 

@@ -8,8 +8,8 @@ import io.vertigrad.job.JobConfig;
 /**
  * One stage of a job's model; its configuration is the job file, which has a {@code pipeline}.
  *
- * <p>Joins as a worker: its rank says which stage of which replica it is. Deployed when it was
- * admitted, as a worker is.
+ * <p>It joins as a worker: its rank determines its stage and replica. As for a worker, the
+ * deployment completes when it is admitted.
  */
 public final class StageVerticle extends WorkerVerticle {
 

@@ -17,16 +17,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The strategy of a job beside one worker or one shard. Beside a worker it takes the worker's
- * gradients, talks to the strategies of the other workers, and gives back the next parameters;
- * beside a shard it takes the gradients of all workers, partition by partition.
+ * The strategy of one worker or one shard of a job. For a worker it receives the worker's
+ * gradients, exchanges with the strategies of the other workers, and returns the next parameters.
+ * For a shard it receives the gradients of all workers, partition by partition.
  *
- * <p>Its configuration is the job file with one more key, whom it stands beside: {@code "beside":
+ * <p>Its configuration is the job file with one more key, the member it serves: {@code "beside":
  * {"role": "worker", "rank": 0}}, or {@code "server"} and the shard. A worker or server uses the
- * one that was deployed for its rank before it was admitted, and deploys one by itself where there
- * is none. In the same Vert.x instance arrays pass between the two by reference; undeploying it
- * while its worker trains makes the worker fail, and undeploying it beside a shard makes the server
- * leave. In another JVM of the cluster, frames pass between the two, and a member whose strategy
+ * strategy verticle that was deployed for its rank before it was admitted, and deploys one itself
+ * if there is none. In the same Vert.x instance the two pass arrays by reference. If you undeploy
+ * it there while its worker trains, the worker fails; if you undeploy it beside a shard, the server
+ * leaves. From another JVM of the cluster the two exchange frames, and a member whose strategy
  * verticle ends waits for another one at the same place.
  */
 public final class StrategyVerticle extends VerticleBase {
@@ -39,8 +39,8 @@ public final class StrategyVerticle extends VerticleBase {
   /**
    * Returns the job file in the configuration of a strategy verticle.
    *
-   * @param config the job file, with whom the strategy stands beside
-   * @return a copy without that
+   * @param config the job file with the key {@code beside}
+   * @return a copy without that key
    */
   public static JsonObject jobFile(JsonObject config) {
     JsonObject file = config.copy();
@@ -72,7 +72,9 @@ public final class StrategyVerticle extends VerticleBase {
     return host.register().compose(registered -> serve(job, beside));
   }
 
-  /** In a cluster members of other JVMs may use it, unless a member deployed it for itself. */
+  /**
+   * Serves members of other JVMs of a cluster, unless a member deployed this strategy for itself.
+   */
   private Future<Void> serve(JobConfig job, JsonObject beside) {
     if (!vertx.isClustered() || StrategyHost.isOwned(beside)) {
       return Future.succeededFuture();

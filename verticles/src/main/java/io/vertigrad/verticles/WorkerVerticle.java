@@ -22,15 +22,19 @@ import org.slf4j.LoggerFactory;
 /**
  * One worker of a job; its configuration is the job file.
  *
- * <p>Deployed when it was admitted: a missing data file, an unknown model or a coordinator's no
- * fails the deployment with its message. Undeploying ends its thread.
+ * <p>Its deployment completes when the worker is admitted. The deployment fails with a message if a
+ * data file is missing, the model is unknown or the coordinator refuses it. Undeploying ends its
+ * thread.
  */
 public class WorkerVerticle extends VerticleBase {
 
   private static final Logger LOG = LoggerFactory.getLogger(WorkerVerticle.class);
   private static final long REPORT_MILLIS = 250;
 
-  /** A rank that is taken by then needs nobody else. */
+  /**
+   * How long a worker started for a missing rank waits for admission: after that, another worker
+   * may have taken the rank.
+   */
   private static final int ADOPTED_WAIT_SECONDS = 10;
 
   private final Promise<Void> left = Promise.promise();
@@ -55,7 +59,7 @@ public class WorkerVerticle extends VerticleBase {
     return left.future();
   }
 
-  /** The thread that does the work. */
+  /** Creates the thread that does the work. */
   WorkerThread thread(JobConfig job, WorkerMember admitted) {
     return new WorkerThread(vertx, job, admitted);
   }
@@ -72,7 +76,7 @@ public class WorkerVerticle extends VerticleBase {
     return member.admitted();
   }
 
-  /** Starts a worker beside this one, for a rank that nobody plays. */
+  /** Starts another worker in this process, for a rank without a member. */
   private void adopt(JobConfig job) {
     WorkerVerticle beside = another();
     beside.adopted = true;
@@ -84,7 +88,7 @@ public class WorkerVerticle extends VerticleBase {
             why -> LOG.info("no other worker beside {}: {}", member.name(), why.getMessage()));
   }
 
-  /** A verticle of the same kind. */
+  /** Creates a verticle of the same kind. */
   WorkerVerticle another() {
     return new WorkerVerticle();
   }
@@ -100,7 +104,7 @@ public class WorkerVerticle extends VerticleBase {
     return member.leave(reason).otherwiseEmpty();
   }
 
-  /** Before admission the deployment fails and says why; later nobody else would. */
+  /** Logs a failure after admission. Before admission the deployment fails with the reason. */
   private void tell(Throwable failure, LeaveReason reason) {
     boolean undeployed = member.failed(failure);
     boolean explained = failure instanceof ExchangeException || failure instanceof DataException;
@@ -109,7 +113,9 @@ public class WorkerVerticle extends VerticleBase {
     }
   }
 
-  /** In words; whoever hears them knows already which worker speaks. */
+  /**
+   * Returns a failure as a leave reason without the worker's name, which its readers already know.
+   */
   private LeaveReason failed(Throwable failure) {
     String message = String.valueOf(failure.getMessage());
     String self = member.name() + ": ";

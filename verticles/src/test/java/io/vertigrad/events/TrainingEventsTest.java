@@ -161,7 +161,7 @@ final class TrainingEventsTest {
     assertEquals((20 - 8) * 128 / 0.1, last.samplesPerSecond(), 1e-9);
   }
 
-  /** 128 samples and 10 ms of computing a step. */
+  /** Creates the progress of a worker with 128 samples and 10 ms of computing per step. */
   private static WorkerProgress progress(int rank, long step, long timeMillis) {
     return new WorkerProgress(
         timeMillis,

@@ -49,7 +49,7 @@ class TrainingJobTest {
   private static final int STEPS = 40;
   private static final long LIMIT_SECONDS = 40;
 
-  /** Longer than any test. */
+  /** More steps than any test takes. */
   private static final int FOREVER = 1_000_000;
 
   @TempDir private Path folder;

@@ -25,7 +25,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Tests strategies deployed by class name beside the members of a job, as the stock launcher does.
+ * Tests strategies that are deployed by class name, as the stock launcher does, beside the members
+ * of a job.
  */
 class StrategyVerticleTest extends PointsJob {
 

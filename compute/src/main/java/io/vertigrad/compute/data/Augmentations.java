@@ -16,21 +16,22 @@ public final class Augmentations {
   /**
    * Marks the key as known and checks its value; for a provider that reads its options.
    *
-   * @param options of the data set
-   * @throws io.vertigrad.compute.settings.SettingsException when it names no augmentation
+   * @param options options of the data set
+   * @throws io.vertigrad.compute.settings.SettingsException when the key does not name an
+   *     augmentation
    */
   public static void check(Settings options) {
     choice(options);
   }
 
   /**
-   * The augmentation that {@code config} asks for, ready for samples of {@code dataset}.
+   * Returns the augmentation that {@code config} asks for, for samples of {@code dataset}.
    *
    * @param config the data section of a job file
-   * @param dataset whose samples are changed
+   * @param dataset the data set whose samples are changed
    * @return the augmentation
-   * @throws io.vertigrad.compute.settings.SettingsException when it names none, or one that does
-   *     not fit the samples
+   * @throws io.vertigrad.compute.settings.SettingsException when it names no augmentation, or one
+   *     that does not fit the samples
    */
   public static Augmentation of(DataConfig config, Dataset dataset) {
     Settings options = config.settings();

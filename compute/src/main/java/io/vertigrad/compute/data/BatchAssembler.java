@@ -4,12 +4,12 @@ import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Targets;
 import java.util.List;
 
-/** Copies chosen samples of a data set side by side into a batch. */
+/** Copies chosen samples of a data set into a batch. */
 record BatchAssembler(Dataset dataset, Augmentation augmentation, long seed) {
 
   private static final int[] NO_LABELS = {};
 
-  /** Samples {@code order[from]} to {@code order[to - 1]}, in that order. */
+  /** Returns a batch of samples {@code order[from]} to {@code order[to - 1]}, in that order. */
   Batch assemble(int[] order, int from, int to, int epoch) {
     List<Integer> shape = dataset.shape();
     int length = shape.stream().reduce(1, Math::multiplyExact);

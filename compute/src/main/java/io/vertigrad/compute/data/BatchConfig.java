@@ -5,9 +5,9 @@ package io.vertigrad.compute.data;
  *
  * @param size samples in a batch
  * @param dropLast whether an epoch's last batch is left out when it is smaller
- * @param ahead batches that are kept ready, at most
- * @param timeoutMillis longest wait for a batch before the run is told that data is stuck
- * @param seed of the augmentation
+ * @param ahead most batches that are kept ready
+ * @param timeoutMillis longest wait for a batch before it fails
+ * @param seed seed of the augmentation
  */
 public record BatchConfig(int size, boolean dropLast, int ahead, long timeoutMillis, long seed) {
 
@@ -23,11 +23,12 @@ public record BatchConfig(int size, boolean dropLast, int ahead, long timeoutMil
   }
 
   /**
-   * Batches of this size, three kept ready, a minute's patience.
+   * Returns a configuration for batches of this size, with three kept ready and a timeout of one
+   * minute.
    *
    * @param size samples of a batch
    * @param dropLast true to leave out an epoch's last, smaller batch
-   * @param seed of the shuffle and of the augmentation
+   * @param seed seed of the augmentation
    * @return the configuration
    */
   public static BatchConfig of(int size, boolean dropLast, long seed) {

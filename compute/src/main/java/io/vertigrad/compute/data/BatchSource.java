@@ -2,13 +2,13 @@ package io.vertigrad.compute.data;
 
 import io.vertigrad.compute.Batch;
 
-/** An endless supply of training batches, epoch after epoch. */
+/** An endless sequence of training batches, epoch after epoch. */
 public interface BatchSource extends AutoCloseable {
 
   /**
-   * The next batch; waits for the prefetching thread when it is behind.
+   * Returns the next batch; waits for the prefetching thread if necessary.
    *
-   * @return the batch, which is the caller's
+   * @return the batch, which belongs to the caller
    */
   Batch next();
 

@@ -10,18 +10,18 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Which samples to train and to test on.
+ * The data section of a job file: which samples to train and to test on.
  *
  * @param name {@code digits} or {@code shapes} (generated), {@code mnist}, {@code cifar10}, {@code
  *     csv}, or another registered data set
- * @param directory where its files lie; empty for generated data
- * @param download where missing files may be fetched from; empty unless the user asked
+ * @param directory folder of its files; empty for generated data
+ * @param download address from which missing files may be fetched; empty unless the user asked for
+ *     it
  * @param options further settings of that data set, such as {@code train} and {@code test} counts
- *     and {@code seed} of the generated ones, and {@code augmentation}; one that is null counts as
- *     absent
- * @param origin how errors name the job file whose section {@code data} this is; empty for none
- * @param fitted what {@link Dataset#fitted} was of the samples that a saved model was trained on;
- *     empty for a data set that is opened to train on
+ *     and {@code seed} of the generated ones, and {@code augmentation}; null counts as absent
+ * @param origin name of the job file in errors; empty for none
+ * @param fitted the {@link Dataset#fitted} values of the samples that a saved model was trained on;
+ *     empty for a data set that is opened for training
  */
 public record DataConfig(
     String name,
@@ -37,13 +37,13 @@ public record DataConfig(
   }
 
   /**
-   * A data set that a job file asks for.
+   * Creates the configuration of a data set for a job file.
    *
-   * @param name of the data set
-   * @param directory where its files lie
-   * @param download where missing files may be fetched from
+   * @param name name of the data set
+   * @param directory folder of its files
+   * @param download address from which missing files may be fetched
    * @param options further settings
-   * @param origin how errors name the job file
+   * @param origin name of the job file in errors
    */
   public DataConfig(
       String name,
@@ -55,11 +55,11 @@ public record DataConfig(
   }
 
   /**
-   * A data set that no job file asks for.
+   * Creates the configuration of a data set without a job file.
    *
-   * @param name of the data set
-   * @param directory where its files lie
-   * @param download where missing files may be fetched from
+   * @param name name of the data set
+   * @param directory folder of its files
+   * @param download address from which missing files may be fetched
    * @param options further settings
    */
   public DataConfig(
@@ -68,8 +68,8 @@ public record DataConfig(
   }
 
   /**
-   * The options, to be read key by key; errors name the job file and the key's place in it, or the
-   * data set where there is no job file.
+   * Returns the options, to be read key by key. Errors name the job file and the key's place in it,
+   * or the data set if there is no job file.
    *
    * @return the section of the options
    */
@@ -81,16 +81,16 @@ public record DataConfig(
   }
 
   /**
-   * The same samples, prepared for a saved model.
+   * Returns the configuration of the same samples, prepared for a saved model.
    *
-   * @param values what was fitted to the samples that it was trained on
-   * @return a configuration that providers prepare samples by
+   * @param values the values fitted to the samples that the model was trained on
+   * @return a configuration by which providers prepare samples
    */
   public DataConfig fitted(Map<String, Object> values) {
     return new DataConfig(name, directory, download, options, origin, values);
   }
 
-  /** The same samples, whatever file asks for them. */
+  /** Returns the same configuration without the name of the job file, to compare it with others. */
   DataConfig withoutOrigin() {
     return new DataConfig(name, directory, download, options, "", fitted);
   }

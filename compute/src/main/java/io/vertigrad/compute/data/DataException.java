@@ -1,12 +1,15 @@
 package io.vertigrad.compute.data;
 
-/** A data file that is missing or wrong; the message names it and what is expected. */
+/**
+ * Thrown when a data file is missing or wrong; the message names the file and says what was
+ * expected.
+ */
 public final class DataException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
   /**
-   * Data that cannot be read.
+   * Creates an exception without a cause.
    *
    * @param message which file, what was found, what was expected
    */
@@ -15,7 +18,7 @@ public final class DataException extends RuntimeException {
   }
 
   /**
-   * Data that cannot be read for a reason that lies deeper.
+   * Creates an exception with a cause.
    *
    * @param message which file, what was found, what was expected
    * @param cause the reason

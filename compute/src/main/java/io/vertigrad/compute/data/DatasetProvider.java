@@ -10,11 +10,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.ServiceLoader;
 
-/** Opens a data set by name; found through ServiceLoader, or by the name of its class. */
+/** Opens a data set by name. Providers are found through ServiceLoader, or by class name. */
 public interface DatasetProvider {
 
   /**
-   * The name used in job files.
+   * Returns the name that job files use.
    *
    * @return one word
    */
@@ -25,59 +25,60 @@ public interface DatasetProvider {
    *
    * @param config the data section of a job file
    * @param split training or test set
-   * @return the samples, to be read by any thread
-   * @throws DataException naming the file, what was found and what is expected
-   * @throws io.vertigrad.compute.settings.SettingsException naming an option that is unknown or out
+   * @return the samples, which any thread may read
+   * @throws DataException with the file, what was found and what is expected
+   * @throws io.vertigrad.compute.settings.SettingsException with an option that is unknown or out
    *     of range
    */
   Dataset open(DataConfig config, Split split);
 
   /**
-   * Checks the options, and that a split's files are there, without reading them, so that a mistake
-   * is found before anything else begins. Files that may be downloaded are not looked for.
+   * Checks the options, and that a split's files exist, without reading them, so that a mistake is
+   * found before anything else begins. Does not look for files that may be downloaded.
    *
    * @param config the data section of a job file
    * @param split training or test set
    * @throws DataException as {@link #open} does
-   * @throws io.vertigrad.compute.settings.SettingsException likewise
+   * @throws io.vertigrad.compute.settings.SettingsException with an option that is unknown or out
+   *     of range
    */
   default void check(DataConfig config, Split split) {}
 
   /**
-   * How many samples a split has; opens it unless a provider knows it without.
+   * Returns the number of samples of a split; opens the split unless a provider overrides this.
    *
    * @param config the data section of a job file
    * @param split training or test set
    * @return a number of samples
    * @throws DataException as {@link #open} does
-   * @throws io.vertigrad.compute.settings.SettingsException likewise
+   * @throws io.vertigrad.compute.settings.SettingsException with an option that is unknown or out
+   *     of range
    */
   default long samples(DataConfig config, Split split) {
     return open(config, split).size();
   }
 
   /**
-   * What a model is to tell of the samples, where that is known without opening a file.
+   * Returns what a model predicts for the samples, if that is known without opening a file.
    *
    * @param config the data section of a job file
-   * @return classes, labels or values; empty where only the opened data set tells
-   * @throws io.vertigrad.compute.settings.SettingsException naming an option that is wrong
+   * @return classes, labels or values; empty if only the opened data set knows it
+   * @throws io.vertigrad.compute.settings.SettingsException with an option that is wrong
    */
   default Optional<Targets.Kind> targets(DataConfig config) {
     return Optional.empty();
   }
 
   /**
-   * Reads samples that a trained model is asked about from a file that is laid out as those of this
-   * data set. What a model tells of them may be missing there: nobody asks for the samples'
-   * targets.
+   * Reads samples to predict from a file with the same layout as this data set's files. Targets may
+   * be missing there, because they are not read.
    *
    * @param config the data section of the job that trained the model
    * @param file the samples
-   * @param shape one sample's dimensions as the model takes them
+   * @param shape shape of one sample of the model's input
    * @return the samples, in the file's order
-   * @throws DataException when the file cannot be read, or this data set reads none alone
-   * @throws io.vertigrad.compute.settings.SettingsException naming an option that is unknown or out
+   * @throws DataException when the file cannot be read, or this data set cannot read such files
+   * @throws io.vertigrad.compute.settings.SettingsException with an option that is unknown or out
    *     of range
    */
   default Dataset unlabelled(DataConfig config, Path file, List<Integer> shape) {
@@ -87,12 +88,11 @@ public interface DatasetProvider {
   }
 
   /**
-   * Reads a sample that a trained model is asked about from a line of text, as a line of this data
-   * set's files holds it.
+   * Reads one sample to predict from a line of text, as in this data set's files.
    *
-   * @param config as above
-   * @param line the sample, its values as they are before anything is done to them
-   * @param shape one sample's dimensions as the model takes them
+   * @param config the data section of the job that trained the model
+   * @param line the sample, with unprepared values
+   * @param shape shape of one sample of the model's input
    * @return one sample
    * @throws DataException when the line holds something else, or this data set has no lines
    */
@@ -103,11 +103,11 @@ public interface DatasetProvider {
   }
 
   /**
-   * Names of the classes, by class, as {@link Dataset#classNames} has them; opens no more than it
-   * needs.
+   * Returns the names of the classes, as {@link Dataset#classNames} does; opens no more than
+   * necessary.
    *
    * @param config the data section of a job file
-   * @return empty where a class is only a number
+   * @return the names by class; empty if classes are only numbers
    * @throws DataException as {@link #open} does
    */
   default List<String> classNames(DataConfig config) {
@@ -115,17 +115,18 @@ public interface DatasetProvider {
   }
 
   /**
-   * Looks for mistakes in training samples that are no errors, without reading all of them.
+   * Looks for probable mistakes in training samples that are not errors, without reading all
+   * samples.
    *
    * @param config the data section of a job file
-   * @return one sentence each; empty where nothing is strange
+   * @return one sentence each; empty if nothing was found
    * @throws DataException as {@link #open} does
    */
   default List<String> warnings(DataConfig config) {
     return List.of();
   }
 
-  /** Which half of a data set. */
+  /** A part of a data set. */
   enum Split {
     /** The samples that are trained on. */
     TRAIN,
@@ -134,11 +135,12 @@ public interface DatasetProvider {
   }
 
   /**
-   * The split of the data set that {@code config} names; one copy is shared by all of this JVM.
+   * Opens a split of the data set that {@code config} names; everything in this JVM shares one
+   * copy.
    *
    * @param config the data section of a job file
    * @param split training or test set
-   * @param loader where providers are looked for
+   * @param loader class loader that finds providers
    * @return the samples
    */
   static Dataset open(DataConfig config, Split split, ClassLoader loader) {
@@ -146,22 +148,22 @@ public interface DatasetProvider {
   }
 
   /**
-   * Checks that the files of the data set that {@code config} names are there.
+   * Checks that the files of the data set that {@code config} names exist.
    *
    * @param config the data section of a job file
    * @param split training or test set
-   * @param loader where providers are looked for
+   * @param loader class loader that finds providers
    */
   static void check(DataConfig config, Split split, ClassLoader loader) {
     find(config, loader).check(config, split);
   }
 
   /**
-   * How many samples the split has of the data set that {@code config} names.
+   * Returns the number of samples of a split of the data set that {@code config} names.
    *
    * @param config the data section of a job file
    * @param split training or test set
-   * @param loader where providers are looked for
+   * @param loader class loader that finds providers
    * @return a number of samples
    */
   static long samples(DataConfig config, Split split, ClassLoader loader) {
@@ -169,12 +171,12 @@ public interface DatasetProvider {
   }
 
   /**
-   * What a model is to tell of the samples of the data set that {@code config} names; opens the
-   * split unless its provider knows it without.
+   * Returns what a model predicts for the samples of the data set that {@code config} names; opens
+   * the split unless its provider knows it without.
    *
    * @param config the data section of a job file
-   * @param split training or test set, which must be there
-   * @param loader where providers are looked for
+   * @param split training or test set, which must exist
+   * @param loader class loader that finds providers
    * @return classes, labels or values
    */
   static Targets.Kind targets(DataConfig config, Split split, ClassLoader loader) {
@@ -184,13 +186,12 @@ public interface DatasetProvider {
   }
 
   /**
-   * Reads samples that a trained model is asked about, as the data set does that {@code config}
-   * names.
+   * Reads samples to predict from a file, with the data set that {@code config} names.
    *
    * @param config the data section of the job that trained the model
    * @param file the samples
-   * @param shape one sample's dimensions as the model takes them
-   * @param loader where providers are looked for
+   * @param shape shape of one sample of the model's input
+   * @param loader class loader that finds providers
    * @return the samples, in the file's order
    */
   static Dataset unlabelled(DataConfig config, Path file, List<Integer> shape, ClassLoader loader) {
@@ -198,12 +199,12 @@ public interface DatasetProvider {
   }
 
   /**
-   * Reads a sample that a trained model is asked about from a line of text.
+   * Reads one sample to predict from a line of text.
    *
    * @param config the data section of the job that trained the model
    * @param line the sample
-   * @param shape one sample's dimensions as the model takes them
-   * @param loader where providers are looked for
+   * @param shape shape of one sample of the model's input
+   * @param loader class loader that finds providers
    * @return one sample
    */
   static Dataset unlabelled(
@@ -212,21 +213,21 @@ public interface DatasetProvider {
   }
 
   /**
-   * Names of the classes of the data set that {@code config} names.
+   * Returns the names of the classes of the data set that {@code config} names.
    *
    * @param config the data section of a job file
-   * @param loader where providers are looked for
-   * @return by class; empty where a class is only a number
+   * @param loader class loader that finds providers
+   * @return the names by class; empty if classes are only numbers
    */
   static List<String> classNames(DataConfig config, ClassLoader loader) {
     return find(config, loader).classNames(config);
   }
 
   /**
-   * Looks for mistakes in the training samples of the data set that {@code config} names.
+   * Looks for probable mistakes in the training samples of the data set that {@code config} names.
    *
    * @param config the data section of a job file
-   * @param loader where providers are looked for
+   * @param loader class loader that finds providers
    * @return one sentence each
    */
   static List<String> warnings(DataConfig config, ClassLoader loader) {

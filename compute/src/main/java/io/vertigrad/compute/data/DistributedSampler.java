@@ -1,15 +1,16 @@
 package io.vertigrad.compute.data;
 
 /**
- * Shares each epoch's shuffled samples among N workers, as torch's DistributedSampler does.
+ * Divides each epoch's shuffled samples among N workers, as torch's DistributedSampler does.
  *
- * <p>One permutation per (seed, epoch), the same on every worker; its head is repeated until the
- * length is a multiple of N; worker r takes every N-th element from r on. So all workers have
- * equally many, together they have every sample, and fewer than N samples come twice.
+ * <p>There is one permutation per (seed, epoch), the same on every worker. Its first samples are
+ * appended until the length is a multiple of N; worker r takes every N-th element from r on. So all
+ * workers have the same number of samples, together they have every sample, and fewer than N
+ * samples occur twice.
  *
  * @param samples size of the data set
- * @param workers N
- * @param rank this worker's, from 0
+ * @param workers number of workers, N
+ * @param rank rank of this worker, from 0
  * @param seed the same on every worker
  */
 public record DistributedSampler(int samples, int workers, int rank, long seed) implements Sampler {
@@ -23,10 +24,10 @@ public record DistributedSampler(int samples, int workers, int rank, long seed) 
   }
 
   /**
-   * Samples of an epoch that each worker sees.
+   * Returns the number of samples of an epoch that each worker reads.
    *
-   * @param samples of the data set
-   * @param workers that share an epoch
+   * @param samples size of the data set
+   * @param workers number of workers that share an epoch
    * @return a number of samples
    */
   public static long share(long samples, int workers) {

@@ -7,18 +7,18 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
- * A data set of images drawn when it is opened; number i of a split is a function of (seed, split,
- * i) and of nothing else.
+ * A data set of images that are drawn when it is opened. Image i of a split depends only on (seed,
+ * split, i).
  *
- * <p>So a larger set begins with a smaller one, the splits never share a stream, and every process
- * of a job draws the same bytes. Options: {@code train}, {@code test} (samples), {@code seed} (1),
- * {@code normalization} and {@code augmentation}.
+ * <p>So a larger set begins with a smaller one, the splits never share random numbers, and every
+ * process of a job draws the same bytes. Options: {@code train}, {@code test} (samples), {@code
+ * seed} (1), {@code normalization} and {@code augmentation}.
  *
  * @param shape {@code [channels, height, width]}
  * @param classes number of classes
- * @param normalisation one per channel, unless the option says otherwise
- * @param train samples unless the option says otherwise
- * @param test samples unless the option says otherwise
+ * @param normalisation default normalisation, one per channel
+ * @param train default number of training samples
+ * @param test default number of test samples
  */
 public record GeneratedImages(
     List<Integer> shape, int classes, List<Normalisation> normalisation, int train, int test) {
@@ -27,30 +27,30 @@ public record GeneratedImages(
   private static final int MOST_BYTES = Integer.MAX_VALUE - 8;
   private static final int CHUNK = 64;
 
-  /** What the options ask for. */
+  /** The values of the options. */
   private record Drawing(int samples, long seed, List<Normalisation> chosen) {}
 
-  /** Draws one image after the other; used by one thread at a time, so it may keep a canvas. */
+  /** Draws one image after the other; used by one thread at a time, so it may reuse a canvas. */
   @FunctionalInterface
   public interface Painter {
 
     /**
      * Writes one image's bytes at {@code pixels[offset...]} and returns its class.
      *
-     * @param random what the image is drawn from
+     * @param random random numbers for the image
      * @param pixels has room for an image from the offset on
-     * @param offset where the first byte goes
+     * @param offset index of the first byte
      * @return the image's class
      */
     int paint(SplitMix64 random, byte[] pixels, int offset);
   }
 
   /**
-   * Draws the split on all cores, each chunk of images with a painter of its own.
+   * Draws the split on all cores, each chunk of images with its own painter.
    *
    * @param config the data section of a job file
    * @param split training or test set
-   * @param painters makes a painter for each chunk
+   * @param painters creates a painter for each chunk
    * @return the images
    */
   public Dataset open(DataConfig config, Split split, Supplier<? extends Painter> painters) {
@@ -77,7 +77,7 @@ public record GeneratedImages(
   }
 
   /**
-   * How many images the split has.
+   * Returns the number of images of a split.
    *
    * @param config the data section of a job file
    * @param split training or test set

@@ -6,9 +6,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A bounded queue from one producing thread to its consumer that also carries the producer's end.
+ * A bounded queue from one producing thread to its consumer, which also carries the producer's
+ * failure.
  *
- * <p>Items arrive in order; a failure is seen after the items put before it.
+ * <p>Items arrive in order; the consumer sees a failure after the items before it.
  */
 final class Handoff<T> {
 
@@ -21,7 +22,7 @@ final class Handoff<T> {
     this.capacity = capacity;
   }
 
-  /** Waits for room, until {@link #close()}; says whether the item is still wanted. */
+  /** Adds an item; waits for room until {@link #close()}. Returns false if the queue was closed. */
   synchronized boolean put(T item) throws InterruptedException {
     while (!closed && items.size() >= capacity) {
       wait();
@@ -33,13 +34,13 @@ final class Handoff<T> {
     return !closed;
   }
 
-  /** The producer's last word: {@link #take} throws it once the items are used up. */
+  /** Ends the queue with a failure: {@link #take} throws it after the last item. */
   synchronized void fail(RuntimeException cause) {
     failure = cause;
     notifyAll();
   }
 
-  /** The next item, waiting for it if need be. */
+  /** Returns the next item, and waits for it if necessary. */
   synchronized T take(long timeoutMillis) throws InterruptedException, TimeoutException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
     while (!closed && items.isEmpty() && failure == null) {
@@ -59,7 +60,7 @@ final class Handoff<T> {
     return items.remove();
   }
 
-  /** Forgets all items and wakes both sides. */
+  /** Discards all items and wakes both sides. */
   synchronized void close() {
     closed = true;
     items.clear();

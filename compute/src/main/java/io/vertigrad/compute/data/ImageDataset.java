@@ -4,10 +4,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Images kept as bytes and normalised when they are read, one 256-entry table per channel.
+ * Images that are kept as bytes and normalised when they are read, with one 256-entry table per
+ * channel.
  *
  * <p>A byte v of channel c becomes {@code (v / 255 - mean[c]) / deviation[c]}. The arrays are not
- * copied: whoever built the data set must not write to them afterwards.
+ * copied, so the caller must not write to them afterwards.
  */
 public final class ImageDataset implements Dataset {
 
@@ -22,7 +23,7 @@ public final class ImageDataset implements Dataset {
   private final float[][] tables;
 
   /**
-   * The first {@code size} of these images, of classes without names.
+   * Creates a data set of the first {@code size} images, with classes without names.
    *
    * @param pixels image after image, each channel after channel, each row after row
    * @param labels class of each image, from 0
@@ -42,7 +43,7 @@ public final class ImageDataset implements Dataset {
   }
 
   /**
-   * The first {@code size} of these images, of classes with names.
+   * Creates a data set of the first {@code size} images, with named classes.
    *
    * @param pixels image after image, each channel after channel, each row after row
    * @param labels class of each image, from 0

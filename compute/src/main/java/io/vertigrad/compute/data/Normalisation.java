@@ -8,17 +8,17 @@ import java.util.List;
 /**
  * How one channel's bytes become network inputs: {@code (v / range - mean) / deviation}.
  *
- * @param range what a byte is divided by: 255 for inputs from 0 to 1 before the rest, 1 for the
- *     bytes as they are
- * @param mean of the channel over the training set, on the scale after the division
- * @param deviation its standard deviation, above 0
+ * @param range divisor of a byte: 255 for values from 0 to 1 before the rest, 1 for the bytes as
+ *     they are
+ * @param mean mean of the channel over the training set, after the division
+ * @param deviation standard deviation of the channel, above 0
  */
 public record Normalisation(float range, float mean, float deviation) {
 
-  /** The values everyone uses for MNIST. */
+  /** The usual values for MNIST. */
   public static final Normalisation MNIST = new Normalisation(0.1307f, 0.3081f);
 
-  /** The values published programs use for CIFAR-10: red, green, blue. */
+  /** The usual values for CIFAR-10: red, green, blue. */
   public static final List<Normalisation> CIFAR10 =
       List.of(
           new Normalisation(0.4914f, 0.2023f),
@@ -45,22 +45,23 @@ public record Normalisation(float range, float mean, float deviation) {
   }
 
   /**
-   * Of a channel that has this mean and deviation on the scale 0 to 1.
+   * Creates the normalisation of a channel with this mean and deviation on the scale 0 to 1.
    *
-   * @param mean from 0 to 1
-   * @param deviation above 0
+   * @param mean mean, from 0 to 1
+   * @param deviation standard deviation, above 0
    */
   public Normalisation(float mean, float deviation) {
     this(BYTE_RANGE, mean, deviation);
   }
 
   /**
-   * What the option {@code normalization} asks for, one per channel; for a provider that reads its
-   * options. It is {@code standard} (the default), {@code unit}, {@code raw}, or an object of
-   * {@code mean} and {@code deviation}, each one number for all channels or a list of one for each.
+   * Returns the normalisation that the option {@code normalization} asks for, one per channel; for
+   * a provider that reads its options. The option is {@code standard} (the default), {@code unit},
+   * {@code raw}, or an object of {@code mean} and {@code deviation}, each one number for all
+   * channels or a list of one for each.
    *
-   * @param options of the data set
-   * @param standard the data set's own, one per channel
+   * @param options options of the data set
+   * @param standard the data set's own normalisation, one per channel
    * @return one rule for each channel
    * @throws io.vertigrad.compute.settings.SettingsException when the option is none of these
    */
@@ -109,7 +110,7 @@ public record Normalisation(float range, float mean, float deviation) {
   }
 
   /**
-   * The input for each byte, in single precision as torchvision computes it.
+   * Returns the input for each byte, in single precision as torchvision computes it.
    *
    * @return 256 values, for the bytes 0 to 255
    */

@@ -8,22 +8,22 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
- * The data sets that are in use in this JVM, so that its members share one copy of each.
+ * The data sets in use in this JVM, so that its members share one copy of each.
  *
- * <p>A data set is immutable, therefore sharing is safe; it is forgotten with its last user. Of
- * several threads that open the same one at once, the first opens it and the others wait. Opening
- * one data set may open another, as a provider does that changes the samples of another.
+ * <p>A data set is immutable, so sharing is safe; it is dropped when nothing refers to it any more.
+ * If several threads open the same data set at once, the first opens it and the others wait. A
+ * provider may open another data set while it opens its own.
  */
 final class OpenDatasets {
 
-  /** The ones of this JVM. */
+  /** The data sets of this JVM. */
   static final OpenDatasets SHARED = new OpenDatasets();
 
   private final ConcurrentMap<Key, Entry> entries = new ConcurrentHashMap<>();
 
   private record Key(DataConfig config, Split split, ClassLoader loader) {}
 
-  /** One data set; its lock is held while it is opened, its counter is guarded by the map. */
+  /** One data set. Its lock is held while it is opened; the map guards its counter. */
   private static final class Entry {
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -35,7 +35,9 @@ final class OpenDatasets {
     }
   }
 
-  /** The shared data set, opened now if nobody uses it; an error is not remembered. */
+  /**
+   * Returns the shared data set, which is opened now if it is not in use; errors are not cached.
+   */
   Dataset open(DataConfig config, Split split, ClassLoader loader, Supplier<Dataset> opening) {
     entries.keySet().forEach(this::forgetIfUnused);
     Key key = new Key(config.withoutOrigin(), split, loader);

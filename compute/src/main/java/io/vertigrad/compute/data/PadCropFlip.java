@@ -4,13 +4,14 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The usual CIFAR-10 augmentation: pad by a few black pixels, crop at random, mirror half of them.
+ * The usual CIFAR-10 augmentation: pads an image with a few black pixels, crops it at random, and
+ * mirrors half of the images.
  *
  * <p>He, Zhang, Ren, Sun: "Deep residual learning for image recognition", CVPR 2016, section 4.2;
  * torchvision's RandomCrop(32, padding=4) and RandomHorizontalFlip. torchvision pads the raw image
  * with zeros <em>before</em> it normalises. Here samples are normalised already, so the padding is
- * what a raw zero becomes, {@code (0 - mean) / deviation} of each channel: the same result. Works
- * in place and keeps no state, so that workers may share it.
+ * a normalised raw zero, {@code (0 - mean) / deviation} of each channel, with the same result. It
+ * works in place and keeps no state, so that workers may share it.
  */
 final class PadCropFlip implements Augmentation {
 
@@ -18,10 +19,10 @@ final class PadCropFlip implements Augmentation {
   private final float[] black;
 
   /**
-   * An augmentation for {@code black.length} channels.
+   * Creates an augmentation for {@code black.length} channels.
    *
    * @param padding pixels added on each side
-   * @param black a raw zero after normalisation, for each channel
+   * @param black normalised value of a raw zero, for each channel
    */
   PadCropFlip(int padding, float... black) {
     this.padding = padding;
@@ -44,14 +45,14 @@ final class PadCropFlip implements Augmentation {
     }
   }
 
-  /** Pixel (row, column) becomes the former (row + down, column + right), or black outside. */
+  /** Sets pixel (row, column) to the former (row + down, column + right), or to black outside. */
   private static void crop(
       float[] plane, int from, int height, int width, int down, int right, float black) {
     int kept = Math.max(0, width - Math.abs(right));
     int source = Math.max(0, right);
     int target = Math.max(0, -right);
     for (int i = 0; i < height; i++) {
-      // In this order no row is overwritten before it was read.
+      // In this order no row is overwritten before it is read.
       int row = down >= 0 ? i : height - 1 - i;
       int start = from + row * width;
       if (kept == 0 || row + down < 0 || row + down >= height) {

@@ -6,9 +6,9 @@ import java.util.concurrent.TimeoutException;
 /**
  * Assembles training batches ahead of time on its own daemon thread.
  *
- * <p>The order of batches is the sampler's, whatever the timing. An error while assembling stops
- * the thread and is thrown by {@link #next()} after the batches before it. {@code next} is for one
- * thread; {@code close} may come from any.
+ * <p>The order of batches is the sampler's, independent of timing. An error while assembling stops
+ * the thread; {@link #next()} throws it after the batches before it. One thread may call {@code
+ * next}; any thread may call {@code close}.
  */
 public final class PrefetchingBatchSource implements BatchSource {
 
@@ -23,7 +23,7 @@ public final class PrefetchingBatchSource implements BatchSource {
   private final long firstBatch;
   private volatile Position position = new Position(0, 0);
 
-  /** Where the prefetching thread is, for messages. */
+  /** The position of the prefetching thread, for messages. */
   private record Position(int epoch, int batch) {}
 
   private PrefetchingBatchSource(
@@ -50,11 +50,11 @@ public final class PrefetchingBatchSource implements BatchSource {
    * Starts prefetching at the first batch of the run; {@code owner} names the worker in errors and
    * the thread.
    *
-   * @param owner the worker
-   * @param dataset whose samples are read
+   * @param owner name of the worker
+   * @param dataset the data set to read
    * @param sampler which samples, in which order
    * @param config size of a batch, seed, how many are kept ready
-   * @param augmentation is applied to each sample
+   * @param augmentation applied to each sample
    * @return a source to be closed
    */
   public static PrefetchingBatchSource start(
@@ -67,16 +67,16 @@ public final class PrefetchingBatchSource implements BatchSource {
   }
 
   /**
-   * Starts prefetching in the middle of a run. A source that was opened at batch k gives the
-   * batches that one opened at 0 gives from its k-th on, augmentation included; the batches before
+   * Starts prefetching in the middle of a run. A source that was opened at batch k returns the same
+   * batches as one opened at 0 does from its k-th on, including augmentation. The batches before
    * are counted and not read.
    *
-   * @param owner the worker
-   * @param dataset whose samples are read
+   * @param owner name of the worker
+   * @param dataset the data set to read
    * @param sampler which samples, in which order
    * @param config size of a batch, seed, how many are kept ready
-   * @param augmentation is applied to each sample
-   * @param firstBatch number of the batch that {@link #next} gives first, counted over all epochs
+   * @param augmentation applied to each sample
+   * @param firstBatch number of the batch that {@link #next} returns first, counted over all epochs
    *     from 0
    * @return a source to be closed
    * @throws IllegalArgumentException when {@code firstBatch} is negative
@@ -96,9 +96,9 @@ public final class PrefetchingBatchSource implements BatchSource {
   }
 
   /**
-   * The next batch.
+   * Returns the next batch.
    *
-   * @throws DataException when assembling failed, or no batch came within the configured wait
+   * @throws DataException when assembling failed, or no batch arrived within the configured time
    * @throws IllegalStateException after {@link #close()}
    */
   @Override
@@ -116,7 +116,7 @@ public final class PrefetchingBatchSource implements BatchSource {
     }
   }
 
-  /** Stops the thread and waits briefly for it; batches that were ready are forgotten. */
+  /** Stops the thread and waits briefly for it; batches that were ready are discarded. */
   @Override
   public void close() {
     ready.close();
@@ -148,7 +148,7 @@ public final class PrefetchingBatchSource implements BatchSource {
     }
   }
 
-  /** Batches of an epoch, at least one. */
+  /** Returns the number of batches of an epoch, at least one. */
   private long batches(int epoch) {
     position = new Position(epoch, 0);
     int samples = sampler.length(epoch);
@@ -159,7 +159,7 @@ public final class PrefetchingBatchSource implements BatchSource {
     return ((long) end + config.size() - 1) / config.size();
   }
 
-  /** How many of an epoch's samples are in its batches. */
+  /** Returns how many of an epoch's samples are in its batches. */
   private int end(int samples) {
     return config.dropLast() ? samples - samples % config.size() : samples;
   }

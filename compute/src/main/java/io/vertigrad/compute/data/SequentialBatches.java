@@ -9,7 +9,8 @@ import java.util.stream.IntStream;
 /**
  * Batches for evaluation: every chosen sample once, in a fixed order, never padded.
  *
- * <p>Iterating again starts again. Immutable; batches are assembled on the caller's thread.
+ * <p>Each iterator starts at the first batch. Immutable; batches are assembled on the caller's
+ * thread.
  */
 public final class SequentialBatches implements Iterable<Batch> {
 
@@ -28,9 +29,9 @@ public final class SequentialBatches implements Iterable<Batch> {
   }
 
   /**
-   * The whole data set in its own order.
+   * Returns batches of the whole data set in its own order.
    *
-   * @param dataset whose samples are read
+   * @param dataset the data set to read
    * @param batchSize samples of a batch; the last one may be smaller
    * @return the batches
    */
@@ -39,12 +40,13 @@ public final class SequentialBatches implements Iterable<Batch> {
   }
 
   /**
-   * The first {@code samples} of the shuffled data set, or all of it if it has fewer.
+   * Returns batches of the first {@code samples} of the shuffled data set, or of all samples if it
+   * has fewer.
    *
-   * @param dataset whose samples are read
+   * @param dataset the data set to read
    * @param batchSize samples of a batch; the last one may be smaller
    * @param samples how many samples
-   * @param seeds of the shuffle, as for {@link SplitMix64}
+   * @param seeds seeds of the shuffle, as for {@link SplitMix64}
    * @return the batches
    */
   public static SequentialBatches subset(
@@ -58,7 +60,7 @@ public final class SequentialBatches implements Iterable<Batch> {
   }
 
   /**
-   * Number of samples in all batches together.
+   * Returns the number of samples in all batches together.
    *
    * @return a number of samples
    */

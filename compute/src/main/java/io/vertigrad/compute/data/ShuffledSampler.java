@@ -1,14 +1,14 @@
 package io.vertigrad.compute.data;
 
 /**
- * Gives every worker all samples, shuffled by itself ({@code sampler: none}).
+ * Gives every worker all samples, in an order of its own ({@code sampler: none}).
  *
- * <p>What Ray's parameter-server example does: nothing is shared out, and two workers see the same
- * sample at different times.
+ * <p>Ray's parameter-server example does the same: samples are not divided, and two workers read
+ * the same sample at different times.
  *
  * @param samples size of the data set
- * @param rank this worker's, from 0; enters the seed
- * @param seed of the run
+ * @param rank rank of this worker, from 0; part of the seed
+ * @param seed seed of the run
  */
 public record ShuffledSampler(int samples, int rank, long seed) implements Sampler {
 

@@ -4,7 +4,7 @@ package io.vertigrad.compute.data;
  * A small seeded random generator whose numbers are the same on every machine and Java release.
  *
  * <p>Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014. A generator
- * is made from any number of keys, so that "seed 7, epoch 3" needs no stored state. Not
+ * is created from any number of keys, so that "seed 7, epoch 3" needs no stored state. Not
  * thread-safe; not for secrets.
  */
 public final class SplitMix64 {
@@ -16,7 +16,7 @@ public final class SplitMix64 {
   private long state;
 
   /**
-   * A generator for these keys; the same keys in the same order give the same numbers.
+   * Creates a generator for these keys; the same keys in the same order give the same numbers.
    *
    * @param keys any numbers, such as a seed and an index
    */
@@ -27,7 +27,7 @@ public final class SplitMix64 {
   }
 
   /**
-   * Gives the next number.
+   * Returns the next 64 random bits.
    *
    * @return 64 bits, each equally likely 0 or 1
    */
@@ -37,11 +37,11 @@ public final class SplitMix64 {
   }
 
   /**
-   * A whole number from 0 to {@code bound - 1}, each equally likely.
+   * Returns a whole number from 0 to {@code bound - 1}, each equally likely.
    *
    * <p>Lemire: "Fast random integer generation in an interval", TOMACS 29 (2019).
    *
-   * @param bound above 0
+   * @param bound the number of results, above 0
    * @return the number
    */
   public int below(int bound) {
@@ -59,7 +59,7 @@ public final class SplitMix64 {
   }
 
   /**
-   * A number from 0 (included) to 1 (excluded).
+   * Returns a number from 0 (included) to 1 (excluded), uniformly distributed.
    *
    * @return the number
    */
@@ -68,7 +68,7 @@ public final class SplitMix64 {
   }
 
   /**
-   * A number from {@code low} to {@code high}, each equally likely.
+   * Returns a number from {@code low} to {@code high}, uniformly distributed.
    *
    * @param low the lower bound
    * @param high the upper bound
@@ -79,7 +79,8 @@ public final class SplitMix64 {
   }
 
   /**
-   * A bell-shaped number, mean 0, deviation 1, never beyond 3.5: a scaled sum of four uniforms.
+   * Returns a number with a bell-shaped distribution, mean 0, deviation 1, never beyond 3.5: a
+   * scaled sum of four uniform numbers.
    *
    * @return the number
    */
@@ -88,7 +89,7 @@ public final class SplitMix64 {
   }
 
   /**
-   * The numbers 0 to {@code length - 1} in random order (Fisher, Yates).
+   * Returns the numbers 0 to {@code length - 1} in random order (Fisher, Yates).
    *
    * @param length how many numbers
    * @return a new array

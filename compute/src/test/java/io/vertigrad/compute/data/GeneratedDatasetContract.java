@@ -20,7 +20,10 @@ public abstract class GeneratedDatasetContract {
   private final DatasetProvider provider;
   private final String fingerprint;
 
-  /** Takes the fingerprint of the first 100 training samples of seed 1. */
+  /**
+   * Creates the contract tests; {@code fingerprint} is that of the first 100 training samples of
+   * seed 1.
+   */
   protected GeneratedDatasetContract(DatasetProvider provider, String fingerprint) {
     this.provider = provider;
     this.fingerprint = fingerprint;
@@ -65,7 +68,7 @@ public abstract class GeneratedDatasetContract {
     assertEquals(shape, test.shape());
     assertEquals(10, test.classes());
     for (int count : counts) {
-      // 200 expected, deviation 13.4: five of them.
+      // The expected count is 200 with deviation 13.4; the tolerance is five deviations.
       assertEquals(200, count, 67);
     }
   }

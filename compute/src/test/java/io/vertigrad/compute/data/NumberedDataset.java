@@ -2,7 +2,7 @@ package io.vertigrad.compute.data;
 
 import java.util.List;
 
-/** Sample i has two values, i and -i, and label i % 3. */
+/** A data set in which sample i has two values, i and -i, and label i % 3. */
 record NumberedDataset(int size) implements Dataset {
 
   @Override

@@ -62,7 +62,7 @@ class PadCropFlipTest {
     }
 
     for (int count : counts) {
-      // 100 expected, deviation 10: five of them.
+      // The expected count is 100 with deviation 10; the tolerance is five deviations.
       assertEquals(100, count, 50);
     }
   }

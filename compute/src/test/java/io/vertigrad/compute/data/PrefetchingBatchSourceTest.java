@@ -46,7 +46,7 @@ class PrefetchingBatchSourceTest {
   }
 
   /**
-   * Reads batches 0 to more than 2 epochs, with samplers whose epochs do and do not divide evenly.
+   * Starts at batches 0 to beyond 2 epochs, with samplers whose epochs do and do not divide evenly.
    */
   @ParameterizedTest
   @CsvSource({"4, false", "4, true", "5, false", "5, true", "7, true", "1, false"})

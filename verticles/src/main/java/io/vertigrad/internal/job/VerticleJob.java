@@ -9,7 +9,7 @@ import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** The job that a verticle takes part in, read from its configuration. */
+/** Reads the job that a verticle takes part in from its configuration. */
 public final class VerticleJob {
 
   private static final String ORIGIN = "-conf";
@@ -17,11 +17,11 @@ public final class VerticleJob {
   private VerticleJob() {}
 
   /**
-   * Reads and checks a verticle's configuration, which is a job file. Where a length in epochs was
-   * not resolved yet, it opens the training set to count it, on a worker thread; {@code train} has
-   * done so before it starts anybody.
+   * Reads and checks a verticle's configuration, which is a job file. If a length in epochs is not
+   * resolved yet, it opens the training set on a worker thread to count it. The command {@code
+   * train} does that before it starts any member.
    *
-   * @return fails with the first thing wrong in the file, or with the data set
+   * @return fails with the first error in the file, or in the data set
    */
   public static Future<JobConfig> read(Vertx vertx, JsonObject config) {
     JobConfig job = JobConfig.read(ORIGIN, config);
@@ -35,10 +35,10 @@ public final class VerticleJob {
   }
 
   /**
-   * Has the job's messages proved with the secret in the file that it names. It does nothing in a
-   * Vert.x without a cluster, which no other process sends messages to.
+   * Requires proofs for the job's messages, with the secret in the file that the job names. Does
+   * nothing in a Vert.x without a cluster, because no other process sends messages to it.
    *
-   * @return fails when the file is no secret
+   * @return fails when the file contains no valid secret
    */
   public static Future<Void> protect(Vertx vertx, JobConfig job) {
     JobSecrets secrets = JobSecrets.of(vertx);

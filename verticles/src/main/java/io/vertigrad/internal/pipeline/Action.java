@@ -1,18 +1,18 @@
 package io.vertigrad.internal.pipeline;
 
 /**
- * One thing that one stage does in a step.
+ * One action of one stage in a step.
  *
- * @param kind which way
+ * @param kind the direction
  * @param microBatch index of the micro-batch, from 0
  */
 record Action(Kind kind, int microBatch) {
 
-  /** Which way values go. */
+  /** The direction in which values go. */
   public enum Kind {
-    /** Activations come, are kept, and the next stage's go out. */
+    /** Activations arrive and are kept; the activations for the next stage are sent. */
     FORWARD,
-    /** The gradient of what went out comes, and that of what came in goes back. */
+    /** The gradient of the stage's output arrives; the gradient of its input is sent back. */
     BACKWARD
   }
 

@@ -19,8 +19,8 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * The whole model, put together from what the stages of replica 0 show: all of one version, never a
- * mixture. Belongs to the model's thread.
+ * Reads the whole model from the stages of replica 0: all parts of one version, never a mixture.
+ * Used on the model's thread.
  */
 public final class AssembledStages implements SnapshotSource {
 
@@ -33,12 +33,12 @@ public final class AssembledStages implements SnapshotSource {
   }
 
   /**
-   * The reader that fits a job, with a pipeline or without.
+   * Returns the reader that fits a job, with or without a pipeline.
    *
-   * @param exchange asks servers, stages or workers
+   * @param exchange reads from servers, stages or workers
    * @param config what the model was built from
-   * @param events is told of averages
-   * @param local scores the model for each worker's own parameters; {@link Score#NONE} for not
+   * @param events receives events about averages
+   * @param local scores the model for each worker's own parameters; {@link Score#NONE} to skip that
    */
   public static ModelReader reader(
       WindowedExchange exchange,
@@ -59,7 +59,10 @@ public final class AssembledStages implements SnapshotSource {
         exchange::wake);
   }
 
-  /** Each stage shows its parameters where a server of its rank would. */
+  /**
+   * Returns a membership in which stages take the place of servers: a stage serves its parameters
+   * as the server of its rank would.
+   */
   private static Membership asServers(Membership now) {
     return new Membership(now.epoch(), now.workers(), now.workers());
   }

@@ -3,17 +3,17 @@ package io.vertigrad.internal.pipeline;
 import io.vertigrad.job.WorkersConfig;
 
 /**
- * How many samples each step's batch has, for stages that see no data.
+ * The number of samples in each step's batch, for stages that read no data.
  *
- * @param share samples of an epoch that one replica sees
- * @param batch samples of a full batch; an epoch's last one may be smaller, or left out
+ * @param share number of samples of an epoch that one replica reads
+ * @param batch samples of a full batch; an epoch's last batch may be smaller or left out
  */
 record BatchSizes(long share, int batch) {
 
   /**
-   * The sizes of a replica's batches.
+   * Returns the sizes of a replica's batches.
    *
-   * @throws IllegalArgumentException when every batch of an epoch is smaller and left out
+   * @throws IllegalArgumentException when every batch of an epoch is too small and left out
    */
   static BatchSizes of(long samples, int replicas, WorkersConfig workers) {
     workers.requireBatch(samples, replicas);
@@ -22,18 +22,21 @@ record BatchSizes(long share, int batch) {
     return new BatchSizes(workers.dropLast() ? share - share % batch : share, batch);
   }
 
-  /** Samples of the batch of a step. */
+  /** Returns the number of samples in the batch of a step. */
   int of(long step) {
     long perEpoch = (share + batch - 1) / batch;
     return step % perEpoch == perEpoch - 1 ? (int) (share - (perEpoch - 1) * batch) : batch;
   }
 
-  /** Passes over the share before a step. */
+  /** Returns how many passes over the share are complete before a step. */
   int epoch(long step) {
     return (int) (step / ((share + batch - 1) / batch));
   }
 
-  /** First sample of a micro-batch; that of the one after the last is the batch's size. */
+  /**
+   * Returns the index of the first sample of a micro-batch; for {@code microBatches} it is the size
+   * of the batch.
+   */
   static int first(int samples, int microBatch, int microBatches) {
     return (int) ((long) samples * microBatch / microBatches);
   }

@@ -12,12 +12,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tests that the stages of replica 0 make of their own model between two steps: before the
- * first and every so many on part of the test set, at the end on all of it too. The last stage
- * tells.
+ * The tests that the stages of replica 0 run on their own model between two steps. They use part of
+ * the test set before the first step and at intervals, and also the whole test set at the end. The
+ * last stage reports the result.
  *
- * <p>All stages test after the same steps, so that a test never mixes versions. Belongs to the
- * stage's thread.
+ * <p>All stages test after the same steps, so that a test never mixes versions. Used on the stage's
+ * thread.
  */
 final class PipelineEvaluation {
 
@@ -31,9 +31,9 @@ final class PipelineEvaluation {
   private SequentialBatches whole;
 
   /**
-   * Tests of one incarnation of a stage.
+   * Creates the tests of one incarnation of a stage.
    *
-   * @param neighbours a line of their own, so that nobody takes tests for waiting in a step
+   * @param neighbours a separate connection, so that tests do not count as waiting time of a step
    */
   PipelineEvaluation(StageContext setting, StageModel model, StageNeighbours neighbours) {
     this.setting = setting;
@@ -50,7 +50,7 @@ final class PipelineEvaluation {
             setting.tested()::addAndGet);
   }
 
-  /** Blocks while this version is tested, if it is one that is. */
+  /** Tests this version if a test is due; blocks during the test. */
   void after(long version) {
     boolean last = version >= setting.lastVersion();
     if (version == 0 || last || plan.isDue(version)) {
@@ -62,7 +62,9 @@ final class PipelineEvaluation {
     }
   }
 
-  /** Blocks while the version at which the job ends early is tested on all of the test set. */
+  /**
+   * Tests the version at which the job ends early on the whole test set; blocks during the test.
+   */
   void end(long version) {
     open();
     testWhole(version);
@@ -82,13 +84,19 @@ final class PipelineEvaluation {
     }
   }
 
-  /** No more than a micro-batch, so that a test needs no more memory than a step. */
+  /**
+   * Returns the size of a test batch: no more than a micro-batch, so that a test needs no more
+   * memory than a step.
+   */
   private static int batch(JobConfig job) {
     int parts = Math.min(job.pipeline().orElseThrow().microBatches(), job.workers().batch());
     return (job.workers().batch() + parts - 1) / parts;
   }
 
-  /** The hash of all parameters is known to whoever has them all. */
+  /**
+   * Reports a score, in the last stage only. The event has no hash, because no stage has all
+   * parameters.
+   */
   private void tell(long version, Score score, boolean all) {
     if (!model.hasLoss()) {
       return;

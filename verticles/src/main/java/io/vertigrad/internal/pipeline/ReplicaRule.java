@@ -6,16 +6,16 @@ import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 
-/** The strategy by which the replicas of a stage step, if it is one that fits a pipeline. */
+/** The strategy by which the replicas of a stage take their steps, if it fits a pipeline. */
 public final class ReplicaRule {
 
   private ReplicaRule() {}
 
   /**
-   * A job's strategy: one beside the stages, after which all replicas agree whenever the model is
-   * tested or saved, because that is done with those of replica 0.
+   * Returns a job's strategy. It must work without servers, and all replicas must agree whenever
+   * the model is tested or saved, because that uses those of replica 0.
    *
-   * @throws IllegalArgumentException with the reason when it does not fit
+   * @throws IllegalArgumentException when the strategy does not fit, with the reason
    */
   public static PeerStrategyFactory of(JobConfig job) {
     if (!(StrategyProviders.configure(job.strategy(), ReplicaRule.class.getClassLoader())

@@ -5,12 +5,12 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * What every stage does in one step, in which order; plain data.
+ * What every stage does in one step, and in which order.
  *
- * <p>All schedules send micro-batches backward in the same order, so that gradients add up to the
- * same bits whatever the schedule.
+ * <p>All schedules send micro-batches backward in the same order, so that the sum of the gradients
+ * has the same bits with every schedule.
  *
- * @param microBatches how many
+ * @param microBatches number of micro-batches
  * @param stages each stage's actions, in order
  */
 public record Schedule(int microBatches, List<List<Action>> stages) {
@@ -20,9 +20,9 @@ public record Schedule(int microBatches, List<List<Action>> stages) {
   }
 
   /**
-   * By the name it has in job files: {@code gpipe} or {@code 1f1b}.
+   * Returns a schedule by its name in job files: {@code gpipe} or {@code 1f1b}.
    *
-   * @throws IllegalArgumentException for any other
+   * @throws IllegalArgumentException for any other name
    */
   public static Schedule named(String name, int stages, int microBatches) {
     return switch (name) {
@@ -34,7 +34,10 @@ public record Schedule(int microBatches, List<List<Action>> stages) {
     };
   }
 
-  /** All micro-batches forward, then all backward: Huang et al., "GPipe", 2019. */
+  /**
+   * Returns the schedule that sends all micro-batches forward, then all backward: Huang et al.,
+   * "GPipe", 2019.
+   */
   public static Schedule allForwardAllBackward(int stages, int microBatches) {
     List<Action> actions = new ArrayList<>();
     IntStream.range(0, microBatches).mapToObj(Action::forward).forEach(actions::add);
@@ -44,8 +47,9 @@ public record Schedule(int microBatches, List<List<Action>> stages) {
   }
 
   /**
-   * A stage goes forward only as far ahead as the stages behind it need, then takes turns:
-   * Narayanan et al., "PipeDream" (2019), with a flush after each step.
+   * Returns the schedule in which a stage goes forward only as far ahead as the later stages need,
+   * then alternates forward and backward: Narayanan et al., "PipeDream" (2019), with a flush after
+   * each step.
    */
   public static Schedule oneForwardOneBackward(int stages, int microBatches) {
     return new Schedule(

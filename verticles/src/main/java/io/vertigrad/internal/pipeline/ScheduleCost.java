@@ -4,10 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a schedule costs when all stages take equally long and nothing is lost on the way.
+ * The cost of a schedule when all stages take equally long and transfers take no time.
  *
  * @param bubble share of the step in which a stage waits for others, 0 to 1
- * @param peaks micro-batches whose input each stage keeps at most, by stage
+ * @param peaks most micro-batches whose input each stage keeps at a time, by stage
  */
 public record ScheduleCost(double bubble, List<Integer> peaks) {
 
@@ -16,10 +16,10 @@ public record ScheduleCost(double bubble, List<Integer> peaks) {
   }
 
   /**
-   * Plays a schedule through.
+   * Simulates a schedule.
    *
    * @param forward time of one micro-batch in one stage, forward
-   * @param backward likewise, backward
+   * @param backward time of one micro-batch in one stage, backward
    * @throws IllegalArgumentException when stages wait for each other for ever
    */
   public static ScheduleCost of(Schedule schedule, double forward, double backward) {
@@ -39,7 +39,7 @@ public record ScheduleCost(double bubble, List<Integer> peaks) {
     return peak;
   }
 
-  /** One step in unit time. */
+  /** The simulation of one step. */
   private static final class Play {
 
     private final Schedule schedule;
@@ -91,7 +91,10 @@ public record ScheduleCost(double bubble, List<Integer> peaks) {
       return next[stage] > before;
     }
 
-    /** When an action's input is there; negative while it is not. */
+    /**
+     * Returns the time at which an action's input is available; negative if it is not available
+     * yet.
+     */
     private double ready(int stage, Action action) {
       boolean forward = action.kind() == Action.Kind.FORWARD;
       int from = forward ? stage - 1 : stage + 1;

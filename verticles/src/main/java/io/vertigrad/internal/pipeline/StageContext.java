@@ -13,19 +13,19 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * What a stage needs of its surroundings.
+ * The job and services that a stage works with.
  *
  * @param plan how the model is cut
- * @param strategy how replicas of a stage step alike
- * @param sizes samples of each step's batch
- * @param checkpoints where its states are kept
+ * @param strategy how replicas of a stage take the same steps
+ * @param sizes number of samples in each step's batch
+ * @param checkpoints where the stage's states are kept
  * @param trainingSamples size of the training set
- * @param testSet opens it
- * @param events is told what the stages find out together
+ * @param testSet opens the test set
+ * @param events receives what the stages find out together
  * @param tested counts the test samples that went through the stage
  * @param lastVersion step after which the job ends
- * @param patience monotonic nanoseconds that limit how long it waits for others
- * @param track notes what the stage does
+ * @param patience monotonic nanoseconds that limit how long the stage waits for others
+ * @param track records what the stage does
  */
 record StageContext(
     Vertx vertx,

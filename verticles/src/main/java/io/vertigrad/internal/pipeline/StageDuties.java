@@ -22,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one incarnation of a stage owes others besides its gradients: it agrees with all stages on a
- * step to go on from, shows and keeps versions, and tests them with its neighbours.
+ * The duties of one incarnation of a stage besides its gradients: it agrees with all stages on a
+ * step to continue from, shows and saves versions, and tests them together with its neighbours.
  */
 final class StageDuties implements ReplicaDuties {
 
@@ -108,7 +108,7 @@ final class StageDuties implements ReplicaDuties {
     return Optional.of(group.replicas());
   }
 
-  /** What the strategy remembered there. */
+  /** Goes back to a version and returns the strategy's state at that version. */
   private float[] restored(RunVersion from) {
     if (from.equals(RunVersion.BEGINNING)) {
       replica.restart();
@@ -122,13 +122,15 @@ final class StageDuties implements ReplicaDuties {
     versions.saves().changing();
   }
 
-  /** Where stages go on was agreed on before the replicas of one are asked. */
+  /**
+   * Returns false: stages have agreed where to continue before the replicas of one stage are asked.
+   */
   @Override
   public boolean fresh() {
     return false;
   }
 
-  /** Blocks while the version is tested. */
+  /** Shows and tests the version; blocks during the test. */
   @Override
   public void reached(long version, float[] parameters, boolean last) {
     replica.reached(version);
@@ -142,7 +144,10 @@ final class StageDuties implements ReplicaDuties {
     }
   }
 
-  /** A version that is the last anyway was shown and tested when it was reached. */
+  /**
+   * Shows and tests the version of an early end. The regular last version was shown and tested when
+   * it was reached.
+   */
   @Override
   public void end(long version, float[] parameters) {
     if (version < setting.lastVersion()) {
@@ -150,7 +155,9 @@ final class StageDuties implements ReplicaDuties {
     }
   }
 
-  /** One stage's gradient that is not finite leaves the others with half a step. */
+  /**
+   * Fails: if one stage's gradient is not finite, the stages would no longer take the same steps.
+   */
   @Override
   public void leftOut(long version, double loss) {
     throw StageErrors.diverged(name(), version, loss);

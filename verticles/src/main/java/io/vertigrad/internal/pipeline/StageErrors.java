@@ -5,7 +5,7 @@ import io.vertigrad.internal.worker.RunVersion;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Why a stage cannot go on, in words that name it. */
+/** Error messages of a stage, which name the stage. */
 final class StageErrors {
 
   private StageErrors() {}

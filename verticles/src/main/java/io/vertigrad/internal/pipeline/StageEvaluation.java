@@ -10,11 +10,11 @@ import java.util.Iterator;
 import java.util.function.LongConsumer;
 
 /**
- * One stage's part of a test: batches forward through all stages in inference mode, so that neither
- * parameters nor statistics move; the last stage counts.
+ * One stage's part of a test: batches go forward through all stages in inference mode, so that
+ * neither parameters nor statistics change. The last stage computes the score.
  *
- * <p>A stage is at most {@value #AHEAD} batches ahead of the next, which says of each batch that it
- * has taken it.
+ * <p>A stage is at most {@value #AHEAD} batches ahead of the next one, which acknowledges each
+ * batch.
  */
 final class StageEvaluation {
 
@@ -29,12 +29,13 @@ final class StageEvaluation {
   private final LongConsumer through;
 
   /**
-   * A test of a stage.
+   * Creates the test of a stage.
    *
    * @param batch most samples of a test batch
-   * @param firstIndex what the first batch of a step is numbered; its micro-batches come before
-   * @param topK how many of the most probable classes count beside the first; 0 to count none
-   * @param through is told how many samples went through, batch by batch
+   * @param firstIndex number of the first test batch of a step; the step's micro-batches have the
+   *     numbers below
+   * @param topK also counts samples whose class is among this many most probable ones; 0 for none
+   * @param through called with the number of samples that went through, batch by batch
    */
   StageEvaluation(
       StageModel model,
@@ -52,10 +53,10 @@ final class StageEvaluation {
   }
 
   /**
-   * Blocks until the next stage has taken the last batch.
+   * Tests the stage; blocks until the next stage has received the last batch.
    *
-   * @param step steps taken by the parameters that are tested
-   * @param before batches that were tested at this step already
+   * @param step number of steps taken by the parameters under test
+   * @param before number of batches that were tested at this step already
    * @return the score of all samples in the last stage, {@link Score#NONE} in the others
    */
   Score run(long step, int before, SequentialBatches samples) {
@@ -84,7 +85,7 @@ final class StageEvaluation {
     return score;
   }
 
-  /** How many batches so many samples make. */
+  /** Returns the number of batches for this many samples. */
   int batches(int samples) {
     return (samples + batch - 1) / batch;
   }
@@ -103,7 +104,7 @@ final class StageEvaluation {
     neighbours.receive(Direction.BACKWARD, step, index, TAKEN.length);
   }
 
-  /** Features in the first stage, labels in the last. */
+  /** Returns true in the first stage, which reads features, and in the last, which reads labels. */
   private boolean readsData() {
     return isFirst() || model.hasLoss();
   }

@@ -11,7 +11,7 @@ import io.vertigrad.job.PipelineConfig;
 import io.vertigrad.strategy.Tag;
 import java.util.Optional;
 
-/** What stages hand to each other: pieces of activations and gradients, as {@link StageTensor}. */
+/** The frames between stages: pieces of activations and gradients, as {@link StageTensor}. */
 final class StageFrames implements PeerFrames {
 
   private static final String ROLE = "stage";
@@ -24,7 +24,7 @@ final class StageFrames implements PeerFrames {
     this.pieceElements = pieceElements;
   }
 
-  /** Names one piece of a micro-batch's values. */
+  /** Returns the tag of one piece of a micro-batch's values. */
   static Tag tag(long step, Direction direction, int microBatch, int piece) {
     return new Tag(step, 2 * microBatch + direction.ordinal(), piece);
   }

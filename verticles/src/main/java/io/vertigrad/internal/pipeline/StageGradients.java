@@ -4,7 +4,7 @@ import io.vertigrad.compute.Batch;
 import io.vertigrad.internal.worker.GradientSource;
 import io.vertigrad.job.PipelineConfig;
 
-/** The gradients of one stage: all of a step's actions, while parameters stay as they are. */
+/** Computes the gradients of one stage: runs all actions of a step without changing parameters. */
 final class StageGradients implements GradientSource {
 
   private final StageContext setting;
@@ -16,9 +16,9 @@ final class StageGradients implements GradientSource {
   private long waitedNanos;
 
   /**
-   * The gradients of one incarnation.
+   * Creates the gradient source of one incarnation.
    *
-   * @param stage which of the model's, from 0
+   * @param stage index of the stage, from 0
    */
   StageGradients(
       StageContext setting,

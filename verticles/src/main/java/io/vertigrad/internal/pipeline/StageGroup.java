@@ -17,10 +17,10 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * One incarnation of a stage among all members, with a line to its neighbours.
+ * One incarnation of a stage among all members, with a connection to its neighbours.
  *
- * <p>{@link #membershipChanged} and {@link #wake} may be called by any thread, {@link #adopt} by
- * the strategy's while the stage waits, the rest by the stage's.
+ * <p>Any thread may call {@link #membershipChanged} and {@link #wake}. The strategy's thread calls
+ * {@link #adopt} while the stage waits; the stage's thread calls the rest.
  */
 final class StageGroup {
 
@@ -60,7 +60,9 @@ final class StageGroup {
     line.wake();
   }
 
-  /** Goes over to a membership that the strategy has adopted; true when every stage is there. */
+  /**
+   * Adopts a membership that the strategy has adopted; returns true when every stage is present.
+   */
   boolean adopt(PeerGroup all) {
     complete = false;
     group = all;
@@ -69,12 +71,12 @@ final class StageGroup {
     return complete;
   }
 
-  /** True while every stage is there and no newer membership was heard of. */
+  /** Returns true while every stage is present and no newer membership has arrived. */
   boolean ready() {
     return complete && line.current();
   }
 
-  /** The replicas of this stage. */
+  /** Returns the replicas of this stage. */
   PeerGroup replicas() {
     int stage = pipeline.stageOf(self.rank());
     List<Integer> ranks =
@@ -82,7 +84,9 @@ final class StageGroup {
     return new PeerGroup(group.epoch(), ranks, self.rank());
   }
 
-  /** Stages that nobody plays, for people; empty for none. */
+  /**
+   * Returns the names of the stages without a member, for log messages; empty if there are none.
+   */
   String missing() {
     return IntStream.range(0, pipeline.members())
         .filter(rank -> !group.ranks().contains(rank))
@@ -90,7 +94,7 @@ final class StageGroup {
         .collect(Collectors.joining(", "));
   }
 
-  /** The line to the stages before and after this one. */
+  /** Returns the connection to the stages before and after this one. */
   StageNeighbours neighbours(JobConfig job, LongSupplier nanoClock) {
     return new StageNeighbours(
         line,
@@ -101,7 +105,7 @@ final class StageGroup {
         nanoClock);
   }
 
-  /** What went to and came from other stages so far. */
+  /** Returns the counters of traffic with other stages. */
   TrafficCounters traffic() {
     return line.traffic();
   }

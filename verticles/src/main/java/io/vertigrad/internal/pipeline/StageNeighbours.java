@@ -11,8 +11,8 @@ import java.nio.FloatBuffer;
 import java.util.function.LongSupplier;
 
 /**
- * One stage's line to the stages before and after it in its replica: values out and in, cut into
- * pieces of a frame each. Belongs to the stage's thread.
+ * Sends and receives a stage's values to and from the stages before and after it in its replica, in
+ * pieces of one frame each. Used on the stage's thread.
  */
 final class StageNeighbours {
 
@@ -40,7 +40,7 @@ final class StageNeighbours {
     this.nanoClock = nanoClock;
   }
 
-  /** Sends to the next stage, or back; does not wait. */
+  /** Sends values to the next stage, or back; does not wait. */
   void send(Direction direction, long step, int microBatch, FloatBuffer values) {
     long begun = nanoClock.getAsLong();
     int to = direction == Direction.FORWARD ? rank + 1 : rank - 1;
@@ -54,7 +54,7 @@ final class StageNeighbours {
     movedNanos += nanoClock.getAsLong() - begun;
   }
 
-  /** Waits for what the stage before sends forward, or the next one back. */
+  /** Waits for the values that the previous stage sends forward, or the next one sends back. */
   float[] receive(Direction direction, long step, int microBatch, int length) {
     int from = direction == Direction.FORWARD ? rank - 1 : rank + 1;
     float[] values = new float[length];
@@ -83,12 +83,14 @@ final class StageNeighbours {
     return values;
   }
 
-  /** Time spent waiting for others so far: the bubble, and what is on its way. */
+  /**
+   * Returns the time spent waiting for others so far: the pipeline bubble and the transfer time.
+   */
   long waitedNanos() {
     return waitedNanos;
   }
 
-  /** Time spent on making, sending and unpacking tensors so far. */
+  /** Returns the time spent on creating, sending and unpacking tensors so far. */
   long movedNanos() {
     return movedNanos;
   }

@@ -12,7 +12,7 @@ import io.vertigrad.internal.worker.TrainingLoop;
 import io.vertigrad.job.PipelineConfig;
 import java.util.function.Supplier;
 
-/** What a stage works with: the stage that its rank stands for, and its share of the batches. */
+/** The parts of a stage member: the stage of its rank, and the batches of its replica. */
 final class StageParts implements TrainingLoop.Parts {
 
   private final StageContext setting;
@@ -26,10 +26,10 @@ final class StageParts implements TrainingLoop.Parts {
   private StageGroup group;
 
   /**
-   * Parts of which none is built yet.
+   * Creates parts, none of which is built yet.
    *
-   * @param split the cut model, let go once the stage is built
-   * @param splitting cuts it again, should another stage be wanted
+   * @param split the cut model; the reference is dropped once the stage is built
+   * @param splitting cuts the model again if the member takes over another stage
    * @param data opens the batches of a replica
    */
   StageParts(
@@ -91,7 +91,7 @@ final class StageParts implements TrainingLoop.Parts {
     setting.checkpoints().close();
   }
 
-  /** Keeps the stage it has when the rank still stands for it. */
+  /** Builds the stage, unless the member already has it. */
   private void provide(int stage) {
     if (replica != null && replica.model().spec().index() == stage) {
       return;
@@ -105,7 +105,7 @@ final class StageParts implements TrainingLoop.Parts {
             setting.plan(),
             setting.trainingSamples());
     split = null;
-    // Only the collector frees the native memory of the whole model's parameters.
+    // Only the garbage collector frees the native memory of the whole model's parameters.
     System.gc();
   }
 

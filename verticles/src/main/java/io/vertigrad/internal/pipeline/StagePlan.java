@@ -12,11 +12,12 @@ import io.vertigrad.job.PipelineConfig;
 import java.util.List;
 
 /**
- * How a job's model is spread over stages; every member derives the same.
+ * How a job's model is divided into stages; every member derives the same plan.
  *
  * @param layout the whole model's arrays
  * @param stages all stages, in order
- * @param partitions of the whole model; none is of two stages, and each one's shard is its stage
+ * @param partitions partitions of the whole model; each lies within one stage, and its shard is
+ *     that stage
  */
 record StagePlan(ParameterLayout layout, List<StageSpec> stages, PartitionPlan partitions) {
 
@@ -25,9 +26,9 @@ record StagePlan(ParameterLayout layout, List<StageSpec> stages, PartitionPlan p
   }
 
   /**
-   * Cuts a job's model.
+   * Cuts a job's model into stages.
    *
-   * @throws IllegalArgumentException with the reason when it cannot be cut so
+   * @throws IllegalArgumentException when the model cannot be cut as configured, with the reason
    */
   public static SplitModel split(JobConfig job, ModelConfig model) {
     PipelineConfig pipeline = job.pipeline().orElseThrow();
@@ -40,7 +41,7 @@ record StagePlan(ParameterLayout layout, List<StageSpec> stages, PartitionPlan p
     return Engine.named(job.engine()).split(model, pipeline.split(job.workers().batch()));
   }
 
-  /** The plan that follows from a cut. */
+  /** Returns the plan that follows from a cut. */
   public static StagePlan of(JobConfig job, SplitModel split) {
     List<ParameterLayout> layouts = split.stages().stream().map(StageSpec::layout).toList();
     return new StagePlan(
@@ -49,18 +50,20 @@ record StagePlan(ParameterLayout layout, List<StageSpec> stages, PartitionPlan p
         PartitionPlan.ofStages(split.layout(), layouts, job.exchange().partitionElements()));
   }
 
-  /** Equal for equal layouts and cuts; carried by every frame between stages. */
+  /**
+   * Returns a hash that is equal for equal layouts and cuts; every frame between stages carries it.
+   */
   public long hash() {
     return Addresses.hash(
         Long.toHexString(layout.hash()) + stages.stream().map(StageSpec::last).toList());
   }
 
-  /** First trainable element of a stage in the whole exchange vector. */
+  /** Returns the index of a stage's first trainable element in the whole exchange vector. */
   int firstTrainable(int stage) {
     return stages.stream().limit(stage).mapToInt(spec -> spec.layout().trainable()).sum();
   }
 
-  /** First statistic of a stage in the whole exchange vector. */
+  /** Returns the index of a stage's first statistic in the whole exchange vector. */
   int firstStatistic(int stage) {
     return layout.trainable()
         + stages.stream().limit(stage).mapToInt(spec -> spec.layout().statistics()).sum();

@@ -23,7 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** A stage's model, and the vector and optimizer that step it; belongs to the stage's thread. */
+/** A stage's model with its vector and optimizer. Used on the stage's thread. */
 final class StageReplica implements ReplicaModel, AutoCloseable {
 
   private final StageModel model;
@@ -34,7 +34,8 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   private final float[] gradient;
 
   /**
-   * What all stages can go back to while there is no checkpoint yet; empty where none is wanted.
+   * The initial parameters, to which all stages can go back while there is no checkpoint yet; empty
+   * if checkpoints are off.
    */
   private final float[] initial;
 
@@ -66,7 +67,7 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     return vector;
   }
 
-  /** Where a step adds up its gradient. */
+  /** Returns the array in which a step sums its gradient. */
   @Override
   public float[] gradient() {
     return gradient;
@@ -77,7 +78,10 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     return plan.hash();
   }
 
-  /** The same one for as long as this stage lives, so that its state outlives an incarnation. */
+  /**
+   * Returns the same optimizer for as long as this stage exists, so that its state outlives an
+   * incarnation.
+   */
   @Override
   public Optimizer optimizer(OptimizerConfig config) {
     if (optimizer == null) {
@@ -91,15 +95,15 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     model.writeParameters(0, FloatBuffer.wrap(parameters));
   }
 
-  /** What this stage holds in memory. */
+  /** Returns the version that this stage holds in memory. */
   RunVersion point() {
     return new RunVersion(vector.updates(), run);
   }
 
   /**
-   * Where this stage can go on besides memory: from what an earlier incarnation kept, or from the
-   * beginning when a stage is lost before the first checkpoint. A job without checkpoints does not
-   * begin anew unasked.
+   * Returns the versions that this stage can continue from besides the one in memory: those that an
+   * earlier incarnation saved, and the beginning, for a stage that is lost before the first
+   * checkpoint. A job without checkpoints does not start over by itself.
    */
   List<RunVersion> kept(ReplicaCheckpoints checkpoints, SenderIdentity identity) {
     List<RunVersion> kept = new ArrayList<>(checkpoints.points(identity.rank()));
@@ -109,14 +113,14 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     return kept;
   }
 
-  /** A version was reached and nothing of it is missing. */
+  /** Records that a version was reached completely. */
   void reached(long version) {
     whole = version;
   }
 
   /**
-   * What this stage holds, unless a step that was given up has left its trace, or it was trained as
-   * another replica of the stage.
+   * Returns the version in memory; empty if an abandoned step has changed it, or if it was trained
+   * as another replica of the stage.
    */
   Optional<RunVersion> held(int asRank) {
     boolean own = vector.updates() == 0 || rank == asRank;
@@ -132,12 +136,12 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     rank = someRank;
   }
 
-  /** Copies everything that is needed to go on from here. */
+  /** Copies everything that is needed to continue from this version. */
   PartitionCopy.Source copy(float[] memory, CopyMemory into) {
     return ReplicaState.of(vector, optimizers(), memory, into);
   }
 
-  /** Goes back to a state that was kept; returns what the strategy remembered. */
+  /** Goes back to a saved state and returns the strategy's state. */
   float[] restore(String name, PartitionSnapshot from) {
     return ReplicaState.restore(name, from, vector, optimizers());
   }
@@ -153,7 +157,10 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     return optimizer == null ? List.of() : List.of(optimizer);
   }
 
-  /** Copies of this stage's partitions of the whole model, by index; none of the others'. */
+  /**
+   * Returns copies of this stage's partitions of the whole model, by index; empty for those of
+   * other stages.
+   */
   List<Optional<Tensor>> partitions(DataType type) {
     return plan.partitions().partitions().stream()
         .map(

@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * One stage's part of one step: its actions in order, until the gradient of the whole batch has
- * been added up; parameters stay as they are.
+ * One stage's part of one step: runs its actions in order until the gradient of the whole batch is
+ * summed. It does not change parameters.
  */
 final class StageStep {
 
@@ -34,12 +34,12 @@ final class StageStep {
   private long computedNanos;
 
   /**
-   * A step that has not begun.
+   * Creates a step that has not begun.
    *
-   * @param samples of the whole batch
-   * @param microBatches into how many parts it is cut
+   * @param samples number of samples of the whole batch
+   * @param microBatches number of parts that the batch is cut into
    * @param batch the data; null in a stage between the first and the last
-   * @param sum where the gradient is added up; cleared first
+   * @param sum array in which the gradient is summed; cleared first
    */
   StageStep(
       StageModel model,
@@ -76,12 +76,15 @@ final class StageStep {
     }
   }
 
-  /** Mean loss of the batch, known in the last stage. */
+  /** Returns the mean loss of the batch, which only the last stage knows. */
   double loss() {
     return lossSum / samples;
   }
 
-  /** Samples classified correctly, known in the last stage; -1 where its model cannot tell. */
+  /**
+   * Returns the number of samples classified correctly, which only the last stage knows; -1 if its
+   * model does not count them.
+   */
   int correct() {
     return uncounted ? -1 : correct;
   }

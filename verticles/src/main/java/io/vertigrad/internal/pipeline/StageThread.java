@@ -19,7 +19,7 @@ import io.vertx.core.Vertx;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
-/** The one thread that builds a stage, computes it and closes it. */
+/** The one thread that builds a stage, computes with it and closes it. */
 public final class StageThread extends WorkerThread {
 
   private final Vertx vertx;

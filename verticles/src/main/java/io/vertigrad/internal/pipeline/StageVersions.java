@@ -12,8 +12,8 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * What becomes of the versions a stage reaches: readers are shown them, checkpoints keep them, the
- * test set tries them. Belongs to the stage's thread.
+ * Handles the versions that a stage reaches: it shows them to readers, writes checkpoints, and
+ * tests them. Used on the stage's thread.
  */
 final class StageVersions {
 
@@ -27,9 +27,9 @@ final class StageVersions {
   private Supplier<float[]> memory = () -> new float[0];
 
   /**
-   * Versions of one incarnation of a stage.
+   * Creates the versions of one incarnation of a stage.
    *
-   * @param line to the stages before and after it, for tests alone
+   * @param line connection to the stages before and after, used for tests only
    */
   StageVersions(
       StageContext setting, StageReplica replica, SenderIdentity identity, StageNeighbours line) {
@@ -53,53 +53,56 @@ final class StageVersions {
             : Optional.empty();
   }
 
-  /** Answers readers. */
+  /** Returns the endpoint that answers readers. */
   FrameEndpoint endpoint() {
     return endpoint;
   }
 
-  /** After a step, or when all have gone back to one; blocks while it is tested. */
+  /**
+   * Shows and tests a version, after a step or after all stages have gone back to it; blocks during
+   * the test.
+   */
   void reached(long version) {
     show(version);
     tests.ifPresent(stages -> stages.after(version));
   }
 
-  /** No step begins: readers may look at this version, too. */
+  /** Shows a version to readers while no step begins. */
   void rest(long version) {
     endpoint.show(version, replica.partitions(setting.job().exchange().type()));
   }
 
-  /** Says how to ask the strategy what it remembers. */
+  /** Sets how to read the strategy's state. */
   void remembers(Supplier<float[]> strategyMemory) {
     memory = strategyMemory;
   }
 
-  /** A step has led to this version. */
+  /** Writes a checkpoint if one is due; called after a step. */
   void stepped(long version) {
     if (setting.checkpoints().due(version)) {
       write();
     }
   }
 
-  /** Checkpoints that are asked for, and the copy that is not made yet. */
+  /** Returns the requested checkpoints and the copy that is not made yet. */
   ReplicaSaves saves() {
     return saves;
   }
 
-  /** Has a copy written beside training. */
+  /** Starts to write a checkpoint while training continues. */
   Future<Path> write() {
     float[] remembered = memory.get();
     return saves.write(
         replica.vector().updates(), replica.run(), into -> replica.copy(remembered, into));
   }
 
-  /** An early end was reached, by a version that was shown and tested like any other. */
+  /** Shows and tests the version at which the job ended early. */
   void ended(long version) {
     rest(version);
     tests.ifPresent(stages -> stages.end(version));
   }
 
-  /** The last version, and before that every one an evaluator may ask for. */
+  /** Shows a version if it is the last one or one that an evaluator may ask for. */
   private void show(long version) {
     JobConfig job = setting.job();
     boolean asked = job.evaluators() > 0 && (version == 0 || plan.isDue(version));

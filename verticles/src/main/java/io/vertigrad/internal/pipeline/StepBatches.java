@@ -5,7 +5,7 @@ import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.job.PipelineConfig;
 import java.util.function.LongFunction;
 
-/** The batch of each step, however often a job goes back to an earlier one. */
+/** Reads the batch of each step, however often a job goes back to an earlier step. */
 final class StepBatches implements AutoCloseable {
 
   private final LongFunction<BatchSource> open;
@@ -16,10 +16,10 @@ final class StepBatches implements AutoCloseable {
   private long next;
 
   /**
-   * No batch yet.
+   * Creates a reader that has opened nothing yet.
    *
-   * @param open opens the same batches from a step on
-   * @param rank whose stage is fed
+   * @param open opens the same sequence of batches, starting at a step
+   * @param rank rank of the member whose stage reads the batches
    */
   StepBatches(LongFunction<BatchSource> open, PipelineConfig pipeline, int rank, BatchSizes sizes) {
     this.open = open;
@@ -29,7 +29,10 @@ final class StepBatches implements AutoCloseable {
     this.needed = stage == 0 || stage == pipeline.stages() - 1;
   }
 
-  /** The first stage needs a step's features, the last one its labels, the others null. */
+  /**
+   * Returns the batch of a step for the first stage, which needs its features, and the last, which
+   * needs its labels; null for the others.
+   */
   Batch of(long step) {
     if (!needed) {
       return null;
@@ -49,7 +52,7 @@ final class StepBatches implements AutoCloseable {
     }
   }
 
-  /** Going back, or on to a step that is not the next, opens the source again. */
+  /** Reads a batch. Opens the source again when the step is not the next one. */
   private Batch read(long step) {
     if (source == null || step != next) {
       close();

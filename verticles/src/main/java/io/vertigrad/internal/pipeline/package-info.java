@@ -1,8 +1,8 @@
 /**
- * Model parallelism: the stages of one model in a row of members, activations forward, gradients
- * back, each stage stepping its own parameters.
+ * Model parallelism: each member runs one stage of a model. Activations go forward, gradients go
+ * back, and each stage updates its own parameters.
  *
- * <p>{@link io.vertigrad.internal.pipeline.Schedule} says which stage does what when; {@link
- * io.vertigrad.verticles.StageVerticle} plays one stage.
+ * <p>{@link io.vertigrad.internal.pipeline.Schedule} defines what each stage does and when; {@link
+ * io.vertigrad.verticles.StageVerticle} runs one stage.
  */
 package io.vertigrad.internal.pipeline;

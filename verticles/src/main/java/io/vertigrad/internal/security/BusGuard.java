@@ -29,21 +29,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Proves every message that this process sends to an address of one job, and refuses every message
- * from another process to such an address that is not proved. Senders and consumers do nothing for
- * it.
+ * Adds a proof to every message that this process sends to an address of one job, and refuses
+ * messages from other processes to such an address without a valid proof. Senders and consumers do
+ * nothing for it.
  *
  * <p>The proof is a header: sender, number, time of day, and an HMAC over these, the address, the
- * codec's name and the bytes of the body as they travel. The receiver checks it before anything of
- * the body is decoded. Replies have none: their address is random, and only the requester knows it.
- * A message that stays in this process never crosses a socket, and is not checked. Any thread.
+ * codec's name and the bytes of the body as they travel. The receiver checks it before it decodes
+ * the body. Replies carry no proof: their address is random, and only the requester knows it. A
+ * message that stays in this process never crosses a socket, and is not checked. Any thread may use
+ * it.
  */
 final class BusGuard {
 
-  /** Failure code of the answer to a request whose sender has not proved itself. */
+  /** Failure code of the answer to a request without a valid proof. */
   static final int NOT_PROVED = 403;
 
-  /** Likewise, to one that seems to be old. */
+  /** Failure code of the answer to a request that seems to be old. */
   static final int NOT_NEW = 409;
 
   /** Header with the proof. */
@@ -54,7 +55,7 @@ final class BusGuard {
   private static final int ID_BYTES = 16;
   private static final int FIELDS = 4;
 
-  /** Besides the codecs of frames, the only ones whose bytes are decoded at a job's address. */
+  /** Besides the codecs of frames, the only codecs whose bytes are decoded at a job's address. */
   private static final Set<MessageCodec<?, ?>> PLAIN =
       Set.of(
           CodecManager.NULL_MESSAGE_CODEC,
@@ -79,9 +80,10 @@ final class BusGuard {
   }
 
   /**
-   * From now on, until this Vert.x closes.
+   * Installs the guard on the event bus, until this Vert.x closes.
    *
-   * @param frames the addresses at which this process takes frames: what it sends there stays here
+   * @param frames the addresses at which this process receives frames: what it sends there stays
+   *     here
    */
   static void install(Vertx vertx, Addresses job, JobSecret secret, Set<String> frames) {
     BusGuard guard = new BusGuard(job, secret, frames);
@@ -189,7 +191,9 @@ final class BusGuard {
     return PLAIN.contains(codec) || FrameCodecs.isOfFrame(codec);
   }
 
-  /** The code of a body that is in one piece, which of a frame is its header and its payload. */
+  /**
+   * Returns the code of a body in one piece; the body of a frame is split into header and payload.
+   */
   private byte[] code(
       String head, String address, boolean send, MessageCodec<?, ?> codec, ByteBuffer body) {
     int header =
@@ -241,7 +245,7 @@ final class BusGuard {
       @SuppressWarnings("unchecked")
       ClusteredMessage<Object, Object> any = (ClusteredMessage<Object, Object>) message;
       ByteBuffer bytes = (ByteBuffer) new WireBody(any).body();
-      // An interceptor of the application may have asked for the body before.
+      // An interceptor of the application may have decoded the body before.
       return bytes == null ? encoded(message.codec(), message.body()) : bytes;
     }
 

@@ -11,7 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The secrets of the jobs that this Vert.x takes part in. Any thread. */
+/** The secrets of the jobs that this Vert.x takes part in. Any thread may use it. */
 public final class JobSecrets implements Shareable {
 
   private static final Logger LOG = LoggerFactory.getLogger(JobSecrets.class);
@@ -26,15 +26,15 @@ public final class JobSecrets implements Shareable {
     this.vertx = vertx;
   }
 
-  /** Those of this Vert.x. */
+  /** Returns the secrets of this Vert.x. */
   public static JobSecrets of(Vertx vertx) {
     LocalMap<String, JobSecrets> map = vertx.sharedData().getLocalMap(KEY);
     return map.computeIfAbsent(KEY, first -> new JobSecrets(vertx));
   }
 
   /**
-   * From now on messages and streams of this job have to be proved; the first secret of a job
-   * stays.
+   * Requires a proof for messages and streams of this job from now on; a later secret for the same
+   * job is ignored.
    */
   public void add(Addresses job, JobSecret secret) {
     if (secrets.putIfAbsent(job.job(), secret) == null) {
@@ -42,12 +42,12 @@ public final class JobSecrets implements Shareable {
     }
   }
 
-  /** True when this job has one. */
+  /** Returns true when this job has a secret. */
   public boolean has(Addresses job) {
     return secrets.containsKey(job.job());
   }
 
-  /** That of the job that an address belongs to, or {@link JobSecret#none}. */
+  /** Returns the secret of the job that an address belongs to, or {@link JobSecret#none}. */
   public JobSecret forAddress(String address) {
     if (!address.startsWith(Addresses.PREFIX)) {
       return JobSecret.none();
@@ -58,7 +58,7 @@ public final class JobSecrets implements Shareable {
     return secrets.getOrDefault(job, JobSecret.none());
   }
 
-  /** Notes that this process takes frames at an address, or no longer does. */
+  /** Records that this process receives frames at an address, or no longer does. */
   public void listens(String address, boolean now) {
     if (now) {
       frames.add(address);
@@ -67,7 +67,7 @@ public final class JobSecrets implements Shareable {
     }
   }
 
-  /** Says once that a job in a cluster has no secret. */
+  /** Warns once that a job in a cluster has no secret. */
   public void warnOfNone(Addresses job) {
     if (warned.add(job.job())) {
       LOG.warn(

@@ -5,14 +5,17 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Warnings about peers whose connections go wrong again and again: of each peer the first is logged
- * at once, the others are counted and told once a minute. Any thread.
+ * Limits warnings about peers whose connections fail again and again: the first warning about a
+ * peer is logged at once, later ones are counted and reported at most once a minute. Any thread may
+ * use it.
  */
 public final class PeerWarnings {
 
   private static final long MINUTE_NANOS = 60_000_000_000L;
 
-  /** Peers that are told apart; the one heard of longest ago is forgotten for another. */
+  /**
+   * Most peers that are tracked; after that the one with the oldest logged warning is forgotten.
+   */
   private static final int MOST_PEERS = 1_000;
 
   private final Consumer<String> log;
@@ -27,7 +30,7 @@ public final class PeerWarnings {
     }
   }
 
-  /** Takes where the lines go. */
+  /** Creates warnings that are logged to this consumer. */
   public PeerWarnings(Consumer<String> log) {
     this.log = log;
   }
@@ -35,8 +38,8 @@ public final class PeerWarnings {
   /**
    * Logs a warning, or counts it.
    *
-   * @param peer host of whom it is about; its ports differ from connection to connection
-   * @param now of {@code System.nanoTime()}
+   * @param peer host that the warning is about; its ports differ from connection to connection
+   * @param now time of {@code System.nanoTime()}
    */
   public synchronized void warn(String peer, String message, long now) {
     Entry known = peers.get(peer);

@@ -2,14 +2,14 @@ package io.vertigrad.internal.security;
 
 import java.security.SecureRandom;
 
-/** Bytes that nobody can foretell. */
+/** Creates unpredictable random bytes. */
 public final class RandomBytes {
 
   private static final SecureRandom RANDOM = new SecureRandom();
 
   private RandomBytes() {}
 
-  /** Returns this many. */
+  /** Returns this many random bytes. */
   public static byte[] of(int count) {
     byte[] bytes = new byte[count];
     RANDOM.nextBytes(bytes);

@@ -9,35 +9,36 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Tells a message that was proved from a copy of one that was recorded.
+ * Recognizes copies of recorded messages; their proofs are valid, so only their numbers and times
+ * reveal them.
  *
- * <p>A sender numbers its messages to each address, and here a number counts once. A sender that is
- * heard of for the first time must have sent its message after this filter was made, by clocks that
- * may be a little apart, so that nothing recorded in an earlier run can introduce it.
+ * <p>A sender numbers its messages to each address, and the filter accepts a number once. The first
+ * message of an unknown sender must have been sent after this filter was created, with a tolerance
+ * for different clocks. So a message that was recorded in an earlier run cannot introduce a sender.
  *
- * <p>A published message reaches each of a process's consumers by itself, so its copies count as
- * one for half a minute. In that time a copy changes nothing: pauses are numbered, memberships
- * carry an epoch, and a stop is final. Any thread.
+ * <p>A published message reaches each consumer of a process separately, so its copies are accepted
+ * for half a minute. In that time a copy changes nothing: pauses are numbered, memberships carry an
+ * epoch, and a stop is final. Any thread may use it.
  */
 final class ReplayFilter {
 
-  /** How far a new sender's clock may be from this one's. */
+  /** Most milliseconds between a new sender's clock and this one's. */
   static final long CLOCKS_MILLIS = 60_000;
 
-  /** How much earlier than this filter a new sender's message may seem to be. */
+  /** Most milliseconds by which a new sender's message may seem older than this filter. */
   static final long EARLY_MILLIS = 5_000;
 
   private static final long COPIES_NANOS = TimeUnit.SECONDS.toNanos(30);
   private static final int MOST_SENDERS = 4_000;
 
-  /** Numbers that are told apart; one that lies further behind the highest is refused. */
+  /** Numbers that are tracked; a number further behind the highest is refused. */
   private static final int WINDOW = 1_024;
 
   private final long beganMillis;
   private final Map<From, Heard> senders = new LinkedHashMap<>();
 
   /**
-   * Whose messages are numbered.
+   * The sender and address for which messages are numbered.
    *
    * @param sent true for messages to one consumer, false for published ones
    */
@@ -55,7 +56,7 @@ final class ReplayFilter {
   }
 
   /**
-   * Begins to listen.
+   * Creates a filter that has seen no message.
    *
    * @param nowMillis the time of day
    */
@@ -64,13 +65,13 @@ final class ReplayFilter {
   }
 
   /**
-   * Looks at a message whose code was right.
+   * Checks a message whose code was correct.
    *
-   * @param number of the message, from 0
+   * @param number number of the message, from 0
    * @param stampMillis the time of day by the sender's clock
-   * @param nowMillis the time of day by this one's
-   * @param nowNanos of {@code System.nanoTime()}
-   * @return why it is refused; empty when it is new
+   * @param nowMillis the time of day by this process's clock
+   * @param nowNanos time of {@code System.nanoTime()}
+   * @return why the message is refused; empty when it is new
    */
   synchronized Optional<String> refusal(
       From from, long number, long stampMillis, long nowMillis, long nowNanos) {

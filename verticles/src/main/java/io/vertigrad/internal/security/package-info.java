@@ -1,2 +1,2 @@
-/** What proves that a message or a connection is of the job, and warnings of those refused. */
+/** Proofs that a message or a connection belongs to the job, and warnings about those refused. */
 package io.vertigrad.internal.security;

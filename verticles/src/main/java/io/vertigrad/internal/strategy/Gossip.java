@@ -185,7 +185,7 @@ final class Gossip implements PeerStrategy {
   /**
    * The strategy's section of a job file.
    *
-   * @param seed of the random choice of partners
+   * @param seed seed of the random choice of partners
    */
   record Config(long seed) {
 

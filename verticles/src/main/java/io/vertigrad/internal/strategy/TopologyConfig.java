@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The topology that a job file asks for.
+ * The topology that a job file configures.
  *
  * @param name one of {@link Topology#NAMES}; used when the workers are not those that a matrix or a
  *     list of edges was written for

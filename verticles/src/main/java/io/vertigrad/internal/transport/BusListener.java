@@ -13,11 +13,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An address on the event bus: takes frames, and tells who asks where a stream to it can be opened.
+ * A listener at an address of the event bus: it receives frames, and answers lookups with the
+ * address of its stream server.
  */
 final class BusListener implements Listening {
 
-  /** Header of a message that has no frame but asks for the stream's {@link StreamAddress}. */
+  /** Header of a message that has no frame but asks for the {@link StreamAddress}. */
   static final String WHERE = "vertigrad-stream";
 
   private static final Logger LOG = LoggerFactory.getLogger(BusListener.class);

@@ -6,7 +6,10 @@ import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.eventbus.Message;
 
-/** Frames as messages of the event bus: within a process the very record, else its bytes. */
+/**
+ * Sends frames as messages of the event bus: the record itself within a process, its bytes to other
+ * processes.
+ */
 public final class BusTransport implements Transport {
 
   private final EventBus bus;

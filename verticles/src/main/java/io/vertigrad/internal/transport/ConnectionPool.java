@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How addresses in other processes are reached: asked for over the event bus, connected to once,
- * forgotten when the connection closes. Any thread.
+ * Connections to addresses in other processes: it looks an address up over the event bus, connects
+ * once, and forgets the connection when it closes. Any thread may use it.
  */
 final class ConnectionPool {
 
@@ -35,10 +35,10 @@ final class ConnectionPool {
   private final Set<Stream> streams = ConcurrentHashMap.newKeySet();
 
   /**
-   * Nothing is connected yet.
+   * Creates a pool without connections.
    *
-   * @param sharing memory of this process, unless it shares none
-   * @param limit to what this process sends, if there is one
+   * @param sharing the shared memory of this process; empty if it shares none
+   * @param limit limit on what this process sends; empty for none
    */
   ConnectionPool(
       Vertx vertx, NetClient client, Optional<SharedMemory> sharing, Optional<LinkLimit> limit) {
@@ -50,11 +50,12 @@ final class ConnectionPool {
   }
 
   /**
-   * The way to an address: a stream, or the bus where the process over there takes none.
+   * Returns the transport to an address: a stream, or the event bus if the other process accepts no
+   * streams.
    *
    * @param kind whether payloads may, or must, go through shared memory; the same for all requests
-   *     to an address, since they are of one job
-   * @return fails as a request over the bus when nobody listens there
+   *     to an address, since they belong to one job
+   * @return fails like a request over the bus when nobody listens there
    */
   Future<Transport> to(String address, TransportKind kind) {
     Future<Transport> known = ways.get(address);
@@ -70,7 +71,7 @@ final class ConnectionPool {
     return way.future();
   }
 
-  /** Looks after every stream; some times a second. */
+  /** Checks every stream for timeouts; called several times a second. */
   void sweep(long now) {
     streams.forEach(stream -> stream.sweep(now));
   }
@@ -98,7 +99,10 @@ final class ConnectionPool {
                     : overTheBus(address, endpoint, connected.cause()));
   }
 
-  /** Who has another secret, or was gone by now, is no reason to take the bus. */
+  /**
+   * Waits for the proofs. A peer with a different secret, or one that has closed the connection,
+   * must not make this process fall back to the event bus.
+   */
   private Future<Transport> opened(String address, NetSocket socket, TransportKind kind) {
     Stream stream =
         new Stream(

@@ -19,10 +19,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * One end of a connection: messages out and in.
+ * One end of a connection: sends and receives messages.
  *
- * <p>It writes pooled memory and reads what the channel read, because the buffers of a plain socket
- * would copy each byte once more in either direction. Any thread may write.
+ * <p>It writes from pooled memory and reads the channel's own buffers, because the buffers of a
+ * plain socket would copy each byte once more in either direction. Any thread may write.
  */
 final class FrameChannel implements RingConnection.Line {
 
@@ -38,12 +38,12 @@ final class FrameChannel implements RingConnection.Line {
   private Runnable heard;
 
   /**
-   * One end of a stream.
+   * Creates one end of a stream.
    *
-   * @param sharing memory of this process, unless it shares none
-   * @param secret of the job that the stream belongs to
-   * @param limit to what this process sends, if there is one
-   * @param name of the stream, for people
+   * @param sharing the shared memory of this process; empty if it shares none
+   * @param secret secret of the job that the stream belongs to
+   * @param limit limit on what this process sends; empty for none
+   * @param name name of the stream for log messages
    */
   FrameChannel(
       NetSocket socket,
@@ -57,14 +57,14 @@ final class FrameChannel implements RingConnection.Line {
     this.shared = new SharedConnection(sharing, this, secret, name);
   }
 
-  /** What this end shares with the other one. */
+  /** Returns the shared memory of this connection. */
   SharedConnection shared() {
     return shared;
   }
 
   /**
-   * Hands on every message, and returns what puts them together; {@code fault} is told once what
-   * cannot be read, and nothing follows.
+   * Starts to pass every message to {@code messages}, and returns the reader that assembles them.
+   * If something cannot be read, {@code fault} is called once and nothing follows.
    *
    * @param lends see {@link StreamMessageReader}
    */
@@ -137,7 +137,7 @@ final class FrameChannel implements RingConnection.Line {
     }
   }
 
-  /** Whoever is given the message has read or copied its payload when he returns. */
+  /** The receiver of the message must have read or copied its payload when it returns. */
   private void hearShared(StreamMessage message, Kind as) {
     boolean whole = message.body().remaining() == SHARED_BODY_BYTES;
     SlotReference at = whole ? message.reference() : null;
@@ -155,24 +155,24 @@ final class FrameChannel implements RingConnection.Line {
     }
   }
 
-  /** Short messages that go through shared memory. */
+  /** Returns the path for short messages through shared memory. */
   RingConnection rings() {
     return rings;
   }
 
-  /** Takes nothing from the other end for a while. */
+  /** Stops reading from the other end until {@link #resume}. */
   void pause() {
     socket.pause();
     rings.pause();
   }
 
-  /** Goes on after {@link #pause}. */
+  /** Continues after {@link #pause}. */
   void resume() {
     socket.resume();
     rings.resume();
   }
 
-  /** The connection has ended. */
+  /** Releases the shared memory; called after the connection has ended. */
   void close() {
     rings.close();
     shared.close();
@@ -197,7 +197,7 @@ final class FrameChannel implements RingConnection.Line {
     write(kind, 0);
   }
 
-  /** A message without body. */
+  /** Sends a message without a body. */
   Future<Void> write(Kind kind, long number) {
     return send(StreamMessage.of(kind, number, memory));
   }
@@ -210,16 +210,16 @@ final class FrameChannel implements RingConnection.Line {
     send(StreamMessage.of(kind, number, body, memory));
   }
 
-  /** A message of the stream in order with frames. */
+  /** Sends a message over the stream, in order with frames. */
   void writeInOrder(Kind kind, long number, String text) {
     rings.overStream(() -> write(kind, number, text));
   }
 
   /**
-   * A request or an answer; its payload goes through shared memory where there is room in it.
+   * Sends a request or an answer; its payload goes through shared memory when there is room.
    *
    * @param urgent false for an answer that nobody waits for
-   * @return ends when the frame's tensor is read no more, sent or not
+   * @return completes when the frame's tensor is no longer read, whether it was sent or not
    */
   Future<Void> write(Kind kind, long number, Frame frame, boolean urgent) {
     if (frame == null) {

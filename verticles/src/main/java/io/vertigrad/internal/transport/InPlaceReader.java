@@ -8,17 +8,20 @@ import io.netty.channel.socket.nio.NioSocketChannel;
 import java.util.function.Supplier;
 
 /**
- * Has a channel read what is missing of a message's body to where it belongs, and everything else
- * as it does by itself.
+ * Lets a channel read the missing part of a message's body directly to its place, and everything
+ * else into the channel's usual buffers.
  *
- * @param usual the channel's own way
- * @param place where the next bytes belong, or null; asked on the event loop, and only when all
- *     that was read before has been dealt with
+ * @param usual the channel's own allocator
+ * @param place where the next bytes belong, or null; called on the event loop, and only when all
+ *     that was read before has been handled
  */
 record InPlaceReader(RecvByteBufAllocator usual, Supplier<ByteBuf> place)
     implements RecvByteBufAllocator {
 
-  /** To be called by whoever deals with what is read; does nothing where that is too far away. */
+  /**
+   * Installs the allocator on a channel. Call it on the channel's event loop; elsewhere, and for
+   * other channel types, it does nothing.
+   */
   static void on(Channel channel, Supplier<ByteBuf> place) {
     if (channel instanceof NioSocketChannel && channel.eventLoop().inEventLoop()) {
       RecvByteBufAllocator usual = channel.config().getRecvByteBufAllocator();
@@ -26,7 +29,7 @@ record InPlaceReader(RecvByteBufAllocator usual, Supplier<ByteBuf> place)
     }
   }
 
-  // The older of two handle types, but the one that the method to override returns.
+  // This handle type is deprecated, but the method to override returns it.
   @SuppressWarnings("deprecation")
   @Override
   public Handle newHandle() {

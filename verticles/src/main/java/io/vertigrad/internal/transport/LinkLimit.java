@@ -9,17 +9,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * The limit to what one process sends over all of its streams together, like a network card of that
- * speed: one message after the other, in the order in which they came.
+ * Limits what one process sends over all of its streams together, like a network card of that
+ * speed: messages go out one after the other, in the order in which they were sent.
  *
- * <p>A message goes out when its last byte would have left such a card. What waits here is what
- * senders have unanswered, and so is bounded by their windows. Any thread may send; actions run on
- * a thread of the limit's own, which ends when nothing has waited for some seconds, or on the
- * sender's where nothing waits.
+ * <p>A message goes out when its last byte would have left such a card. The senders' windows bound
+ * what waits here. Any thread may send. If the link is free, an action runs on the sender's thread;
+ * otherwise on the limit's own thread, which ends after some seconds without work.
  */
 final class LinkLimit {
 
-  /** Acknowledgements and the like pass at once after a rest. */
+  /** Bytes that pass at once after a pause, enough for acknowledgements. */
   private static final int BURST_BYTES = 4 << 10;
 
   private static final double BYTES_PER_MEGABIT = 125_000;
@@ -30,7 +29,7 @@ final class LinkLimit {
   private final Timer timer;
   private final Queue<Waiting> queue = new ArrayDeque<>();
 
-  /** Runs an action after some nanoseconds, on any thread. */
+  /** Runs an action after a number of nanoseconds, on any thread. */
   @FunctionalInterface
   interface Timer {
     void after(long nanos, Runnable action);
@@ -39,11 +38,11 @@ final class LinkLimit {
   private record Waiting(long dueNanos, Runnable send) {}
 
   /**
-   * A link on which nothing waits.
+   * Creates a limit with an empty queue.
    *
-   * @param bytesPerSecond most that is sent
+   * @param bytesPerSecond most bytes sent in a second
    * @param nanoClock a monotonic clock
-   * @param timer by that clock
+   * @param timer runs actions later, by the same clock
    */
   LinkLimit(double bytesPerSecond, LongSupplier nanoClock, Timer timer) {
     this.nanoClock = nanoClock;
@@ -51,7 +50,7 @@ final class LinkLimit {
     this.bucket = new TokenBucket(bytesPerSecond, BURST_BYTES, nanoClock.getAsLong());
   }
 
-  /** The limit that a job asks for, if it does. */
+  /** Returns the limit that a job configures, or empty when it configures none. */
   static Optional<LinkLimit> of(ExchangeConfig config) {
     return config.megabitsPerSecond() == 0
         ? Optional.empty()
@@ -77,8 +76,8 @@ final class LinkLimit {
   /**
    * Sends a message when the link has room for it.
    *
-   * @param bytes its length
-   * @param send hands it to its connection without blocking
+   * @param bytes length of the message
+   * @param send passes the message to its connection without blocking
    */
   synchronized void send(int bytes, Runnable send) {
     long now = nanoClock.getAsLong();

@@ -6,15 +6,15 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Short messages from one process to another in memory that both have mapped: a queue with one
+ * A queue of short messages from one process to another in memory that both have mapped. It has one
  * writer at a time and one reader.
  *
- * <p>The reader says in a word of its own when it has found the queue empty and is about to wait;
- * who writes then has to wake it, and nobody else. The reader looks once more after it has said so.
+ * <p>A reader that finds the queue empty sets a flag before it waits, and then looks once more. A
+ * writer that finds the flag set has to wake the reader.
  */
 final class MessageRing {
 
-  /** Longest body: a frame's header and a reference. */
+  /** Longest body in bytes: a frame's header and a slot reference. */
   static final int MOST_BODY_BYTES = 112;
 
   private static final int ENTRIES = 256;
@@ -22,7 +22,7 @@ final class MessageRing {
   private static final int ENTRY_BYTES = 3 * LINE_BYTES;
   private static final int FIRST = 3 * LINE_BYTES;
 
-  /** Size of a ring. */
+  /** Size of a ring in bytes. */
   static final int BYTES = FIRST + ENTRIES * ENTRY_BYTES;
 
   private static final int WRITTEN = 0;
@@ -38,26 +38,26 @@ final class MessageRing {
 
   private final ByteBuffer memory;
 
-  /** Of the one end that writes, or of the one that reads: entries it has dealt with. */
+  /** Number of entries that this end, the writer or the reader, has processed. */
   private long position;
 
-  /** A ring of which nothing has been written or read. */
+  /** Creates one end of a ring that nothing has been written to or read from. */
   MessageRing(ByteBuffer segment, int offset) {
     memory = segment.slice(offset, BYTES).order(ByteOrder.LITTLE_ENDIAN);
   }
 
   /**
-   * A message.
+   * A message in the ring.
    *
-   * @param kind its code, as on a stream
+   * @param kind code of the message kind, as on a stream
    */
   record Entry(int kind, long number, ByteBuffer body) {}
 
   /**
-   * Writes a message; one thread at a time.
+   * Writes a message; called by one thread at a time.
    *
-   * @param kind its code, as on a stream
-   * @param behind how many messages went over the stream before it
+   * @param kind code of the message kind, as on a stream
+   * @param behind number of messages that were sent over the stream before this one
    * @return false when there is no room
    */
   boolean write(int kind, long number, long behind, ByteBuffer head, ByteBuffer rest) {
@@ -74,7 +74,10 @@ final class MessageRing {
     return true;
   }
 
-  /** True when the reader waits; it is then the caller who has to wake it. After a write. */
+  /**
+   * Returns true when the reader waits, and clears its flag: the caller then has to wake it. Called
+   * after a write.
+   */
   boolean takeWaiting() {
     if ((long) WORD.getVolatile(memory, WAITING) == 0) {
       return false;
@@ -83,15 +86,15 @@ final class MessageRing {
     return true;
   }
 
-  /** True when the reader waits. After a write. */
+  /** Returns true when the reader waits. Called after a write. */
   boolean isWaiting() {
     return (long) WORD.getVolatile(memory, WAITING) != 0;
   }
 
   /**
-   * Says that the reader waits from now on.
+   * Sets the flag that says that the reader waits.
    *
-   * @return false when a message has come meanwhile; the reader does not wait then
+   * @return false when a message has arrived in the meantime; the flag is then cleared again
    */
   boolean waits() {
     WORD.setVolatile(memory, WAITING, 1L);
@@ -102,20 +105,27 @@ final class MessageRing {
     return false;
   }
 
-  /** True when there is a message to {@link #take}. */
+  /** Returns true when there is a message to {@link #take}. */
   boolean hasNext() {
     return (long) WORD.getAcquire(memory, WRITTEN) != position;
   }
 
-  /** How many messages of the stream came before the next one of the ring, which there is. */
+  /**
+   * Returns how many messages of the stream precede the next message of the ring. Call it only when
+   * there is a next message.
+   */
   long behind() {
     return memory.getLong(entry(position) + BEHIND);
   }
 
-  /** The next message, which there is; its place may be written again. */
+  /**
+   * Removes the next message and returns a copy, so that its entry may be written again. Call it
+   * only when there is a next message.
+   */
   Entry take() {
     int at = entry(position);
-    // What a broken writer may have left there is cut, and refused by whoever looks at the kind.
+    // A faulty writer may have left a wrong length: it is cut here, and the message's kind is
+    // checked later.
     int length = Math.max(0, Math.min(MOST_BODY_BYTES, memory.getInt(at + LENGTH)));
     byte[] body = new byte[length];
     memory.get(at + BODY, body);

@@ -8,12 +8,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Memory that this process writes payloads to and one other process reads them from: slots of one
- * payload each. Any thread.
+ * A memory segment that this process writes payloads to and one other process reads. A payload
+ * takes one or more slots. Any thread may use it.
  *
- * <p>The lowest free slot is taken, because the processor's cache still has it. A slot is free
- * again when the reader has said so in the segment itself, or when the exchange it belonged to is
- * over.
+ * <p>It takes the lowest free slots, because they are probably still in the processor's cache. A
+ * slot is free again when the reader has marked it in the segment, or when the exchange that it
+ * belonged to has ended.
  */
 final class OwnedSegment {
 
@@ -24,15 +24,15 @@ final class OwnedSegment {
   private final long[] generations;
   private final long[] exchanges;
 
-  /** Slots of the payload that begins in a slot; 0 where none begins. */
+  /** Number of slots of the payload that begins in a slot; 0 if none begins there. */
   private final int[] taken;
 
   private long lastGeneration;
 
   /**
-   * A segment over new memory, whose nonce it writes.
+   * Creates a segment over new memory and writes the nonce into it.
    *
-   * @param memory is all zero
+   * @param memory must be all zero
    */
   OwnedSegment(Path file, ByteBuffer memory, SegmentLayout layout) {
     this.file = file;
@@ -44,7 +44,7 @@ final class OwnedSegment {
     memory.put(SegmentLayout.NONCE, nonce);
   }
 
-  /** Its name in the folder that both processes know. */
+  /** Returns the name of the file in the folder that both processes use. */
   String name() {
     return file.getFileName().toString();
   }
@@ -53,24 +53,26 @@ final class OwnedSegment {
     return layout;
   }
 
-  /** The end of the ring of messages to the peer where they are written. */
+  /** Returns the writing end of the ring of messages to the peer. */
   MessageRing ownersRing() {
     return new MessageRing(memory, layout.ownersRing());
   }
 
-  /** The end of the ring of messages from the peer where they are read. */
+  /** Returns the reading end of the ring of messages from the peer. */
   MessageRing peersRing() {
     return new MessageRing(memory, layout.peersRing());
   }
 
-  /** True once the peer has written its code over the nonce to the same memory. */
+  /** Returns true once the peer has written its code over the nonce into this memory. */
   boolean isProved(JobSecret secret) {
     byte[] found = new byte[SegmentLayout.CODE_BYTES];
     memory.get(SegmentLayout.PROOF, found);
     return JobSecret.equal(found, PeerSegment.code(secret, nonce, name()));
   }
 
-  /** Takes its name away: nobody else can open it, and nothing is left when both ends are gone. */
+  /**
+   * Deletes the file's name: nobody else can open it, and nothing is left when both ends are gone.
+   */
   void unlink() throws IOException {
     Files.deleteIfExists(file);
   }
@@ -79,8 +81,8 @@ final class OwnedSegment {
    * Copies a payload to free slots.
    *
    * @param exchange number of the request that it belongs to, not 0
-   * @param payload of a frame; stays where it is
-   * @return where it is, or null when there are not enough free slots
+   * @param payload payload of a frame; its position does not change
+   * @return where the payload is, or null when there are not enough free slots
    */
   SlotReference write(long exchange, ByteBuffer payload) {
     int slot;
@@ -101,7 +103,7 @@ final class OwnedSegment {
     return new SlotReference(slot, length, generation);
   }
 
-  /** The other end is done with whatever belonged to this exchange. */
+  /** Frees all slots of an exchange; called when the other end no longer reads them. */
   synchronized void release(long exchange) {
     for (int slot = 0; slot < taken.length; slot += Math.max(1, taken[slot])) {
       if (taken[slot] > 0 && exchanges[slot] == exchange) {
@@ -110,7 +112,7 @@ final class OwnedSegment {
     }
   }
 
-  /** The first of so many free slots in a row, or -1. */
+  /** Returns the first of this many consecutive free slots, or -1. */
   private int freeSlots(int count) {
     int free = 0;
     for (int slot = 0; slot < taken.length; ) {

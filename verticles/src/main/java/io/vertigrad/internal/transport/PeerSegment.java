@@ -6,33 +6,32 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Memory that another process owns and this one reads payloads from.
+ * A memory segment that another process owns and this one reads payloads from.
  *
- * <p>Belongs to the event loop of its connection; payloads may be read by any thread until they are
- * freed.
+ * <p>Used on the event loop of its connection; any thread may read a payload until it is freed.
  */
 final class PeerSegment {
 
   private final ByteBuffer memory;
   private final SegmentLayout layout;
 
-  /** A segment over memory that the other process has mapped as well. */
+  /** Creates a segment over memory that the other process has mapped as well. */
   PeerSegment(ByteBuffer memory, SegmentLayout layout) {
     this.memory = memory;
     this.layout = layout;
   }
 
-  /** The end of the ring of messages from the owner where they are read. */
+  /** Returns the reading end of the ring of messages from the owner. */
   MessageRing ownersRing() {
     return new MessageRing(memory, layout.ownersRing());
   }
 
-  /** The end of the ring of messages to the owner where they are written. */
+  /** Returns the writing end of the ring of messages to the owner. */
   MessageRing peersRing() {
     return new MessageRing(memory, layout.peersRing());
   }
 
-  /** Proves to the owner, in the memory itself, that this process has mapped it. */
+  /** Writes a code into the memory, which proves to the owner that this process has mapped it. */
   void prove(JobSecret secret, String name) {
     byte[] nonce = new byte[SegmentLayout.CODE_BYTES];
     memory.get(SegmentLayout.NONCE, nonce);
@@ -46,7 +45,7 @@ final class PeerSegment {
         ByteBuffer.wrap(name.getBytes(StandardCharsets.UTF_8)));
   }
 
-  /** A payload, or null where there is none such. */
+  /** Returns a payload, or null if it is not in the segment. */
   ByteBuffer payload(SlotReference at) {
     boolean inside =
         at.slot() >= 0
@@ -58,7 +57,7 @@ final class PeerSegment {
         : null;
   }
 
-  /** Lets the owner write to the slot again. */
+  /** Lets the owner write to the payload's slots again. */
   void free(SlotReference at) {
     layout.freed(memory, at.slot(), at.generation());
   }

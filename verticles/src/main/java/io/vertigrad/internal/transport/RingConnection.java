@@ -6,22 +6,22 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Short messages between the two ends of a stream through the rings in the sender's segment, in one
- * order with those that go over the stream.
+ * Short messages between the two ends of a stream, through the rings in the sender's segment and in
+ * one order with messages that go over the stream.
  *
- * <p>Each message in a ring tells how many went over the stream before it, and waits for them; one
- * of the stream waits for those that were in the ring before it. So whoever writes may take either
- * way at any time. A message in a ring costs no call of the system unless its reader waits, who is
- * then woken by a message of the stream.
+ * <p>Each message in a ring carries the number of messages that went over the stream before it, and
+ * waits for them. A message of the stream waits for those that were in the ring before it. So a
+ * writer may use either path at any time. A message in a ring costs no system call unless its
+ * reader waits; a message of the stream then wakes the reader.
  *
- * <p>{@link #post} and {@link #overStream} may be called by any thread, everything else by the
- * connection's event loop.
+ * <p>Any thread may call {@link #post} and {@link #overStream}; only the connection's event loop
+ * calls the other methods.
  */
 final class RingConnection {
 
   private static final int MOST_AT_ONCE = 64;
 
-  /** Acknowledgements that nobody waits for, before their reader is woken. */
+  /** Number of acknowledgements that nobody waits for, after which their reader is woken. */
   private static final int MOST_UNTOLD = 4;
 
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
@@ -40,23 +40,23 @@ final class RingConnection {
   private boolean paused;
   private boolean over;
 
-  /** The stream. */
+  /** The stream between the two ends. */
   interface Line {
 
-    /** Has the other end read its ring. */
+    /** Asks the other end to read its ring. */
     void wake();
 
-    /** Does something on the connection's event loop. */
+    /** Runs a task on the connection's event loop. */
     void run(Runnable task);
 
-    /** Likewise in a millisecond. */
+    /** Runs a task on the connection's event loop in a millisecond. */
     void runLater(Runnable task);
   }
 
   /**
-   * Nothing goes through rings until {@link #use}.
+   * Creates a connection that uses no ring until {@link #use}.
    *
-   * @param messages takes what comes through the ring
+   * @param messages receives what arrives through the ring
    * @param lends whether frames' tensors may be lent
    */
   RingConnection(Line line, Consumer<StreamMessage> messages, boolean lends) {
@@ -66,14 +66,14 @@ final class RingConnection {
   }
 
   /**
-   * There may be rings later, so messages of the stream are counted from now on; before the first
-   * request.
+   * Starts to count messages of the stream, because there may be rings later; called before the
+   * first request.
    */
   void count() {
     ordered = true;
   }
 
-  /** From now on messages go to one ring, and come from another. */
+  /** Starts to send messages through one ring and to receive them from another. */
   void use(MessageRing out, MessageRing in) {
     this.in = in;
     this.out = out;
@@ -83,7 +83,7 @@ final class RingConnection {
   /**
    * Sends a message through the ring.
    *
-   * @param urgent false for one that its reader need not be woken for at once
+   * @param urgent false for a message whose reader need not be woken at once
    * @return false when there is no ring, no room, or the message is too long
    */
   boolean post(Kind kind, long number, ByteBuffer head, ByteBuffer rest, boolean urgent) {
@@ -114,13 +114,14 @@ final class RingConnection {
     return true;
   }
 
-  /** Likewise a message without body. */
+  /** Sends a message without a body through the ring. */
   boolean post(Kind kind, long number, boolean urgent) {
     return post(kind, number, NOTHING, NOTHING, urgent);
   }
 
   /**
-   * Sends a message over the stream, in order with those in the ring, and returns what that does.
+   * Sends a message over the stream, in order with those in the ring, and returns the result of
+   * {@code write}.
    */
   <T> T overStream(Supplier<T> write) {
     if (!ordered) {
@@ -132,9 +133,9 @@ final class RingConnection {
     }
   }
 
-  /** Deals with a message of the stream, after those of the ring that were before it. */
+  /** Handles a message of the stream, after the messages of the ring that precede it. */
   void readOfStream(Runnable take) {
-    // All of them, even while it is paused: at most as many as the ring holds.
+    // Handles all of them, even while the ring is paused: at most as many as the ring holds.
     while (in != null && in.hasNext() && in.behind() <= readOfStream && !over) {
       deal(in.take());
     }
@@ -146,23 +147,23 @@ final class RingConnection {
     }
   }
 
-  /** Reads nothing for a while. */
+  /** Stops reading the ring until {@link #resume}. */
   void pause() {
     paused = true;
   }
 
-  /** Goes on after {@link #pause}. */
+  /** Continues after {@link #pause}. */
   void resume() {
     paused = false;
     read();
   }
 
-  /** Reads nothing any more. */
+  /** Stops reading for good. */
   void close() {
     over = true;
   }
 
-  /** Deals with what is in the ring; then waits to be woken. */
+  /** Handles the messages in the ring, then waits to be woken. */
   void read() {
     if (in == null) {
       return;
@@ -174,7 +175,7 @@ final class RingConnection {
         }
       }
       if (over || paused || in.behind() > readOfStream) {
-        // What ends the pause, or the message of the stream, has this go on.
+        // The end of the pause, or the missing message of the stream, continues the reading.
         return;
       }
       if (left == 0) {

@@ -6,29 +6,29 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Where what lies in a shared segment: two codes, two words per slot, two rings of messages, then
- * the slots.
+ * The offsets in a shared segment: two codes, two words per slot, two message rings, then the
+ * slots.
  *
- * <p>The words of a slot have a cache line each, since one end writes the one and the other end the
- * other.
+ * <p>Each word of a slot has a cache line to itself, because one end writes the first word and the
+ * other end writes the second.
  *
- * @param slots that the segment has
+ * @param slots number of slots in the segment
  */
 record SegmentLayout(int slots) {
 
-  /** Bytes of a slot; a payload takes as many as it needs, one behind the other. */
+  /** Size of a slot in bytes; a payload takes as many consecutive slots as it needs. */
   static final int SLOT_BYTES = 64 << 10;
 
-  /** Bytes of the owner's random number, and of the peer's code over it. */
+  /** Size in bytes of the owner's random bytes, and of the peer's code over them. */
   static final int CODE_BYTES = 32;
 
-  /** Where the owner writes random bytes. */
+  /** Offset at which the owner writes random bytes. */
   static final int NONCE = 0;
 
-  /** Where the peer writes its code over them. */
+  /** Offset at which the peer writes its code over them. */
   static final int PROOF = 64;
 
-  /** More than fits into one mapping is never asked for. */
+  /** Most slots of a segment; more would not fit into one mapping. */
   static final int MOST_SLOTS = 8_192;
 
   private static final int MOST_SLOTS_BY_WINDOW = 512;
@@ -46,28 +46,31 @@ record SegmentLayout(int slots) {
     }
   }
 
-  /** A segment for all that may be unanswered at a time, and a little more. */
+  /**
+   * Returns the layout of a segment for a full window of unanswered requests, with some slots to
+   * spare.
+   */
   static SegmentLayout forWindow(int windowBytes) {
     return new SegmentLayout(
         Math.min(MOST_SLOTS_BY_WINDOW, windowBytes / SLOT_BYTES + SLOTS_TO_SPARE));
   }
 
-  /** Size of the whole segment. */
+  /** Returns the size of the whole segment in bytes. */
   long bytes() {
     return first() + (long) slots * SLOT_BYTES;
   }
 
-  /** Slots that a payload of this length takes. */
+  /** Returns the number of slots that a payload of this length takes. */
   static int slotsOf(int length) {
     return Math.max(1, (length + SLOT_BYTES - 1) / SLOT_BYTES);
   }
 
-  /** Where a slot begins. */
+  /** Returns the offset of a slot. */
   int payload(int slot) {
     return first() + slot * SLOT_BYTES;
   }
 
-  /** The number of the payload that the owner last wrote to a slot. */
+  /** Returns the number of the payload that the owner last wrote to a slot. */
   long written(ByteBuffer memory, int slot) {
     return (long) WORD.getAcquire(memory, WORDS + 2 * slot * LINE_BYTES);
   }
@@ -76,7 +79,7 @@ record SegmentLayout(int slots) {
     WORD.setRelease(memory, WORDS + 2 * slot * LINE_BYTES, generation);
   }
 
-  /** The number of the payload in a slot that the peer has last read to its end. */
+  /** Returns the number of the last payload in a slot that the peer has finished reading. */
   long freed(ByteBuffer memory, int slot) {
     return (long) WORD.getAcquire(memory, WORDS + (2 * slot + 1) * LINE_BYTES);
   }
@@ -85,12 +88,12 @@ record SegmentLayout(int slots) {
     WORD.setRelease(memory, WORDS + (2 * slot + 1) * LINE_BYTES, generation);
   }
 
-  /** Where the ring of messages from the segment's owner to its peer begins. */
+  /** Returns the offset of the ring of messages from the segment's owner to its peer. */
   int ownersRing() {
     return pages(WORDS + 2 * slots * LINE_BYTES);
   }
 
-  /** Where the ring of messages from the peer to the owner begins. */
+  /** Returns the offset of the ring of messages from the peer to the owner. */
   int peersRing() {
     return ownersRing() + MessageRing.BYTES;
   }

@@ -15,22 +15,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the two ends of a stream share besides it: a segment that this end owns, a segment of the
- * other end, and how they agree on them.
+ * The shared memory of a stream: a segment that this end owns, a segment of the other end, and the
+ * messages by which they agree on them.
  *
- * <p>The sender of the stream asks, with the name of the kernel it runs on; a listener on the same
- * one agrees. From then on either end may offer a segment, the first time that it has a payload
- * that is worth it. The other end opens it and writes its code into it; only the owner's own
- * mapping tells it whether that arrived, so nobody has to believe an address. Until then, and
- * wherever anything of this fails, payloads go over the stream, as they do when no slot is free.
+ * <p>The sender of the stream asks, with the boot id of its kernel; a listener on the same kernel
+ * agrees. From then on either end may offer a segment, when it first has a payload that is long
+ * enough. The other end opens the segment and writes its code into it. The owner finds the code in
+ * its own mapping, so neither end has to trust an address. Before that, after any failure, and when
+ * no slot is free, payloads go over the stream.
  *
- * <p>{@link #write} may be called by any thread, everything else by the connection's event loop.
+ * <p>Any thread may call {@link #write}; only the connection's event loop calls the other methods.
  */
 final class SharedConnection {
 
   private static final Logger LOG = LoggerFactory.getLogger(SharedConnection.class);
 
-  /** Shorter payloads are as fast behind their header. */
+  /** Smallest payload in bytes that is shared; shorter ones are as fast behind their header. */
   static final int LEAST_BYTES = 4 << 10;
 
   private static final int OFFER_BYTES = 2 * Integer.BYTES;
@@ -54,11 +54,11 @@ final class SharedConnection {
   private volatile PeerSegment peers;
 
   /**
-   * Nothing is shared yet.
+   * Creates a connection that shares nothing yet.
    *
-   * @param memory of this process, unless it shares none
-   * @param secret of the job that the stream belongs to
-   * @param name of the stream, for people
+   * @param memory the shared memory of this process; empty if it shares none
+   * @param secret secret of the job that the stream belongs to
+   * @param name name of the stream for log messages
    */
   SharedConnection(
       Optional<SharedMemory> memory, FrameChannel line, JobSecret secret, String name) {
@@ -74,7 +74,7 @@ final class SharedConnection {
   }
 
   /**
-   * Asks the listener, on a stream that has just been opened.
+   * Asks the listener for shared memory, on a stream that has just been opened.
    *
    * @param atOnce whether to offer a segment before there is a payload for it
    */
@@ -90,10 +90,10 @@ final class SharedConnection {
   }
 
   /**
-   * Copies a payload to where the other end reads it.
+   * Copies a payload into this end's segment, where the other end reads it.
    *
    * @param exchange number of the request
-   * @return where it is, or null when it has to go over the stream
+   * @return where the payload is, or null when it has to go over the stream
    */
   SlotReference write(long exchange, ByteBuffer payload) {
     if (!agreed || payload.remaining() < LEAST_BYTES) {
@@ -111,7 +111,7 @@ final class SharedConnection {
     return at;
   }
 
-  /** The other end has answered this request, so it reads its payload no more. */
+  /** Frees the payload of a request that the other end has answered. */
   void release(long exchange) {
     OwnedSegment segment = own;
     if (segment != null) {
@@ -119,20 +119,20 @@ final class SharedConnection {
     }
   }
 
-  /** The payload that a message tells of, or null where there is none such. */
+  /** Returns the payload that a message refers to, or null if there is none. */
   ByteBuffer payload(SlotReference at) {
     return peers == null ? null : peers.payload(at);
   }
 
-  /** A payload is not read any more. */
+  /** Frees a payload that is no longer read. */
   void free(SlotReference at) {
     peers.free(at);
   }
 
   /**
-   * Takes a message about segments.
+   * Handles a message about segments.
    *
-   * @return null, or what is wrong with it
+   * @return null, or what is wrong with the message
    */
   String hear(StreamMessage message) {
     return switch (message.kind()) {
@@ -143,14 +143,14 @@ final class SharedConnection {
     };
   }
 
-  /** The connection has ended. */
+  /** Removes what is left of an offer; called after the connection has ended. */
   void close() {
     closed = true;
     established.tryFail("the connection was closed");
     remove(offering);
   }
 
-  /** Offers a segment, once. */
+  /** Offers a segment; later calls do nothing. */
   void offer() {
     if (!offered.compareAndSet(false, true)) {
       return;

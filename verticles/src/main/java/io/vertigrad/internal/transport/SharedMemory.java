@@ -29,13 +29,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes and opens segments of memory that processes of one host share, as files of a folder that
- * lies in memory. Any thread; what blocks for some milliseconds belongs into {@link #blocking}.
+ * Creates and opens memory segments that processes of one host share, as files in an in-memory
+ * folder. Any thread may use it; work that blocks for some milliseconds belongs in {@link
+ * #blocking}.
  *
- * <p>A segment's file has zeros written to it before it is mapped, because a folder without room
- * then says so, while a mapping of a file with holes would end in an error in the middle of a
- * frame. Nobody ever changes its size. It has a name only until the peer has mapped it; a process
- * that was killed before leaves it behind, and the next one to start removes it.
+ * <p>A segment's file is filled with zeros before it is mapped. A full folder then fails here; a
+ * mapping of a sparse file would fail in the middle of a frame. The size of a file never changes. A
+ * file has a name only until the peer has mapped it. A process that is killed before that leaves
+ * the file behind, and the next process to start removes it.
  */
 final class SharedMemory {
 
@@ -47,10 +48,13 @@ final class SharedMemory {
   private static final int RANDOM_BYTES = 16;
   private static final int ZERO_BYTES = 1 << 20;
 
-  /** A file has its name for milliseconds; one that is so old was left behind by somebody. */
+  /** A file has its name for milliseconds; a named file of this age was left behind. */
   private static final long OLD_SECONDS = 600;
 
-  /** Namespace of process numbers, process, its start, random digits. */
+  /**
+   * The parts of a name: namespace of process ids, process id, start time of the process, random
+   * digits.
+   */
   private static final Pattern NAME =
       Pattern.compile(PREFIX + "(\\d{1,20})-(\\d{1,10})-(\\d{1,19})-[0-9a-f]{32}");
 
@@ -64,10 +68,10 @@ final class SharedMemory {
   private final String ownPrefix;
 
   /**
-   * Segments in a folder.
+   * Creates the shared memory of a process in a folder.
    *
-   * @param layout of the segments that this process owns
-   * @param mostBytes of all of them together
+   * @param layout layout of the segments that this process owns
+   * @param mostBytes most bytes of all segments together
    */
   SharedMemory(Vertx vertx, Path folder, SegmentLayout layout, long mostBytes) {
     this.vertx = vertx;
@@ -80,14 +84,14 @@ final class SharedMemory {
   }
 
   /**
-   * Names the running kernel, which another host never does; processes that name another do not try
-   * to share memory. Empty where the system does not tell.
+   * Returns the boot id of the running kernel, which no other host has. Processes with different
+   * ids do not try to share memory. Empty if the system does not report one.
    */
   String host() {
     return host;
   }
 
-  /** Payloads that went through segments of this process. */
+  /** Returns the number of payloads that went through segments of this process. */
   long payloads() {
     return payloads.sum();
   }
@@ -97,15 +101,15 @@ final class SharedMemory {
     payloads.increment();
   }
 
-  /** Does something that blocks, on a thread of Vert.x that may be. */
+  /** Runs blocking work on a worker thread of Vert.x. */
   <T> Future<T> blocking(Callable<T> work) {
     return vertx.executeBlocking(work, false);
   }
 
   /**
-   * Makes a segment.
+   * Creates a segment.
    *
-   * @throws IOException when there is no room, with what to do
+   * @throws IOException when there is no room; the message says what to do
    */
   OwnedSegment create() throws IOException {
     long bytes = layout.bytes();
@@ -130,7 +134,7 @@ final class SharedMemory {
   /**
    * Opens a segment of another process of this host.
    *
-   * @throws IOException when there is none of that name and size
+   * @throws IOException when there is no segment of that name and size
    */
   PeerSegment open(String name, SegmentLayout of) throws IOException {
     if (!NAME.matcher(name).matches()) {
@@ -167,7 +171,7 @@ final class SharedMemory {
   }
 
   private OwnedSegment createAt(Path file, long bytes) throws IOException {
-    // At most half of what is left, because others need such memory, too.
+    // Uses at most half of what is left, because other programs need such memory, too.
     FileStore store = Files.getFileStore(folder);
     if (store.getUsableSpace() / 2 < bytes) {
       throw new IOException(
@@ -201,7 +205,7 @@ final class SharedMemory {
     if (Files.getLastModifiedTime(file, LinkOption.NOFOLLOW_LINKS).toInstant().isBefore(old)) {
       return true;
     }
-    // Elsewhere the same number is another process.
+    // In another namespace the same process id is another process.
     return name.group(1).equals(namespace())
         && ProcessHandle.of(Long.parseLong(name.group(2)))
             .filter(process -> start(process) == Long.parseLong(name.group(3)))
@@ -216,7 +220,7 @@ final class SharedMemory {
     return process.info().startInstant().map(Instant::toEpochMilli).orElse(0L);
   }
 
-  /** The number in {@code pid:[4026531836]}. */
+  /** Returns the number in {@code pid:[4026531836]}. */
   private static String namespace() {
     try {
       String digits = Files.readSymbolicLink(PIDS).toString().replaceAll("\\D", "");

@@ -4,11 +4,11 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Tells where in the sender's segment a frame's payload is.
+ * Says where in the sender's segment the payload of a frame is.
  *
- * @param slot index of its first slot
- * @param length bytes of the payload
- * @param generation of the payload, counted by the owner over all of its slots
+ * @param slot index of the first slot
+ * @param length payload length in bytes
+ * @param generation number of the payload, counted by the owner over all slots of the segment
  */
 record SlotReference(int slot, int length, long generation) {
 

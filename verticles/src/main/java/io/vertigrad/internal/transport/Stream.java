@@ -21,10 +21,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The sender's end of a stream to one address: any number of requests under way, answers by number.
+ * The sender's end of a stream to one address: any number of requests at a time, with answers
+ * matched by number.
  *
- * <p>Any thread may send and encodes what it sends. A stream on which nothing at all comes for ten
- * seconds while an answer is due, not even to a ping, is closed, because TCP itself would notice a
+ * <p>Any thread may send, and encodes what it sends. A stream is closed when an answer is due and
+ * nothing arrives for ten seconds, not even the answer to a ping: TCP itself would notice a
  * vanished machine only after minutes.
  */
 final class Stream implements Transport {
@@ -35,7 +36,10 @@ final class Stream implements Transport {
   private static final long SILENT_NANOS = 10 * SECOND;
   private static final long IDLE_NANOS = 300 * SECOND;
 
-  /** Of this process, because a peer that is gone breaks the streams to all of its addresses. */
+  /**
+   * Shared by all streams of this process, because a lost peer breaks the streams to all of its
+   * addresses.
+   */
   private static final PeerWarnings BROKEN = new PeerWarnings(LOG::info);
 
   private static final PeerWarnings REFUSED = new PeerWarnings(LOG::warn);
@@ -60,13 +64,13 @@ final class Stream implements Transport {
   private volatile boolean closed;
 
   /**
-   * Says which address it is for.
+   * Creates a stream and sends the opening message, which names its address.
    *
-   * @param secret of the address's job
+   * @param secret secret of the address's job
    * @param kind whether payloads may, or must, go through shared memory
-   * @param sharing memory of this process, unless it shares none
-   * @param limit to what this process sends, if there is one
-   * @param whenClosed is called once, before requests under way fail
+   * @param sharing the shared memory of this process; empty if it shares none
+   * @param limit limit on what this process sends; empty for none
+   * @param whenClosed called once, before pending requests fail
    */
   Stream(
       String address,
@@ -79,8 +83,8 @@ final class Stream implements Transport {
     this.kind = kind;
     this.address = address;
     this.socket = socket;
-    // What is unanswered is limited by the senders' windows. Were it here by a frame or less, every
-    // frame would stop the channel, and start it again when it has been written.
+    // The senders' windows limit what is unanswered. A queue limit of a frame or less would stop
+    // the channel at every frame and start it again when the frame has been written.
     socket.setWriteQueueMaxSize(StreamSession.MOST_QUEUED_BYTES);
     proof = new StreamProof(secret, address);
     line = new FrameChannel(socket, sharing, secret, limit, "to " + address);
@@ -106,12 +110,12 @@ final class Stream implements Transport {
     line.write(Kind.OPEN, StreamMessage.FORMAT, proof.opening(nonce));
   }
 
-  /** Completes when the listener has proved itself; requests may go out then. */
+  /** Completes when the listener has proved that it knows the secret; requests may then be sent. */
   Future<Transport> opened() {
     return opened.future();
   }
 
-  /** Where its frames go. */
+  /** Returns the address that its frames go to. */
   String address() {
     return address;
   }
@@ -131,7 +135,7 @@ final class Stream implements Transport {
     }
   }
 
-  /** Fails what is overdue; looks whether anybody is still there. */
+  /** Fails overdue requests; pings a silent listener, and closes the stream if it stays silent. */
   void sweep(long now) {
     due.forEach(
         (number, request) -> {

@@ -2,7 +2,7 @@ package io.vertigrad.internal.transport;
 
 import io.vertx.core.json.JsonObject;
 
-/** Where a process takes streams. */
+/** The host and port at which a process accepts streams. */
 record StreamAddress(String host, int port) {
 
   static StreamAddress fromJson(JsonObject json) {

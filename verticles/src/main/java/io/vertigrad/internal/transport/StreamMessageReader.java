@@ -8,12 +8,12 @@ import java.nio.ByteOrder;
 import java.util.function.Consumer;
 
 /**
- * Puts the pieces in which a stream arrives together again.
+ * Assembles the messages of a stream from the pieces in which they arrive.
  *
- * <p>A body gets an array of its own, of the length that its header names once that was checked, so
- * that a frame's tensor can stay a view of it; or, where bodies are lent, all of a stream share
- * memory outside the heap, which stays in the processor's cache and which a channel can read into.
- * After a fault nothing more is read.
+ * <p>Without lending, a body gets an array of its own, once its length is checked, so that a
+ * frame's tensor can be a view of it. With lending, all bodies of a stream share memory outside the
+ * heap, which stays in the processor's cache and which a channel can read into. Nothing is read
+ * after a fault.
  */
 final class StreamMessageReader {
 
@@ -31,10 +31,10 @@ final class StreamMessageReader {
   private Kind only;
 
   /**
-   * Reads one stream.
+   * Creates the reader of one stream.
    *
-   * @param fault is told once what was found and what was expected
-   * @param lends a message's body may be written again once {@code messages} has returned
+   * @param fault called once with what was found and what was expected
+   * @param lends true when a message's body may be overwritten once {@code messages} has returned
    */
   StreamMessageReader(Consumer<StreamMessage> messages, Consumer<String> fault, boolean lends) {
     this.messages = messages;
@@ -43,15 +43,15 @@ final class StreamMessageReader {
   }
 
   /**
-   * Has messages of any other kind refused before there is memory for their bodies.
+   * Refuses messages of any other kind before memory for their bodies is allocated.
    *
-   * @param kind the only one from now on; null for any
+   * @param kind the only kind accepted from now on; null for any
    */
   void expect(Kind kind) {
     only = kind;
   }
 
-  /** Takes what came; it stays the caller's. */
+  /** Reads a piece, which still belongs to the caller. */
   void read(ByteBuf piece) {
     if (piece == inPlace) {
       body.position(body.position() + piece.readableBytes());
@@ -68,8 +68,8 @@ final class StreamMessageReader {
   }
 
   /**
-   * Memory for what is missing of a body that is lent, to be read into and then given to {@link
-   * #read}, before anything else is; null in between bodies.
+   * Returns memory for the missing part of a lent body, or null between bodies. The caller reads
+   * into it and passes it to {@link #read} before any other piece.
    */
   ByteBuf place() {
     if (!lends || body == null || broken) {
@@ -79,12 +79,12 @@ final class StreamMessageReader {
     return inPlace;
   }
 
-  /** True when a message has begun and is not complete. */
+  /** Returns true when a message has begun and is not complete. */
   boolean isInside() {
     return body != null || fields.position() > 0;
   }
 
-  /** Messages that were complete. */
+  /** Returns the number of complete messages so far. */
   long delivered() {
     return delivered;
   }

@@ -8,13 +8,13 @@ import java.util.Arrays;
 
 /**
  * The messages by which the two ends of a stream prove to each other that they know the job's
- * secret, before any frame. Frames themselves are not proved; the connection is.
+ * secret, before any frame is sent. Frames are not proved one by one; the connection is.
  *
- * @param codes of the secret and the address that the stream is for
+ * @param codes computes codes from the secret and the address that the stream is for
  */
 record StreamProof(ConnectionProof codes) {
 
-  /** Random bytes of either end. */
+  /** Number of random bytes that each end sends. */
   static final int NONCE_BYTES = ConnectionProof.NONCE_BYTES;
 
   StreamProof(JobSecret secret, String address) {

@@ -21,22 +21,22 @@ import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The port where one address takes streams, served on the event loop of whoever opened it. */
+/** The port at which one address accepts streams, served on the event loop that opened it. */
 final class StreamServer {
 
   private static final Logger LOG = LoggerFactory.getLogger(StreamServer.class);
   private static final int OPENING_SECONDS = 10;
   private static final long SWEEP_MILLIS = 1_000;
 
-  /** New connections that are accepted in a tick, so about 600 a second. */
+  /** New connections that are accepted in a tick; about 600 a second. */
   private static final int MOST_PER_TICK = 32;
 
   private static final long TICK_MILLIS = 50;
 
-  /** Connections that may be open without having proved anything, from all hosts together. */
+  /** Most connections that are open without a proof, from all hosts together. */
   static final int MOST_UNPROVED = 256;
 
-  /** 30 s for the largest frame are 18 KB/s. */
+  /** Time for one message; 30 s for the largest frame are 18 KB/s. */
   private static final int MESSAGE_SECONDS = 30;
 
   private final Vertx vertx;
@@ -49,7 +49,7 @@ final class StreamServer {
   private final PeerWarnings warnings = new PeerWarnings(LOG::warn);
   private final Set<StreamSession> sessions = ConcurrentHashMap.newKeySet();
 
-  /** Sessions that had proved nothing when last looked at, and their hosts; oldest first. */
+  /** Sessions without a proof when last checked, and their hosts; oldest first. */
   private final Map<StreamSession, String> unproved = new LinkedHashMap<>();
 
   private final AcceptRate rate = new AcceptRate();
@@ -89,7 +89,7 @@ final class StreamServer {
     return new StreamAddress(streams.host(), server.actualPort());
   }
 
-  /** Ends the port and every stream to it; whoever still sends looks for the address anew. */
+  /** Closes the port and every stream to it; senders then look the address up again. */
   Future<Void> close() {
     streams.listens(address, false);
     vertx.cancelTimer(sweeping);
@@ -127,7 +127,7 @@ final class StreamServer {
     }
   }
 
-  /** Makes room at the cost of the host that has most connections without a proof. */
+  /** Closes the oldest connection of the host that has the most connections without a proof. */
   private void closeOldest() {
     Map<String, Integer> hosts = new HashMap<>();
     unproved.values().forEach(host -> hosts.merge(host, 1, Integer::sum));
@@ -146,13 +146,16 @@ final class StreamServer {
     }
   }
 
-  /** A connection that was never made, such as one whose TLS failed: whose it was is not known. */
+  /**
+   * Reports a connection that was never made, for example because TLS failed; its peer is not
+   * known.
+   */
   private void broken(Throwable bad) {
     rate.count(null);
     warnings.warn("unknown peers", "stream to %s: %s".formatted(address, bad), System.nanoTime());
   }
 
-  /** Closing one ends its session here and now, so it goes over a copy. */
+  /** Checks all sessions. It iterates over copies, because closing a session removes it at once. */
   void sweep() {
     unproved.keySet().removeIf(StreamSession::isOpened);
     List.copyOf(unproved.keySet()).forEach(session -> session.expectOpened(OPENING_SECONDS));
@@ -160,10 +163,10 @@ final class StreamServer {
   }
 
   /**
-   * Keeps new connections from delaying frames. Netty accepts them on a thread of its own and
-   * queues their setup at the listener's event loop, without limit: frames and control messages
-   * would wait behind all of them. So after some the port pauses, and others wait in the system's
-   * queue.
+   * Limits the rate of new connections, so that they do not delay frames. Netty accepts connections
+   * on a thread of its own and queues their setup at the listener's event loop, without limit;
+   * frames and control messages would wait behind them. After that many connections in a tick the
+   * port pauses, and others wait in the system's queue.
    */
   private final class AcceptRate {
 
@@ -171,7 +174,7 @@ final class StreamServer {
     private int counted;
     private boolean counting;
 
-    /** Counts one; {@code from} is the port, or null where a connection was never made. */
+    /** Counts a connection; {@code from} is the port, or null if the connection was never made. */
     void count(Channel from) {
       port = from == null ? port : from;
       counted++;

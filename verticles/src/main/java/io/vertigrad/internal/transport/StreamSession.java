@@ -14,12 +14,15 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * The listener's end of a stream: frames to the listener, its answers back in whatever order they
- * are ready. On the listener's event loop.
+ * The listener's end of a stream: receives frames and sends answers back in the order in which they
+ * are ready. Runs on the listener's event loop.
  */
 final class StreamSession {
 
-  /** Of answers that a sender does not take, and of requests that cannot be sent. */
+  /**
+   * Most bytes that wait in a socket's write queue: answers that the sender does not read, or
+   * requests that cannot be sent yet.
+   */
   static final int MOST_QUEUED_BYTES = 16 << 20;
 
   private final NetSocket socket;
@@ -78,25 +81,26 @@ final class StreamSession {
     return session;
   }
 
-  /** The connection has ended. */
+  /** Releases what the connection used; called after it has ended. */
   void closed() {
     line.close();
   }
 
-  /** True once the sender has proved itself. */
+  /** Returns true once the sender has proved that it knows the secret. */
   boolean isOpened() {
     return opened;
   }
 
-  /** Ends the connection. */
+  /** Closes the connection. */
   void end() {
     socket.close();
   }
 
   /**
-   * Ends a connection whose sender has not proved itself; called once a second.
+   * Closes a connection whose sender has not proved that it knows the secret in time; called once a
+   * second.
    *
-   * @param most calls after which it must have
+   * @param most number of calls that the sender has for its proof
    */
   void expectOpened(int most) {
     unproved++;
@@ -106,10 +110,11 @@ final class StreamSession {
   }
 
   /**
-   * Looks whether a message that has begun arrives in time; called once a second. It is counted in
-   * calls and not by the clock, so that a process that was stopped for a while blames nobody.
+   * Closes the connection when a message that has begun does not arrive in time; called once a
+   * second. It counts calls and not time, so that a pause of this process does not count against
+   * the sender.
    *
-   * @param most calls during which one message may arrive
+   * @param most number of calls during which one message may arrive
    */
   void expectMessage(int most) {
     boolean waits = reader.isInside() && !paused && reader.delivered() == delivered;
@@ -138,7 +143,7 @@ final class StreamSession {
     } else if (message.number() != StreamMessage.FORMAT) {
       refuse("a stream of another format; do all nodes run the same version?");
     } else if (!StreamProof.address(message).equals(address)) {
-      // Whoever had this port before is gone; the sender asks for the address again.
+      // Another listener had this port before; the sender asks for the address again.
       socket.close();
     } else {
       nonceOfSender = StreamProof.nonce(message);
@@ -162,14 +167,15 @@ final class StreamSession {
       refuse("a request without a frame");
       return;
     }
-    // What a peer sent is acknowledged for its window alone, so that need not wake it at once.
+    // The answer to a peer's partition only frees room in the sender's window, so it need not wake
+    // the sender at once.
     boolean urgent = !(frame instanceof PeerPartition);
     answers
         .apply(frame)
         .onComplete((answer, defect) -> reply(request.number(), answer, defect, urgent));
   }
 
-  /** A sender that takes no answers is not listened to either. */
+  /** Sends an answer. While the write queue is full, nothing more is read from this sender. */
   private void reply(long number, Frame answer, Throwable defect, boolean urgent) {
     if (defect == null) {
       Future<Void> written = line.write(Kind.ANSWER, number, answer, urgent || answer != null);

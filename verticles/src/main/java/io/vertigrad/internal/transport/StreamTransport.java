@@ -6,9 +6,9 @@ import io.vertx.core.Completable;
 import io.vertx.core.Vertx;
 
 /**
- * Frames over TCP streams, one per address and process, with their payloads in shared memory where
- * both ends are on one host; the event bus only tells where an address is, and carries what stays
- * within this process.
+ * Sends frames over TCP streams, one per address and process, with payloads in shared memory when
+ * both ends are on one host. The event bus only looks addresses up, and carries frames within this
+ * process.
  *
  * <p>Why not the bus for all: between processes it copies a message four times and moves about a
  * quarter of what a TCP connection does ({@code benchmarks/README.md}).
@@ -20,7 +20,7 @@ final class StreamTransport implements Transport {
   private final TransportKind kind;
 
   /**
-   * The way to other processes.
+   * Creates the transport to other processes.
    *
    * @param kind whether payloads may, or must, go through shared memory
    */

@@ -12,10 +12,11 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What a process needs for streams: how its ports are opened, who listens here, and the ways out.
+ * The streams of a process: its listeners, its connections to other processes, and how ports are
+ * opened.
  *
- * <p>Every listener's port has the host and the TLS settings of the event bus, so it is as open or
- * as closed as that; the system chooses its number. Any thread.
+ * <p>Every listener's port has the host and the TLS settings of the event bus, so it is exactly as
+ * reachable as the bus. The system chooses the port number. Any thread may use it.
  */
 public final class Streams implements Shareable {
 
@@ -53,11 +54,11 @@ public final class Streams implements Shareable {
   }
 
   /**
-   * Has frames of this Vert.x travel over streams; to be called before its verticles are deployed,
-   * without it frames travel as messages of the bus.
+   * Sends frames of this Vert.x over streams. Call it before verticles are deployed; without it,
+   * frames travel as messages of the event bus.
    *
    * @param bus the options of this Vert.x's event bus
-   * @param config how many streams each listener serves at once, and which memory is shared; how
+   * @param config how many streams each listener serves at once, which memory is shared, and how
    *     much is sent in a second
    */
   public static void open(Vertx vertx, EventBusOptions bus, ExchangeConfig config) {
@@ -67,12 +68,12 @@ public final class Streams implements Shareable {
     vertx.setPeriodic(SWEEP_MILLIS, tick -> streams.ways.sweep(System.nanoTime()));
   }
 
-  /** Likewise, as a job file that says nothing of its exchange has it. */
+  /** Sends frames of this Vert.x over streams, with the default exchange configuration. */
   public static void open(Vertx vertx, EventBusOptions bus) {
     open(vertx, bus, ExchangeConfig.usual());
   }
 
-  /** What was opened on this Vert.x. */
+  /** Returns the streams that were opened on this Vert.x, if any. */
   static Optional<Streams> of(Vertx vertx) {
     return Optional.ofNullable(vertx.sharedData().<String, Streams>getLocalMap(KEY).get(KEY));
   }
@@ -81,37 +82,37 @@ public final class Streams implements Shareable {
     return vertx;
   }
 
-  /** Memory that this process shares with others, unless it shares none. */
+  /** Returns the memory that this process shares with others; empty if it shares none. */
   Optional<SharedMemory> sharing() {
     return sharing;
   }
 
-  /** What limits all that this process sends over streams, if anything does. */
+  /** Returns the limit on everything that this process sends over streams; empty for none. */
   Optional<LinkLimit> limit() {
     return limit;
   }
 
-  /** Streams that each listener serves at once. */
+  /** Returns how many streams each listener serves at once. */
   int maxConnections() {
     return maxConnections;
   }
 
-  /** Where other processes reach this one. */
+  /** Returns the host at which other processes reach this one. */
   String host() {
     return bus.getClusterPublicHost() == null ? bus.getHost() : bus.getClusterPublicHost();
   }
 
-  /** A listener's port: any. */
+  /** Returns the options of a listener; the system chooses its port. */
   NetServerOptions listening() {
     return new NetServerOptions(bus.toJson()).setPort(0);
   }
 
-  /** The ways from here to addresses of other processes. */
+  /** Returns the connections from this process to addresses in other processes. */
   ConnectionPool ways() {
     return ways;
   }
 
-  /** True when somebody in this process takes streams to this address. */
+  /** Returns true when this process accepts streams to this address. */
   boolean isHere(String address) {
     return listeners.contains(address);
   }

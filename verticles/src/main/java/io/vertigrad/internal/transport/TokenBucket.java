@@ -1,11 +1,11 @@
 package io.vertigrad.internal.transport;
 
 /**
- * A limit to bytes per second: each byte takes a token, and tokens come at a fixed rate.
+ * Limits bytes per second: each byte takes a token, and tokens arrive at a fixed rate.
  *
- * <p>A message may go when all of its tokens are there. It takes them at once, so that the bucket
- * then owes some; whoever comes next waits for those, too. Tokens that nobody takes are kept up to
- * the bucket's size. Belongs to one thread at a time.
+ * <p>A message may go when all of its tokens have arrived. It takes them at once, so the number of
+ * tokens can be negative; the next message also waits for the missing ones. Unused tokens are kept
+ * up to the bucket's size. Used by one thread at a time.
  */
 final class TokenBucket {
 
@@ -17,11 +17,11 @@ final class TokenBucket {
   private long filledNanos;
 
   /**
-   * A full bucket.
+   * Creates a full bucket.
    *
-   * @param bytesPerSecond tokens that come in a second
-   * @param size bytes that may go at once after a rest
-   * @param nowNanos a monotonic clock
+   * @param bytesPerSecond tokens that arrive in a second
+   * @param size bytes that may go at once after a pause
+   * @param nowNanos time of a monotonic clock
    */
   TokenBucket(double bytesPerSecond, int size, long nowNanos) {
     this.bytesPerNano = bytesPerSecond / SECOND;
@@ -33,8 +33,8 @@ final class TokenBucket {
   /**
    * Takes the tokens of a message.
    *
-   * @param nowNanos the same clock
-   * @return when it may go by that clock; not before that of an earlier message
+   * @param nowNanos time of the same clock
+   * @return the time at which the message may go; not before that of an earlier message
    */
   long take(int bytes, long nowNanos) {
     tokens = Math.min(size, tokens + (nowNanos - filledNanos) * bytesPerNano);

@@ -10,19 +10,19 @@ import io.vertx.core.Vertx;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** Carries a frame to whoever listens at an address, and the answer back. Any thread. */
+/** Carries a frame to the listener at an address, and the answer back. Any thread may use it. */
 public interface Transport {
 
-  /** An address that is listened at. */
+  /** A listener at an address. */
   interface Listening {
 
-    /** Ends it; completes when nobody finds the address any more. */
+    /** Stops listening; completes when nobody finds the address any more. */
     Future<Void> close();
   }
 
   /**
-   * What this process and this job use: streams where they are wanted and this process {@linkplain
-   * Streams#open opened} them, else the event bus.
+   * Returns the transport of a job in this process: streams, if the job configures them and this
+   * process {@linkplain Streams#open opened} them; else the event bus.
    */
   static Transport of(Vertx vertx, ExchangeConfig config) {
     Optional<Streams> streams = Streams.of(vertx);
@@ -32,10 +32,11 @@ public interface Transport {
   }
 
   /**
-   * Lets others reach an address, by whichever transport they use.
+   * Listens at an address, for any transport that the senders use.
    *
-   * @param answers called on the caller's context; its future is what the sender gets, null allowed
-   * @return completes when others can find it
+   * @param answers called on the caller's context; its future completes with the answer, which may
+   *     be null
+   * @return completes when others can find the address
    */
   static Future<Listening> listen(
       Vertx vertx, String address, Function<Frame, Future<Frame>> answers) {
@@ -43,9 +44,9 @@ public interface Transport {
   }
 
   /**
-   * Likewise, for one who is done with a frame's tensor when {@code answers} returns, or
-   * {@linkplain io.vertigrad.codecs.TensorView#retain keeps} it: its memory may only be lent until
-   * then.
+   * Listens at an address, with tensors that are only lent: their memory may be overwritten when
+   * {@code answers} returns, unless it {@linkplain io.vertigrad.codecs.TensorView#retain keeps} the
+   * tensor.
    */
   static Future<Listening> borrow(
       Vertx vertx, String address, Function<Frame, Future<Frame>> answers) {
@@ -53,17 +54,18 @@ public interface Transport {
   }
 
   /**
-   * Sends a frame; it is encoded before this returns, except while its way is still being found.
+   * Sends a frame, which is encoded before this method returns, unless the connection is still
+   * being made.
    *
    * @param limitMillis how long to wait for the answer
    * @param answered called once, on any thread, with the answer, which may be null; or with a
-   *     {@link io.vertx.core.eventbus.ReplyException} when nobody listens or answers in time. It is
-   *     done with the answer's tensor when it returns, or {@linkplain Frame#retain keeps} it: the
-   *     memory may only be borrowed until then
+   *     {@link io.vertx.core.eventbus.ReplyException} when nobody listens or answers in time. The
+   *     memory of the answer's tensor may be overwritten when it returns, unless it {@linkplain
+   *     Frame#retain keeps} the frame
    */
   void request(String address, Frame frame, long limitMillis, Completable<Frame> answered);
 
-  /** Likewise; the answer is the caller's to keep. */
+  /** Sends a frame and returns a copy of the answer that the caller may keep. */
   default Future<Frame> request(String address, Frame frame, long limitMillis) {
     Promise<Frame> promise = Promise.promise();
     request(
@@ -75,8 +77,8 @@ public interface Transport {
   }
 
   /**
-   * Finds the way to an address where somebody listens who may soon be needed at once. A cluster
-   * that loses a node answers no such question for a while.
+   * Connects to an address that may soon be needed without delay. Lookups can fail for a while
+   * after a cluster has lost a node.
    */
   default void prepare(String address) {}
 }

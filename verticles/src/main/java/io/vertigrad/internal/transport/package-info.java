@@ -1,5 +1,5 @@
 /**
- * How frames get from one member to another: over the event bus, or over a TCP stream of their own
- * that the event bus arranges.
+ * Carries frames from one member to another: over the event bus, or over a TCP stream whose address
+ * members look up over the event bus.
  */
 package io.vertigrad.internal.transport;

@@ -36,13 +36,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import org.awaitility.Awaitility;
 
-/** A job in one JVM with the real engine, whole or in stages, which a test starts and looks at. */
+/**
+ * A job in one JVM with the real engine, unsplit or in stages, which a test starts and inspects.
+ */
 final class PipelineJob implements AutoCloseable {
 
-  /** Relative: batches of a test are those of a micro-batch, or of 128, and summed apart. */
+  /**
+   * Relative tolerance: the stages test in batches of a micro-batch, the evaluator in batches of
+   * 128, so sums are rounded differently.
+   */
   private static final double SAME_LOSS = 1e-6;
 
-  /** One of the 1,000 samples: equal for all but a tie. */
+  /** One of the 1,000 samples, in percent: accuracies are equal except for a tie. */
   private static final double SAME_ACCURACY = 0.1;
 
   private final List<TrainingEvent> events = new CopyOnWriteArrayList<>();
@@ -54,9 +59,9 @@ final class PipelineJob implements AutoCloseable {
   private volatile Membership membership;
 
   /**
-   * A job that has not begun.
+   * Creates a job that has not begun.
    *
-   * @param job its file, which may still change; its name is {@code pipe}
+   * @param job the job file, which may still change; its job name is {@code pipe}
    */
   PipelineJob(JsonObject job) {
     this.job = job;
@@ -84,13 +89,13 @@ final class PipelineJob implements AutoCloseable {
     return coordinator;
   }
 
-  /** Puts another member in a stage's place. */
+  /** Replaces a stage by a new member. */
   void replace(int stage) {
     await(vertx.undeploy(stages.get(stage)));
     deploy(new StageVerticle());
   }
 
-  /** Trains the whole model by all-reduce; the coordinator's result. */
+  /** Trains the whole model by all-reduce and returns the coordinator's result. */
   JsonObject trainUnsplit(int workers) {
     JsonObject allReduce = new JsonObject().put("name", "allreduce");
     JsonObject unsplit = job.copy().put("strategy", job.getJsonObject("strategy", allReduce));
@@ -107,7 +112,7 @@ final class PipelineJob implements AutoCloseable {
     return finishSplit();
   }
 
-  /** However it was tested on the way, the whole model, put together, does as well. */
+  /** Returns the result; checks that the last test has the score of the assembled whole model. */
   JsonObject finishSplit() {
     JsonObject result = await(coordinator.result());
     assertEquals("finished", result.getString("state"), result::encode);

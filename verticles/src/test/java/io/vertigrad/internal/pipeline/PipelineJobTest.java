@@ -29,14 +29,20 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whole pipeline jobs in one JVM, with the real engine, beside the unsplit network. */
+/**
+ * Runs whole pipeline jobs in one JVM, with the real engine, and compares them with the unsplit
+ * network.
+ */
 @Tag("slow")
 @Timeout(180)
 class PipelineJobTest {
 
   private static final int STEPS = 60;
 
-  /** The start, six parts and the whole are tested, by default each of all 1,000 samples. */
+  /**
+   * Samples of eight tests: the start, six partial tests and the whole test set, by default 1,000
+   * samples each.
+   */
   private static final long TESTED = 8_000;
 
   private PipelineJob run;
@@ -65,7 +71,10 @@ class PipelineJobTest {
     run.close();
   }
 
-  /** 2,000 samples are 20 batches of 96 and one of 80: the smaller one is met twice. */
+  /**
+   * With 2,000 samples an epoch has 20 batches of 96 and one of 80, so the smaller batch occurs
+   * twice.
+   */
   @ParameterizedTest
   @CsvSource({"convnet, sgd", "mlp, momentum", "mlp, adam"})
   void shouldEndWithTheUnsplitBitsWhenThereIsOneMicroBatch(String model, String optimizer) {
@@ -85,8 +94,9 @@ class PipelineJobTest {
   }
 
   /**
-   * Sums over parts of a batch are rounded differently; where a maximum of the ConvNet's pool is a
-   * close call, that decides which pixel is blamed, and 60 steps make more of it.
+   * Sums over parts of a batch are rounded differently. Where two inputs of the ConvNet's max pool
+   * are almost equal, rounding decides which pixel gets the gradient, and 60 steps amplify the
+   * difference.
    */
   @ParameterizedTest
   @CsvSource({"mlp, 1e-5", "convnet, 1e-3"})
@@ -108,7 +118,9 @@ class PipelineJobTest {
     assertEquals(whole.getDouble("accuracy"), split.getDouble("accuracy"), 0.3);
   }
 
-  /** The stages test all of the test set once more, at a version that nobody took for the last. */
+  /**
+   * The stages test the whole test set once more, at a version that was not planned as the last.
+   */
   @ParameterizedTest
   @CsvSource({"1, allreduce, stages", "2, local, stages", "1, allreduce, assembled"})
   void shouldEndInOrderWhenTheAccuracyIsReached(int replicas, String strategy, String evaluation) {
@@ -158,7 +170,7 @@ class PipelineJobTest {
     assertEquals(0, first.samples(), "only the last stage knows the loss");
     assertTrue(last.samples() >= 96L * (STEPS - 10), last.toString());
     assertTrue(first.secondsComputing() > 0 && last.secondsComputing() > 0);
-    // Activations go one way, their gradients the other; those of tests go one way only.
+    // Activations go one way and their gradients the other; in tests there are only activations.
     long pooled = Float.BYTES * 3 * 8 * 8;
     long training = first.bytesSent() - TESTED * pooled;
     assertEquals(training, first.bytesReceived(), 0.05 * training);
@@ -208,7 +220,7 @@ class PipelineJobTest {
     assertEquals(undisturbed.getLong("samples"), result.getLong("samples"));
   }
 
-  /** The result of an undisturbed run, after which the same stages begin again. */
+  /** Returns the result of an undisturbed run, and then starts the same stages again. */
   private JsonObject trainThenBegin(JsonObject checkpoint) {
     JsonObject pipeline = new JsonObject().put("stages", 2).put("microBatches", 3);
     job.put("checkpoint", checkpoint.put("directory", folder.resolve("a").toString()));
@@ -234,7 +246,7 @@ class PipelineJobTest {
     assertEquals(undisturbed.getLong("samples"), result.getLong("samples"));
   }
 
-  /** Stages may be a step apart when they are struck off; then all begin anew. */
+  /** Stages may be a step apart when they are evicted; then all start over. */
   @Test
   void shouldEndWithTheSameBitsWhenAllStagesWereStruckOffBeforeTheFirstCheckpoint() {
     job.put("steps", 300);
@@ -275,7 +287,7 @@ class PipelineJobTest {
         result::encode);
   }
 
-  /** Once the new stage has made a step. */
+  /** Pauses and resumes once the new stage has taken a step. */
   private void pauseAndResume() {
     FakeCoordinator desk = new FakeCoordinator(run.vertx(), "pipe");
     Awaitility.await()

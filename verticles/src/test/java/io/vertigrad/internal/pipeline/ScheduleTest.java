@@ -31,7 +31,7 @@ class ScheduleTest {
     assertEquals(schedule.stages().get(0), schedule.stages().get(1));
   }
 
-  /** (S - 1) / (M + S - 1), whatever forward and backward take. */
+  /** The bubble is (S - 1) / (M + S - 1), however long forward and backward take. */
   @ParameterizedTest
   @CsvSource({
     "gpipe,1,1",
@@ -53,7 +53,7 @@ class ScheduleTest {
     assertEquals(expected, ScheduleCost.of(schedule, 1, 3).bubble(), 1e-12);
   }
 
-  /** All M with GPipe, min(S - s, M) with one forward one backward. */
+  /** The peak is M with GPipe, and min(S - s, M) with one forward one backward. */
   @ParameterizedTest
   @CsvSource({"2,4", "4,8", "4,2", "8,3", "1,6"})
   void shouldKeepAsManyActivationsAsTheFormula(int stages, int microBatches) {

@@ -30,7 +30,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** Two stages that double and add test a set of ten samples, without a bus. */
+/**
+ * Tests two stages on ten samples without a bus: the first doubles its input, the second sums it.
+ */
 class StageEvaluationTest {
 
   private static final int MICRO_BATCHES = 7;
@@ -96,7 +98,7 @@ class StageEvaluationTest {
         peers, JOB.pipeline().orElseThrow(), stage, DataType.FLOAT32, 4, System::nanoTime);
   }
 
-  /** Notes what is sent. */
+  /** Peers that record what is sent. */
   private abstract class Recording implements Peers {
 
     private final PeerGroup group;
@@ -126,7 +128,7 @@ class StageEvaluationTest {
     }
   }
 
-  /** Samples of one value, their index. */
+  /** Samples of one value each, their index. */
   private record Numbers(int size) implements Dataset {
 
     @Override
@@ -150,7 +152,7 @@ class StageEvaluationTest {
     }
   }
 
-  /** The first stage doubles, the last takes what comes in for the loss. */
+  /** A stage that doubles its input; the last one uses its input as the loss. */
   private record Doubling(StageSpec spec) implements StageModel {
 
     Doubling(int stage) {

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Two stages hand values to each other over a local bus. */
+/** Tests how two stages send values to each other over a local bus. */
 @Timeout(20)
 class StageFramesTest {
 

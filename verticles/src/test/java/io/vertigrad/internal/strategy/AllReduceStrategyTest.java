@@ -65,7 +65,8 @@ public class AllReduceStrategyTest {
 
     double mean = (1 * (1 - target(0)) + 3 * (1 - target(1))) / 4;
     assertEquals(1 - 0.1 * mean, training.parameters(1)[0], CLOSE);
-    // Statistics: differences 0.25 and 0.5, averaged with the same weights, without learning rate.
+    // Statistics have differences 0.25 and 0.5, averaged with the same weights, without a learning
+    // rate.
     assertEquals(7 - (0.25 + 3 * 0.5) / 4, training.parameters(0)[6], CLOSE);
     assertEquals(4, training.replicas.get(0).samples(), CLOSE);
   }
@@ -143,7 +144,7 @@ public class AllReduceStrategyTest {
       traffic[steps][1] = training.network.messages();
     }
 
-    // One element more than the replica's 7, for the sample count.
+    // The vector has one element more than the replica's 7, for the sample count.
     long pairs = (long) workers * (workers - 1);
     assertEquals(pairs * 8 * Float.BYTES, traffic[1][0] - traffic[0][0]);
     assertEquals(pairs, traffic[1][1] - traffic[0][1]);

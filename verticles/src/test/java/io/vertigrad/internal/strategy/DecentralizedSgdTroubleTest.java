@@ -35,8 +35,7 @@ class DecentralizedSgdTroubleTest {
 
     training.run(2);
 
-    // An exchange takes 2 ms and computing 1 ms: half is hidden, more or less as one worker is
-    // ahead.
+    // An exchange takes 2 ms and computing 1 ms, so about half is hidden; one worker may be ahead.
     assertEquals(0.5, training.strategies.get(1).timing().hiddenShare(), 0.1);
   }
 

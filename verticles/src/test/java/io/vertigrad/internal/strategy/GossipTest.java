@@ -38,7 +38,7 @@ class GossipTest {
 
     training.run(workers);
 
-    // One step of 0.1 * rank each; averages keep the mean.
+    // Each worker takes one step of 0.1 * rank; averages do not change the mean.
     double expected = 1 - 0.1 * (workers - 1) / 2;
     double mean = 0;
     for (int i = 0; i < workers; i++) {
@@ -66,7 +66,8 @@ class GossipTest {
   void shouldKnowItsGapInClosedForm() {
     // Two workers agree after one exchange.
     assertEquals(1, gap(2), 1e-9);
-    // Four: E[W] = I - L / 8 for the square, whose Laplacian has the eigenvalues 2, 2 and 4.
+    // With four workers E[W] = I - L / 8 for the square, whose Laplacian has the eigenvalues 2, 2
+    // and 4.
     assertEquals(1 - 0.75 * 0.75, gap(4), 1e-9);
   }
 

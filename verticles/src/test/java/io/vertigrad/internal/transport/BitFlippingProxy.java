@@ -14,8 +14,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Stands between the two ends of a stream and flips one bit in the last byte of as many requests
- * and answers as it was told to.
+ * A proxy between the two ends of a stream that flips one bit in the last byte of a given number of
+ * requests and answers.
  */
 public final class BitFlippingProxy {
 
@@ -23,7 +23,7 @@ public final class BitFlippingProxy {
 
   private final Vertx vertx;
 
-  /** Held, because Vert.x closes a client that nobody holds any more. */
+  /** Kept in a field, because Vert.x closes a client that is not referenced any more. */
   private final NetClient connecting;
 
   private final AtomicInteger requests = new AtomicInteger();
@@ -37,29 +37,29 @@ public final class BitFlippingProxy {
     connecting = vertx.createNetClient();
   }
 
-  /** Damages the next requests. */
+  /** Damages the next {@code count} requests. */
   public void flipRequests(int count) {
     requests.set(count);
   }
 
-  /** Damages the next answers. */
+  /** Damages the next {@code count} answers. */
   public void flipAnswers(int count) {
     answers.set(count);
   }
 
-  /** How many requests are still to be damaged. */
+  /** Returns how many requests are still to be damaged. */
   public int requestsToFlip() {
     return requests.get();
   }
 
-  /** How many answers are still to be damaged. */
+  /** Returns how many answers are still to be damaged. */
   public int answersToFlip() {
     return answers.get();
   }
 
   /**
-   * Takes streams to {@code address} and passes them on to whoever listens at {@code behind};
-   * nobody else may listen at {@code address}.
+   * Accepts streams to {@code address} and forwards them to the listener at {@code behind}; nobody
+   * else may listen at {@code address}.
    */
   public Future<Void> open(String address, String behind) {
     this.address = address;
@@ -98,7 +98,7 @@ public final class BitFlippingProxy {
         .onFailure(refused -> client.close());
   }
 
-  /** Passes whole messages on, and damages those of one kind while any are left to damage. */
+  /** Forwards whole messages, and damages those of one kind while any are left to damage. */
   private static void pass(
       NetSocket from, NetSocket to, Kind kind, AtomicInteger left, Handshake handshake) {
     AtomicReference<Buffer> waiting = new AtomicReference<>(Buffer.buffer());
@@ -124,8 +124,8 @@ public final class BitFlippingProxy {
   }
 
   /**
-   * A stream is opened for the proxy's address, and for the one behind it on the other side; the
-   * job has no secret, so that the proxy can prove both.
+   * Translates the proofs: the stream is opened for the proxy's address on one side and for the
+   * address behind it on the other. The job has no secret, so the proxy can prove both.
    */
   private final class Handshake {
 
@@ -158,7 +158,10 @@ public final class BitFlippingProxy {
     }
   }
 
-  /** Where the message that starts here ends; past the end while its length is not known yet. */
+  /**
+   * Returns the end of the message that starts here; a value past the end if its length is not
+   * known yet.
+   */
   private static int end(Buffer all, int start) {
     return all.length() - start < StreamMessage.HEADER_BYTES
         ? Integer.MAX_VALUE

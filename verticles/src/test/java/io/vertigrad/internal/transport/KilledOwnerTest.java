@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Real processes that are killed, and a real folder without room. */
+/** Tests with real processes that are killed, and a real folder without room. */
 @Timeout(60)
 class KilledOwnerTest {
 

@@ -103,7 +103,7 @@ class LinkLimitTest {
     return JobConfig.read("test", new JsonObject().put("exchange", exchange)).exchange();
   }
 
-  /** A megabyte a second, so that a byte is a microsecond. */
+  /** Creates a limit of one megabyte per second, so that a byte takes a microsecond. */
   private LinkLimit limit() {
     return new LinkLimit(
         1e6,

@@ -74,7 +74,7 @@ class MessageRingTest {
                     wakings.release();
                   }
                 }
-                // Now and then the reader runs dry.
+                // Lets the reader empty the ring now and then.
                 for (int spin = i % 97; spin == 0 && reader.hasNext(); ) {
                   Thread.onSpinWait();
                 }

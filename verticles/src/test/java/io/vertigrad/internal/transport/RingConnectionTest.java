@@ -20,7 +20,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Two ends with an event loop each; what goes over the stream is a task on the other's. */
+/**
+ * Uses two ends with an event loop each; a message over the stream is a task on the other event
+ * loop.
+ */
 @Timeout(60)
 class RingConnectionTest {
 

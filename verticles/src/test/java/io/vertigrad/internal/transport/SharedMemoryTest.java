@@ -210,7 +210,7 @@ class SharedMemoryTest {
     }
   }
 
-  /** What {@code stat} says of the blocks that are allocated, of 512 bytes each. */
+  /** Returns the number of allocated blocks of 512 bytes that {@code stat} reports. */
   private static int blocks(Path file) throws IOException {
     Process stat = new ProcessBuilder("stat", "-c", "%b", file.toString()).start();
     return Integer.parseInt(new String(stat.getInputStream().readAllBytes()).strip());

@@ -56,7 +56,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Both ends of a stream in this process, and segments between them as between two. */
+/**
+ * Runs both ends of a stream in this process, with segments between them as between two processes.
+ */
 @Timeout(30)
 class SharedStreamsTest {
 
@@ -209,7 +211,7 @@ class SharedStreamsTest {
     long through = sharing().payloads() - before;
     reading.countDown();
 
-    // Window of 1 MiB: six slots, of which the one that is being read is taken.
+    // With a window of 1 MiB only six payloads fit, and one of them is being read.
     assertEquals(5, through);
     for (int i = 0; i < 40; i++) {
       assertEquals(answer(frame(i)), await(answers.get(i + 1)));
@@ -374,7 +376,7 @@ class SharedStreamsTest {
     }
   }
 
-  /** A sender by hand, which may do what ours never does. */
+  /** A hand-written sender that can do what the real one never does. */
   private final class RawSender implements AutoCloseable {
 
     private final Socket socket;
@@ -482,7 +484,10 @@ class SharedStreamsTest {
     return await(stream.request(ADDRESS, frame, LIMIT_MILLIS));
   }
 
-  /** The first payloads go over the stream, while segments are made. */
+  /**
+   * Repeats an exchange until this many payloads are shared; the first ones go over the stream
+   * while segments are created.
+   */
   private void untilShared(int payloads, Runnable exchange) {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
     long before;
@@ -504,7 +509,10 @@ class SharedStreamsTest {
     return new PeerPartition(new ExchangeId(1, 2, 3, 4, 5, 6), 7, 0, tensor);
   }
 
-  /** As large as the question, so that answers are shared, too, but another. */
+  /**
+   * Returns an answer that is as large as the question, so that answers are shared, too, but
+   * different.
+   */
   private static Frame answer(Frame question) {
     PeerPartition asked = (PeerPartition) question;
     return new PeerPartition(asked.id(), 99, 0, asked.tensor().retain());

@@ -68,7 +68,7 @@ class StreamsTest {
 
   private final Vertx vertx = Vertx.vertx();
 
-  /** Held, because Vert.x closes a client that nobody holds any more. */
+  /** Kept in a field, because Vert.x closes a client that is not referenced any more. */
   private final NetClient client = vertx.createNetClient();
 
   @BeforeEach
@@ -390,7 +390,7 @@ class StreamsTest {
       assertTrue(isOpen(half));
 
       for (int second = 0; second < 32; second++) {
-        // A byte now and then does not help: what counts is whole messages.
+        // A byte now and then does not count as progress; only whole messages do.
         half.getOutputStream().write(0);
         await(served.run(served.server::sweep));
       }
@@ -423,7 +423,7 @@ class StreamsTest {
         told);
   }
 
-  /** A port and the event loop that serves it. */
+  /** A port and the context of the event loop that serves it. */
   private record Served(StreamServer server, Context context) {
 
     Future<Void> run(Runnable task) {
@@ -456,7 +456,7 @@ class StreamsTest {
     return socket;
   }
 
-  /** Nothing is said on a stream that is served and idle. */
+  /** Returns true if the connection is open: a stream that is served and idle sends nothing. */
   private static boolean isOpen(Socket socket) throws IOException {
     socket.setSoTimeout(300);
     try {
@@ -478,7 +478,7 @@ class StreamsTest {
         .array();
   }
 
-  /** Opens a stream as the product does, without its code. */
+  /** Opens a stream like the real sender, but without its code. */
   private static void open(Socket socket) throws IOException {
     socket.getOutputStream().write(opening());
     byte[] challenge =

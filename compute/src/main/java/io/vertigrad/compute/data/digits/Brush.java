@@ -7,8 +7,8 @@ import java.util.List;
 /**
  * A pen of random thickness, pressure and ink that draws anti-aliased strokes.
  *
- * <p>A pixel's ink is the depth of its centre inside the stroke, over a soft edge about one pixel
- * wide. One canvas is reused. Not thread-safe.
+ * <p>A pixel's ink depends on how deep its centre is inside the stroke; the stroke's soft edge is
+ * about one pixel wide. One canvas is reused. Not thread-safe.
  */
 final class Brush {
 

@@ -12,13 +12,13 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
- * Opens {@code cifar10}: the binary or the Python version, raw or {@code .gz}, as many training
- * files as there are.
+ * Opens {@code cifar10}: the binary or the Python version, raw or {@code .gz}, with all training
+ * files that exist.
  *
  * <p>An image is 3072 pixel bytes, the red plane, then green, then blue (Krizhevsky: "Learning
- * multiple layers of features from tiny images", 2009). Where both versions lie side by side the
- * binary one is read. Options: {@code train} and {@code test}, to use only the first so many
- * samples; {@code normalization} (standard); {@code augmentation} (none).
+ * multiple layers of features from tiny images", 2009). If both versions exist, the binary one is
+ * read. Options: {@code train} and {@code test} (most samples to use); {@code normalization}
+ * (standard); {@code augmentation} (none).
  */
 public final class Cifar10Provider implements DatasetProvider {
 
@@ -58,7 +58,7 @@ public final class Cifar10Provider implements DatasetProvider {
     files(config, split);
   }
 
-  /** What there is of a split's files, of the binary version if it has any of them. */
+  /** Returns the existing files of a split, of the binary version if any of its files exists. */
   private static List<Path> files(DataConfig config, Split split) {
     DataFolder folder = DataFolder.of(config, SUBFOLDERS, ADVICE);
     List<String> names = split == Split.TRAIN ? TRAINING_FILES : List.of("test_batch");
@@ -71,7 +71,7 @@ public final class Cifar10Provider implements DatasetProvider {
     return binary.isEmpty() ? pickled : binary;
   }
 
-  /** Raw or {@code .gz}. */
+  /** Returns true for the binary version, raw or {@code .gz}. */
   private static boolean isBinary(Path file) {
     return file.getFileName().toString().contains(BINARY);
   }

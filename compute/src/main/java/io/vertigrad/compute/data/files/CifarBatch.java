@@ -9,8 +9,8 @@ import java.util.Map;
  * The images and labels of one CIFAR-10 file, of the binary or of the Python version.
  *
  * @param labels class of each image, 0 to 9
- * @param bytes where the images lie; not copied
- * @param offset of the first image
+ * @param bytes array that holds the images; not copied
+ * @param offset index of the first image
  * @param stride bytes from one image to the next
  */
 record CifarBatch(byte[] labels, byte[] bytes, int offset, int stride) {
@@ -21,7 +21,7 @@ record CifarBatch(byte[] labels, byte[] bytes, int offset, int stride) {
   private static final int RECORD_BYTES = 1 + IMAGE_BYTES;
   private static final int MOST_RECORDS = 100_000;
 
-  /** A file of the binary version: records of one label byte and 3072 pixel bytes. */
+  /** Reads a file of the binary version: records of one label byte and 3072 pixel bytes. */
   static CifarBatch binary(Path path) {
     byte[] records = content(path, MOST_RECORDS * RECORD_BYTES);
     if (records.length == 0 || records.length % RECORD_BYTES != 0) {
@@ -37,11 +37,11 @@ record CifarBatch(byte[] labels, byte[] bytes, int offset, int stride) {
   }
 
   /**
-   * A file of the Python version: a pickled dict of which {@code data} is a NumPy array of bytes, n
-   * x 3072, and {@code labels} a list of n numbers.
+   * Reads a file of the Python version: a pickled dict in which {@code data} is a NumPy array of
+   * bytes, n x 3072, and {@code labels} is a list of n numbers.
    */
   static CifarBatch pickled(Path path) {
-    // Labels, names and, from Python 3, pixels above 127 as two bytes come on top of the images.
+    // The limit leaves room for labels, names and, from Python 3, pixels above 127 as two bytes.
     byte[] content = content(path, 2 * MOST_RECORDS * RECORD_BYTES);
     Object value = PickleReader.read(path, content);
     if (!(value instanceof Map<?, ?> batch)
@@ -69,12 +69,14 @@ record CifarBatch(byte[] labels, byte[] bytes, int offset, int stride) {
     return new CifarBatch(labels, data.array(), data.offset(), IMAGE_BYTES);
   }
 
-  /** Number of images. */
+  /** Returns the number of images. */
   int size() {
     return labels.length;
   }
 
-  /** Copies all images, and their labels, behind the first {@code sample} of the others. */
+  /**
+   * Copies all images and their labels to the position of image {@code sample} in larger arrays.
+   */
   void copyTo(byte[] allPixels, byte[] allLabels, int sample) {
     for (int i = 0; i < size(); i++) {
       int to = (sample + i) * IMAGE_BYTES;

@@ -10,19 +10,20 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 /**
- * The columns of a training file and what was fitted to its rows: enough to turn another line into
- * the same inputs. It travels with a saved model.
+ * The columns of a training file and the values fitted to its rows: enough to turn another line
+ * into the same inputs. It is saved with a model.
  *
  * @param count columns of a line
  * @param names names in line 1; empty without a header
  * @param targets columns of the targets, from 0
  * @param features columns of the inputs, from 0
- * @param words by feature, its sorted words where it is a category
- * @param classes names of the classes; empty where labels are numbers from 0
- * @param fill by feature, the value that takes the place of a missing one; empty where they are
+ * @param words by feature, its sorted words if it is a category
+ * @param classes names of the classes; empty if labels are numbers from 0
+ * @param fill by feature, the value that replaces a missing one; empty if missing values are
  *     refused
- * @param means by feature, the mean of the training rows; empty where values stay as they are
- * @param deviations likewise the standard deviation, 1 for a constant column
+ * @param means by feature, the mean of the training rows; empty if values are not standardised
+ * @param deviations by feature, the standard deviation, 1 for a constant column; empty like the
+ *     means
  */
 record CsvColumns(
     int count,
@@ -46,28 +47,31 @@ record CsvColumns(
     deviations = List.copyOf(deviations);
   }
 
-  /** The columns before anything was fitted. */
+  /** Returns the columns before anything is fitted. */
   static CsvColumns of(
       int count, List<String> names, List<Integer> targets, List<Integer> features) {
     return new CsvColumns(
         count, names, targets, features, Map.of(), List.of(), List.of(), List.of(), List.of());
   }
 
-  /** Inputs of one sample: one for a number, one for each word of a category. */
+  /**
+   * Returns the number of inputs of one sample: one for a number, one for each word of a category.
+   */
   int inputs() {
     return features.size() - words.size() + words.values().stream().mapToInt(List::size).sum();
   }
 
-  /** The column as messages name it, counted from 1. */
+  /** Returns the name of a column for messages, counted from 1. */
   String name(int column) {
     return "column %d%s"
         .formatted(column + 1, column < names.size() ? " (\"" + names.get(column) + "\")" : "");
   }
 
   /**
-   * Turns the raw values of a line into inputs, in the same array where it has the length.
+   * Turns the raw values of a line into inputs; writes to the same array unless there are
+   * categories.
    *
-   * @param row by feature its value, NaN for a missing one, or the index of its word
+   * @param row by feature its value, NaN if it is missing, or the index of its word
    * @param scale factor on values that are not standardised
    */
   float[] inputs(float[] row, float scale) {
@@ -113,7 +117,7 @@ record CsvColumns(
   }
 
   /**
-   * Reads what {@link #toJson} wrote.
+   * Reads the output of {@link #toJson}.
    *
    * @throws RuntimeException when it is something else
    */

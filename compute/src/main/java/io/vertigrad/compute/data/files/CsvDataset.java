@@ -10,9 +10,9 @@ import java.util.Map;
  * Samples of a CSV file as inputs of a model.
  *
  * @param rows one array of inputs per sample
- * @param labels the samples' classes; empty where targets are no classes
- * @param answers one array of labels or values per sample; empty where targets are classes
- * @param columns where they came from, and what was fitted to the training rows
+ * @param labels the samples' classes; empty if targets are not classes
+ * @param answers one array of labels or values per sample; empty if targets are classes
+ * @param columns the columns of the file, and the values fitted to the training rows
  */
 record CsvDataset(
     List<float[]> rows,
@@ -49,7 +49,7 @@ record CsvDataset(
     return columns.toJson().getMap();
   }
 
-  /** Reads what {@link #fitted} gave. */
+  /** Reads the value of {@link #fitted}. */
   static CsvColumns columns(Map<String, Object> fitted) {
     return CsvColumns.fromJson(new JsonObject(fitted));
   }

@@ -10,10 +10,11 @@ import java.util.stream.Stream;
  * The layout of CSV files as the options describe it, before a file is read.
  *
  * @param targetColumns columns of the targets, in the order of a model's outputs; one for a class
- * @param targets their kind and number; 10 classes where {@code findsClasses} may change that
+ * @param targets their kind and number; 10 classes if {@code findsClasses} may change that
  * @param findsClasses whether the classes may be the words of the label column, because the option
  *     {@code classes} is absent
- * @param features columns of the inputs, in this order; empty for all that have no other meaning
+ * @param features columns of the inputs, in this order; empty for all columns that have no other
+ *     meaning
  * @param ignored columns that are not read
  * @param categories feature columns of words, each word an input of 0 or 1
  * @param missing what to do with missing values of features
@@ -21,8 +22,8 @@ import java.util.stream.Stream;
  * @param standard whether each column is standardised by its mean and deviation
  * @param shape one sample's dimensions; empty for flat
  * @param header whether the first line holds names
- * @param separator what stands between two values
- * @param quote what stands around a value that holds the separator or a line break, and twice for
+ * @param separator character between two values
+ * @param quote character around a value that holds the separator or a line break; doubled for
  *     itself inside
  */
 record CsvFormat(
@@ -43,8 +44,8 @@ record CsvFormat(
   /**
    * A column as an option names it.
    *
-   * @param name in line 1; empty where it is numbered
-   * @param index from 0; -1 where it is named
+   * @param name name in line 1; empty if the column is given by number
+   * @param index index from 0; -1 if the column is given by name
    */
   record Column(Optional<String> name, int index) {
 
@@ -63,10 +64,10 @@ record CsvFormat(
   }
 
   /**
-   * The treatment of missing values.
+   * The treatment of missing values; they are refused if there is neither a mean nor a value.
    *
-   * @param mean whether the mean of the column's training rows takes their place
-   * @param value the number that takes their place; they are refused where it is empty as well
+   * @param mean whether the mean of the column's training rows replaces them
+   * @param value number that replaces them
    */
   record Missing(boolean mean, OptionalDouble value) {
 
@@ -100,19 +101,21 @@ record CsvFormat(
         quote);
   }
 
-  /** Whether an option names a column, so that line 1 of each file says where it is. */
+  /**
+   * Returns whether an option names a column, so that line 1 of each file determines its position.
+   */
   boolean usesNames() {
     return Stream.of(targetColumns, features, ignored, categories)
         .flatMap(List::stream)
         .anyMatch(column -> column.name().isPresent());
   }
 
-  /** Whether the training rows have to be read before other rows mean anything. */
+  /** Returns whether the training rows have to be read before other rows can be converted. */
   boolean isFitted() {
     return usesNames() || standard || missing.mean() || !categories.isEmpty();
   }
 
-  /** The option that named the targets. */
+  /** Returns the option that named the targets. */
   String option() {
     return switch (targets.kind()) {
       case CLASS -> "label";

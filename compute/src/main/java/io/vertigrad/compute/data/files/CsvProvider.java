@@ -19,8 +19,8 @@ import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 
 /**
- * Opens {@code csv}: one file, or {@code train.csv} and {@code test.csv}, raw or {@code .gz}, one
- * sample a line.
+ * Opens {@code csv}: one file, or {@code train.csv} and {@code test.csv}, raw or {@code .gz}, with
+ * one sample on each line.
  *
  * <p>Options: {@code label} (column of the class, by its name in line 1 or counted from 1; 1) and
  * {@code classes} (10, or found), or instead of both {@code labels} (columns of labels that are 0
@@ -28,10 +28,10 @@ import java.util.stream.IntStream;
  * that are inputs, or are not), {@code categories} (feature columns of words); {@code missing}
  * (refuse); {@code normalization} (raw or standard), {@code scale} (factor on every value; 1),
  * {@code shape} (such as {@code [1, 28, 28]}; flat), {@code header} (whether line 1 holds names;
- * true where an option has one), {@code separator} (between two values; a comma), {@code quote}
- * (around values; the double quote), {@code testShare} (rows that are for testing where there is no
- * {@code test.csv}) and {@code seed} (of their choice; 1), {@code augmentation} (none; others need
- * a shape).
+ * true if an option uses one), {@code separator} (between two values; a comma), {@code quote}
+ * (around values; the double quote), {@code testShare} (share of the rows for testing if there is
+ * no {@code test.csv}) and {@code seed} (of their choice; 1), {@code augmentation} (none; others
+ * need a shape).
  */
 public final class CsvProvider implements DatasetProvider {
 
@@ -47,9 +47,9 @@ public final class CsvProvider implements DatasetProvider {
       "name one file, or the folder with train.csv and test.csv, with --data";
 
   /**
-   * The options, and where the rows are.
+   * The options, and how rows are divided into splits.
    *
-   * @param share of the rows that are for testing, of a file that holds both
+   * @param share share of the rows for testing, if one file holds both splits; else empty
    */
   private record Options(CsvFormat format, OptionalDouble share, long seed) {}
 
@@ -148,7 +148,9 @@ public final class CsvProvider implements DatasetProvider {
     return whole(CsvSamples.unlabelled(line, format, columns));
   }
 
-  /** Of a model that was saved by an earlier version, whose columns were only counted. */
+  /**
+   * Returns the columns for a model that was saved by an earlier version, which only counted them.
+   */
   private static CsvColumns columnsOf(CsvFormat format, int values) {
     List<Integer> targets = format.targetColumns().stream().map(Column::index).toList();
     int count = values + targets.size();
@@ -242,7 +244,7 @@ public final class CsvProvider implements DatasetProvider {
     return new Options(format, share, seed);
   }
 
-  /** The share of the rows of a file that has both kinds; empty where there is a test file. */
+  /** Returns the test share if one file holds both splits; empty if there is a test file. */
   private static OptionalDouble share(DataConfig config, Settings options, boolean one) {
     boolean given = options.has("testShare");
     double share = options.number("testShare", USUAL_SHARE, 0.001, 0.999);
@@ -274,7 +276,10 @@ public final class CsvProvider implements DatasetProvider {
         "missing", "is %s, expected refuse, mean or a number".formatted(Json.encode(text)));
   }
 
-  /** What the keys that are there say; those of a class must not be beside those of others. */
+  /**
+   * Returns the kind of targets from the keys that are present; keys of a class must not be
+   * combined with others.
+   */
   private static Targets.Kind kind(Settings options) {
     boolean labels = options.has("labels");
     boolean values = options.has("targets");
@@ -303,7 +308,7 @@ public final class CsvProvider implements DatasetProvider {
     return options.has(key) ? columns(options, key) : List.of();
   }
 
-  /** One column or a list of them, each by name or number. */
+  /** Reads one column or a list of columns, each by name or number. */
   private static List<Column> columns(Settings options, String key) {
     Object value = options.toJson().getValue(key);
     List<?> found = value instanceof JsonArray array ? array.getList() : List.of(value);

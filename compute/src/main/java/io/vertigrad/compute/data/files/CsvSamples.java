@@ -23,12 +23,12 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Reads the samples of one CSV file, or of one line; errors name file, line and column, the last
- * two counted from 1.
+ * Reads the samples of one CSV file, or of one line. Errors name file, line and column; line and
+ * column are counted from 1.
  *
- * <p>A sample that goes over several lines, because a quoted value has line breaks, is at its
- * first. Values stay as they are until the rows to train on are chosen: {@link #fit} looks at
- * those, {@link #dataset} makes inputs of any. Used once, by one thread.
+ * <p>A sample with several lines, because a quoted value has line breaks, counts as its first line.
+ * Values stay unchanged until the training rows are chosen: {@link #fit} uses those rows, {@link
+ * #dataset} makes inputs of any rows. Used once, by one thread.
  */
 final class CsvSamples {
 
@@ -45,10 +45,10 @@ final class CsvSamples {
   private final Map<Integer, Dictionary> words = new TreeMap<>();
   private final Dictionary classes = new Dictionary();
 
-  /** Says where the columns are; fitted before, or found in this file. */
+  /** The columns; either fitted before, or found in this file. */
   private CsvColumns columns;
 
-  /** By feature, and by target, the cell of a line of this file. */
+  /** For each feature and each target, the index of its cell in a line of this file. */
   private int[] featureCells;
 
   private int[] targetCells;
@@ -62,7 +62,7 @@ final class CsvSamples {
   private long line;
   private int most = Integer.MAX_VALUE;
 
-  /** Words by the order in which they were found, or as they are known. */
+  /** Words with ids, in the order in which they were found, or in a known order. */
   private static final class Dictionary {
 
     private final Map<String, Integer> ids = new HashMap<>();
@@ -77,7 +77,7 @@ final class CsvSamples {
           });
     }
 
-    /** Sorts the words, as numbers if all are, and returns where each id went. */
+    /** Sorts the words, numerically if all are numbers, and returns the new id of each old one. */
     int[] sort() {
       boolean numbers = words.stream().allMatch(word -> word.matches("-?\\d{1,9}"));
       List<String> sorted = new ArrayList<>(words);
@@ -102,10 +102,10 @@ final class CsvSamples {
   }
 
   /**
-   * Reads a file to train on, or to test on where nothing was fitted.
+   * Reads a file to train on, or to test on if nothing was fitted.
    *
-   * @param findsClasses whether all labels are names of classes, numbers too; otherwise only words
-   *     are, where the option {@code classes} is absent
+   * @param findsClasses true if all labels are names of classes, including numbers; otherwise only
+   *     words are, if the option {@code classes} is absent
    */
   static CsvSamples read(Path file, CsvFormat format, boolean findsClasses) {
     CsvSamples samples = new CsvSamples(file.toString(), format);
@@ -113,19 +113,19 @@ final class CsvSamples {
     return samples.readFile(file);
   }
 
-  /** Looks at the first sample of a file. */
+  /** Returns whether the label of a file's first sample is a word. */
   static boolean hasWordsForLabels(Path file, CsvFormat format) {
     CsvSamples samples = new CsvSamples(file.toString(), format);
     samples.most = 1;
     return samples.readFile(file).findsClasses;
   }
 
-  /** Reads a file whose lines are like those that columns were fitted to. */
+  /** Reads a file with the columns that were fitted before. */
   static CsvSamples read(Path file, CsvFormat format, CsvColumns fitted) {
     return known(file.toString(), format, fitted).readFile(file);
   }
 
-  /** Reads a file that a model is asked about, in which targets may be missing. */
+  /** Reads a file of samples to predict, in which targets may be missing. */
   static CsvSamples unlabelled(Path file, CsvFormat format, CsvColumns fitted) {
     CsvSamples samples = known(file.toString(), format, fitted);
     samples.isUnlabelled = true;
@@ -133,8 +133,8 @@ final class CsvSamples {
   }
 
   /**
-   * Reads a file that a model is asked about of which only the number of inputs is known, as of
-   * those that were saved by earlier versions.
+   * Reads a file of samples to predict for a model of an earlier version, of which only the number
+   * of inputs is known.
    */
   static CsvSamples unlabelled(Path file, CsvFormat format, int inputs) {
     CsvSamples samples = new CsvSamples(file.toString(), format);
@@ -143,7 +143,7 @@ final class CsvSamples {
     return samples.readFile(file);
   }
 
-  /** Reads one line that a model is asked about. */
+  /** Reads one line to predict. */
   static CsvSamples unlabelled(String line, CsvFormat format, CsvColumns fitted) {
     CsvSamples samples = known(quote(line), format, fitted);
     samples.isUnlabelled = true;
@@ -212,7 +212,7 @@ final class CsvSamples {
     }
   }
 
-  /** Takes the names of line 1, which files and lines that a model is asked about may lack. */
+  /** Reads the names in line 1; files and lines to predict may have no such line. */
   private boolean isHeader(List<String> cells) {
     if (isLine) {
       return false;
@@ -336,7 +336,9 @@ final class CsvSamples {
     }
   }
 
-  /** The features: those named, or all that are neither targets nor ignored. */
+  /**
+   * Returns the feature columns: those that are named, or all that are neither targets nor ignored.
+   */
   private List<Integer> features(List<Integer> targets) {
     if (!format.features().isEmpty()) {
       List<Integer> found =
@@ -456,7 +458,7 @@ final class CsvSamples {
     }
   }
 
-  /** A number, NaN where it is missing, or the index of a word. */
+  /** Returns a number, NaN if it is missing, or the index of a word. */
   private float feature(int feature, String cell) {
     int column = featureCells[feature];
     Dictionary category = words.get(feature);
@@ -515,7 +517,7 @@ final class CsvSamples {
         return value;
       }
     } catch (NumberFormatException e) {
-      // The same message serves text and infinities.
+      // Falls through: text and infinities get the same message.
     }
     throw wrong(
         "%s is %s, expected a number%s".formatted(called(column), quote(cell), hint(column)));
@@ -539,7 +541,7 @@ final class CsvSamples {
     return (int) value;
   }
 
-  /** The class of a label that is the name of one. */
+  /** Returns the class of a label that is the name of a class. */
   private int named(String cell, int column) {
     String word = cell.strip();
     if (word.isEmpty()) {
@@ -576,7 +578,7 @@ final class CsvSamples {
     }
   }
 
-  /** Puts words in an order that does not depend on that of the lines. */
+  /** Sorts the words, so that their ids do not depend on the order of the lines. */
   private void sortWords() {
     if (findsClasses) {
       if (classes.words.size() < 2) {
@@ -609,7 +611,7 @@ final class CsvSamples {
             List.of());
   }
 
-  /** Whether labels were found to be names, of which another file may have others. */
+  /** Returns whether labels are names of classes; another file may have other names. */
   boolean hasNamedClasses() {
     return findsClasses;
   }
@@ -622,7 +624,10 @@ final class CsvSamples {
     return columns;
   }
 
-  /** The columns with means and deviations of these rows, as far as the options ask for them. */
+  /**
+   * Returns the columns with means and deviations of these rows, as far as the options ask for
+   * them.
+   */
   CsvColumns fit(int[] chosen) {
     if (isFitted || !format.standard() && format.missing().isRefused()) {
       return columns;
@@ -664,7 +669,7 @@ final class CsvSamples {
         squares += (value - means[i]) * (value - means[i]);
       }
       double deviation = Math.sqrt(squares / chosen.length);
-      // What is constant, but for rounding, becomes 0.
+      // A column that is constant, except for rounding, becomes 0.
       deviations[i] = deviation > 1e-12 * Math.abs(means[i]) ? deviation : 1;
     }
     return new CsvColumns(
@@ -691,7 +696,7 @@ final class CsvSamples {
     return Arrays.stream(values).boxed().toList();
   }
 
-  /** Makes inputs of these rows by what was fitted; the rows are not to be read again. */
+  /** Makes inputs of these rows with the fitted columns; the rows must not be used again. */
   CsvDataset dataset(int[] chosen, CsvColumns fitted) {
     List<float[]> inputs = new ArrayList<>(chosen.length);
     for (int row : chosen) {
@@ -737,7 +742,10 @@ final class CsvSamples {
         isLine ? source + ": " + message : "%s:%d: %s".formatted(source, line, message));
   }
 
-  /** One record's cells, in a list that the next record takes over, and the line it begins at. */
+  /**
+   * Collects the cells of one record, in a list that the next record reuses, and the line where the
+   * record begins.
+   */
   private final class Cells extends AbstractBaseCsvCallbackHandler<List<String>> {
 
     private final List<String> cells = new ArrayList<>();

@@ -23,7 +23,7 @@ final class DataFile implements AutoCloseable {
   private static final int BUFFER_BYTES = 1 << 16;
   private static final int MEBIBYTE = 1 << 20;
 
-  /** Content is in memory twice while it is read, and leaves room for training. */
+  /** Content is in memory twice while it is read, and training needs memory, too. */
   private static final int HEAP_PARTS = 4;
 
   private final Path path;
@@ -61,12 +61,12 @@ final class DataFile implements AutoCloseable {
     return path;
   }
 
-  /** The rest of the content as a stream; errors in it go to {@link #failure}. */
+  /** Returns the rest of the content as a stream; pass errors from it to {@link #failure}. */
   InputStream stream() {
     return in;
   }
 
-  /** Exactly {@code length} bytes; {@code what} names them in errors. */
+  /** Reads exactly {@code length} bytes; {@code what} names them in errors. */
   byte[] read(long length, String what) {
     long from = position;
     if (length > mostBytes - from || length > Integer.MAX_VALUE - BUFFER_BYTES) {
@@ -80,7 +80,9 @@ final class DataFile implements AutoCloseable {
     return bytes;
   }
 
-  /** Refuses what does not fit, because a JVM that runs out of memory ends. */
+  /**
+   * Refuses content that does not fit into the heap, because a JVM that runs out of memory ends.
+   */
   void requireHeap(long length, String what, long heapBytes) {
     if (length > heapBytes / HEAP_PARTS) {
       throw new DataException(
@@ -90,7 +92,7 @@ final class DataFile implements AutoCloseable {
     }
   }
 
-  /** All bytes to the end, which must come within {@code most} and within a quarter of the heap. */
+  /** Reads all bytes to the end, at most {@code most} and at most a quarter of the heap. */
   byte[] readAll(int most) {
     return readAll(most, Runtime.getRuntime().maxMemory());
   }
@@ -112,7 +114,7 @@ final class DataFile implements AutoCloseable {
     return bytes;
   }
 
-  /** Refuses anything behind what was read. */
+  /** Refuses any content after the bytes that were read. */
   void expectEnd(long expected) {
     if (readUpTo(1).length > 0) {
       throw new DataException(
@@ -146,7 +148,7 @@ final class DataFile implements AutoCloseable {
             .formatted(path, found, what, from, length));
   }
 
-  /** What an error while reading {@code path} means to the user. */
+  /** Returns the error for the user when reading {@code path} has failed. */
   static DataException failure(Path path, IOException cause) {
     if (cause instanceof ZipException || cause instanceof EOFException) {
       return new DataException(

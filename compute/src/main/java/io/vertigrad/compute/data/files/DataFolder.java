@@ -9,15 +9,15 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * The folder the user named and the subfolders in which a data set's files may lie instead.
+ * The folder that the user named, and the subfolders that may hold a data set's files instead.
  *
- * @param root the folder itself, looked into first
- * @param subfolders names looked into next, in this order
+ * @param root the folder itself, searched first
+ * @param subfolders names of subfolders, searched next in this order
  * @param advice what to do when a file is missing
  */
 record DataFolder(Path root, List<String> subfolders, String advice) {
 
-  /** The folder of {@code config}, which must name one that exists. */
+  /** Returns the folder of {@code config}, which must name an existing one. */
   static DataFolder of(DataConfig config, List<String> subfolders, String advice) {
     Path root =
         config
@@ -39,7 +39,10 @@ record DataFolder(Path root, List<String> subfolders, String advice) {
     return new DataFolder(root, subfolders, advice);
   }
 
-  /** The file of this name or with {@code .gz} behind it, wherever it lies. */
+  /**
+   * Returns the file with this name, or with {@code .gz} appended, from the first folder that has
+   * it.
+   */
   Optional<Path> find(String name) {
     return places()
         .flatMap(place -> Stream.of(place.resolve(name), place.resolve(name + ".gz")))
@@ -47,7 +50,10 @@ record DataFolder(Path root, List<String> subfolders, String advice) {
         .findFirst();
   }
 
-  /** As {@link #find}, or an error that says what was looked for and where. */
+  /**
+   * Returns the file as {@link #find} does, or throws an error that says what was searched for and
+   * where.
+   */
   Path require(String name) {
     return find(name).orElseThrow(() -> missing(name));
   }
@@ -58,7 +64,7 @@ record DataFolder(Path root, List<String> subfolders, String advice) {
             .formatted(root, name, name, String.join("/, ", subfolders) + "/", advice));
   }
 
-  /** Folders to look into, the root first. */
+  /** Returns the folders to search, the root first. */
   Stream<Path> places() {
     return Stream.concat(Stream.of(root), subfolders.stream().map(root::resolve));
   }

@@ -28,13 +28,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One GET to a file, with limits on time and size, by Vert.x's web client.
+ * Downloads one address to a file with Vert.x's web client, with limits on time and size.
  *
  * <p>Data sets are opened by threads that may block and that have no Vert.x of their own, so each
- * fetch starts one and closes it. Follows redirects, and the proxy that Java is set to.
+ * fetch starts one and closes it. It follows redirects, and uses the proxy that is configured for
+ * Java.
  *
- * @param address what to fetch
- * @param timeoutMillis until the answer begins, and again until its last byte
+ * @param address address to fetch
+ * @param timeoutMillis limit until the answer begins, and again until its last byte
  */
 record HttpFetch(URI address, long timeoutMillis) {
 
@@ -46,9 +47,9 @@ record HttpFetch(URI address, long timeoutMillis) {
 
   /**
    * Writes the body to {@code file}, which must not exist, and refuses more than {@code most}
-   * bytes; blocks.
+   * bytes. Blocks.
    *
-   * @throws DataException naming the address, what came, and what to do
+   * @throws DataException with the address, what was received, and what to do
    * @throws IOException when the file cannot be written
    */
   void into(Path file, long most) throws IOException {
@@ -73,7 +74,8 @@ record HttpFetch(URI address, long timeoutMillis) {
   private void fetch(Vertx vertx, Path file, long most) throws IOException {
     OpenOptions newFile = new OpenOptions().setRead(false).setCreateNew(true);
     LimitedBody body = new LimitedBody(vertx.fileSystem().open(file.toString(), newFile), most);
-    // Held until all has come: Vert.x closes a client that nobody holds any more.
+    // Kept in a variable until the end, because Vert.x closes a client that is not referenced any
+    // more.
     WebClient client = WebClient.create(vertx, options());
     CompletableFuture<?> done = send(client, body);
     try {
@@ -154,7 +156,7 @@ record HttpFetch(URI address, long timeoutMillis) {
     return new DataException("%s: %s; %s".formatted(address, what, ADVICE), cause);
   }
 
-  /** Ends a request that is under way, too. */
+  /** Closes the Vert.x, which also ends a request in progress. */
   private static void close(Vertx vertx) {
     try {
       vertx.close().toCompletionStage().toCompletableFuture().get(CLOSE_SECONDS, TimeUnit.SECONDS);

@@ -37,7 +37,7 @@ final class IdxReader {
     }
   }
 
-  /** Labels, each below {@code classes}. */
+  /** Returns labels, each below {@code classes}. */
   static byte[] labels(Path path, int classes) {
     try (DataFile file = DataFile.open(path)) {
       ByteBuffer header = ByteBuffer.wrap(file.read(LABELS_HEADER_BYTES, "header"));

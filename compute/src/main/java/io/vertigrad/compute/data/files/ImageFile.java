@@ -20,37 +20,37 @@ import javax.imageio.ImageReader;
 import javax.imageio.stream.ImageInputStream;
 
 /**
- * Reads images that were taken by nobody's data set, PNG, JPEG, GIF, BMP or IDX, in the size and
- * the channels that a model takes.
+ * Reads single images that belong to no data set, PNG, JPEG, GIF, BMP or IDX, in the size and with
+ * the channels of a model's input.
  *
- * <p>An image of another size is stretched or shrunk to the model's, each new pixel being the mean
- * of the area it covers; one of the same size keeps its bytes. Colours become grey by the weights
- * of ITU-R BT.601, grey becomes three equal channels, and what is transparent shows a background.
+ * <p>An image of another size is scaled to the model's input, and each new pixel is the mean of the
+ * area it covers; an image of the same size keeps its bytes. Colours become grey by the weights of
+ * ITU-R BT.601, grey becomes three equal channels, and transparent pixels show a background.
  */
 public final class ImageFile {
 
-  /** Pixels of one image; more is a mistake, or meant to fill the memory. */
+  /** Most pixels of one image; a larger one is a mistake, or an attempt to fill the memory. */
   private static final long MOST_PIXELS = 50_000_000;
 
   private static final int IDX_BYTE_TYPE = 0x08;
   private static final int GREY = 1;
   private static final int COLOURS = 3;
 
-  /** Channel after channel, row after row, from 0 to 255. */
+  /** Pixels channel after channel, row after row, from 0 to 255. */
   private record Pixels(int channels, int height, int width, float[] values) {}
 
-  /** Treatment of an image that is wider or higher than the model's input. */
+  /** The treatment of an image whose proportions differ from the model's input. */
   enum Fit {
-    /** All of it is there, and its proportions change. */
+    /** Keeps the whole image and changes its proportions. */
     STRETCH,
-    /** The middle of it is there, as much as has the model's proportions. */
+    /** Keeps the middle of the image, cut to the model's proportions. */
     CROP
   }
 
   /**
-   * The treatment of pictures before their bytes are inputs.
+   * The treatment of pictures before their bytes become inputs.
    *
-   * @param fit of those with other proportions than the model's input
+   * @param fit treatment of pictures whose proportions differ from the model's input
    * @param background colour behind transparent pixels, {@code 0xRRGGBB}
    */
   public record Treatment(Fit fit, int background) {
@@ -58,19 +58,19 @@ public final class ImageFile {
     private static final Pattern COLOUR = Pattern.compile("#[0-9a-fA-F]{6}");
     private static final int WHITE = 0xFFFFFF;
 
-    /** Stretches pictures, and takes black for what is transparent. */
+    /** Stretches pictures, and shows black behind transparent pixels. */
     public static final Treatment ON_BLACK = new Treatment(Fit.STRETCH, 0);
 
-    /** Stretches pictures, and takes white for what is transparent. */
+    /** Stretches pictures, and shows white behind transparent pixels. */
     public static final Treatment ON_WHITE = new Treatment(Fit.STRETCH, WHITE);
 
     /**
      * Reads the options {@code fit}, which is {@code stretch} (default) or {@code crop}, and {@code
      * background}, which is {@code white} (default), {@code black} or {@code #rrggbb}.
      *
-     * @param options of a data set
+     * @param options options of a data set
      * @return the treatment
-     * @throws io.vertigrad.compute.settings.SettingsException when one of them is something else
+     * @throws io.vertigrad.compute.settings.SettingsException when one of them has another value
      */
     public static Treatment of(Settings options) {
       String fit = options.choice("fit", "stretch", "stretch", "crop");
@@ -94,14 +94,14 @@ public final class ImageFile {
   private ImageFile() {}
 
   /**
-   * Reads all images of a file: one of PNG, JPEG, GIF and BMP, all of IDX, raw or {@code .gz}.
+   * Reads all images of a file: one from PNG, JPEG, GIF and BMP, all from IDX, raw or {@code .gz}.
    *
-   * @param file of images
-   * @param shape what the model takes, {@code [channels, height, width]} with 1 or 3 channels
-   * @param treatment of other proportions and transparent pixels
+   * @param file file of images
+   * @param shape shape of the model's input, {@code [channels, height, width]} with 1 or 3 channels
+   * @param treatment treatment of other proportions and transparent pixels
    * @return each image's bytes, channel after channel, row after row
-   * @throws DataException when the file cannot be read or holds no image, or when the model takes
-   *     none
+   * @throws DataException when the file cannot be read or holds no image, or when the model's input
+   *     is not an image
    */
   public static List<byte[]> read(Path file, List<Integer> shape, Treatment treatment) {
     if (shape.size() != 3 || shape.get(0) != GREY && shape.get(0) != COLOURS) {
@@ -128,7 +128,7 @@ public final class ImageFile {
     return images;
   }
 
-  /** One image that is no IDX file. */
+  /** Reads one image that is not an IDX file. */
   static byte[] picture(Path file, List<Integer> shape, Treatment treatment) {
     return fitted(picture(file, treatment.background()), shape, treatment.fit());
   }
@@ -168,7 +168,7 @@ public final class ImageFile {
     } catch (DataException e) {
       throw e;
     } catch (IOException | RuntimeException e) {
-      // Java's readers fail in many ways on bytes that make no sense.
+      // Java's image readers throw many kinds of exceptions on invalid bytes.
       throw new DataException(
           "%s: a damaged image: %s; expected PNG, JPEG, GIF, BMP, or IDX (raw or .gz)"
               .formatted(
@@ -182,7 +182,7 @@ public final class ImageFile {
     int width = image.getWidth();
     Raster raster = image.getRaster();
     if (raster.getNumBands() == 1 && !(image.getColorModel() instanceof IndexColorModel)) {
-      // As stored: getRGB would convert grey from Java's linear scale.
+      // Uses the stored values: getRGB would convert grey from Java's linear scale.
       float scale = 255f / ((1 << raster.getSampleModel().getSampleSize(0)) - 1);
       float[] values = raster.getSamples(0, 0, width, height, 0, (float[]) null);
       for (int i = 0; i < values.length; i++) {
@@ -231,7 +231,9 @@ public final class ImageFile {
     return bytes;
   }
 
-  /** As much of an image as has these proportions, to the pixel. */
+  /**
+   * Returns the largest middle part of an image with these proportions, rounded to whole pixels.
+   */
   private static Pixels middle(Pixels from, int height, int width) {
     int rows = (int) Math.min(from.height(), Math.round((double) from.width() * height / width));
     int columns = (int) Math.min(from.width(), Math.round((double) from.height() * width / height));
@@ -247,7 +249,9 @@ public final class ImageFile {
     return new Pixels(from.channels(), rows, columns, values);
   }
 
-  /** Columns first, then rows: each new pixel is the mean of the part of the old ones it covers. */
+  /**
+   * Scales columns first, then rows: each new pixel is the mean of the old pixels that it covers.
+   */
   private static float[] scaled(Pixels from, int offset, int height, int width) {
     float[] narrow = new float[from.height() * width];
     for (int row = 0; row < from.height(); row++) {
@@ -265,7 +269,9 @@ public final class ImageFile {
     return scaled;
   }
 
-  /** Mean of a line of {@code count} values over the part {@code index} of {@code parts}. */
+  /**
+   * Returns the mean of a line of {@code count} values over part {@code index} of {@code parts}.
+   */
   private static float mean(
       float[] values, int offset, int stride, int count, int index, int parts) {
     double begin = (double) index * count / parts;

@@ -10,14 +10,14 @@ import java.util.List;
 /**
  * The options of a data set whose files hold images.
  *
- * @param train training samples to use at most
- * @param test test samples to use at most
+ * @param train most training samples to use
+ * @param test most test samples to use
  * @param normalisation one rule for each channel
  */
 record ImageOptions(int train, int test, List<Normalisation> normalisation) {
 
   /**
-   * Reads them all.
+   * Reads all options.
    *
    * @param standard the data set's own normalisation
    * @throws io.vertigrad.compute.settings.SettingsException when one is unknown or out of range

@@ -24,15 +24,15 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Opens {@code images}: pictures in folders, {@code train/CLASS/} and {@code test/CLASS/}, the
+ * Opens {@code images}: pictures in folders, {@code train/CLASS/} and {@code test/CLASS/}, with the
  * classes in the order of their names.
  *
- * <p>Samples are taken from the classes in turn, so that the first so many are of all of them. They
- * are decoded when the set is opened, and kept as bytes. Options: {@code height} and {@code width}
- * (32), {@code channels} (3), {@code fit} (stretch), {@code background} (of transparent pictures;
- * white), {@code train} and {@code test}, to use only the first so many samples; {@code testShare}
- * (of each class in {@code train/}, where there is no {@code test/}) and {@code seed} (of their
- * choice; 1); {@code normalization} (standard); {@code augmentation} (none).
+ * <p>Samples are taken from the classes in turn, so that a limited number of samples covers all
+ * classes. Pictures are decoded when the set is opened, and kept as bytes. Options: {@code height}
+ * and {@code width} (32), {@code channels} (3), {@code fit} (stretch), {@code background} (of
+ * transparent pictures; white), {@code train} and {@code test} (most samples to use); {@code
+ * testShare} (of each class in {@code train/}, if there is no {@code test/}) and {@code seed} (of
+ * their choice; 1); {@code normalization} (standard); {@code augmentation} (none).
  */
 public final class ImagesProvider implements DatasetProvider {
 
@@ -45,7 +45,7 @@ public final class ImagesProvider implements DatasetProvider {
   private static final String ADVICE =
       "name the folder with --data DIR; it holds train/CLASS/ and test/CLASS/ with PNG or JPEG files";
 
-  /** What the options ask for. */
+  /** The values of the options. */
   private record Options(
       List<Integer> shape,
       ImageFile.Treatment treatment,
@@ -82,7 +82,7 @@ public final class ImagesProvider implements DatasetProvider {
     }
   }
 
-  /** One picture that is not read yet. */
+  /** A picture that has not been read yet. */
   private record Picture(Path file, int label) {}
 
   /** The pictures of one split, and the names of the classes. */
@@ -146,7 +146,7 @@ public final class ImagesProvider implements DatasetProvider {
     return listing(config, Split.TRAIN, Options.read(config, Split.TRAIN)).classes();
   }
 
-  /** Looks at the first images of each class, scaled as the model sees them. */
+  /** Checks the first images of each class, scaled to the model's input. */
   @Override
   public List<String> warnings(DataConfig config) {
     Options options = Options.read(config, Split.TRAIN);
@@ -257,7 +257,7 @@ public final class ImagesProvider implements DatasetProvider {
     return new Listing(pictures, classes);
   }
 
-  /** A share of each class, so that none is missing in training. */
+  /** Chooses a share of each class, so that no class is missing in training. */
   private static List<Path> chosen(List<Path> all, int label, Split split, Options options) {
     if (all.size() < 2) {
       return split == Split.TRAIN ? all : List.of();
@@ -277,7 +277,7 @@ public final class ImagesProvider implements DatasetProvider {
     return !name.startsWith(".") && ENDINGS.stream().anyMatch(name::endsWith);
   }
 
-  /** Names in a folder, in order; the same on every machine. */
+  /** Returns the names in a folder, sorted, so that the order is the same on every machine. */
   private static List<String> children(Path folder, Predicate<Path> wanted) {
     try (Stream<Path> found = Files.list(folder)) {
       return found.filter(wanted).map(path -> path.getFileName().toString()).sorted().toList();

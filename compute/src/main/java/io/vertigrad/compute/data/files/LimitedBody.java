@@ -9,9 +9,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A file that takes the body of an answer up to a limit, and tells when the first byte has come.
+ * Writes the body of an answer to a file, up to a limit, and reports when the first byte arrives.
  *
- * <p>Written on an event loop; what it counts may be read from any thread.
+ * <p>It is written to on an event loop; any thread may read its counters.
  */
 final class LimitedBody implements WriteStream<Buffer> {
 
@@ -20,10 +20,15 @@ final class LimitedBody implements WriteStream<Buffer> {
   private final AtomicLong bytes = new AtomicLong();
   private final CompletableFuture<Void> begun = new CompletableFuture<>();
 
-  /** A pipe still asks after a refused write has made it close the file, which would throw. */
+  /**
+   * True once the file is closed. After a refused write the pipe still calls this stream, and the
+   * closed file would throw.
+   */
   private boolean ended;
 
-  /** A body that goes to {@code opened} once that is, which must be before the first write. */
+  /**
+   * Creates a body that is written to {@code opened}, which must complete before the first write.
+   */
   LimitedBody(Future<AsyncFile> opened, long most) {
     this.opened = opened;
     this.most = most;
@@ -33,17 +38,17 @@ final class LimitedBody implements WriteStream<Buffer> {
     return opened;
   }
 
-  /** How many bytes it takes. */
+  /** Returns the largest number of bytes that is accepted. */
   long most() {
     return most;
   }
 
-  /** How many have come. */
+  /** Returns how many bytes have arrived. */
   long bytes() {
     return bytes.get();
   }
 
-  /** Completes with the first byte, or the end of a body that has none. */
+  /** Completes with the first byte, or with the end of an empty body. */
   CompletableFuture<Void> begun() {
     return begun;
   }
@@ -92,7 +97,7 @@ final class LimitedBody implements WriteStream<Buffer> {
     return this;
   }
 
-  /** More bytes came than the body takes. */
+  /** Thrown when more bytes arrive than the body accepts. */
   static final class TooLongException extends Exception {
 
     private static final long serialVersionUID = 1L;

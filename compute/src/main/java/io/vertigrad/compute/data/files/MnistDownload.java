@@ -10,14 +10,14 @@ import java.util.List;
 import java.util.UUID;
 
 /**
- * Fetches those of the four MNIST files that are missing, and keeps only what is really MNIST.
+ * Downloads the MNIST files that are missing, and checks that their content is MNIST.
  *
- * <p>A file goes to a {@code .part} file, its content is checked, then it is moved into place in
- * one step: a killed or concurrent download leaves no half file under the real name.
+ * <p>A file is written to a {@code .part} file, its content is checked, and then it is moved into
+ * place in one step. So a killed or concurrent download leaves no partial file under the real name.
  */
 public final class MnistDownload {
 
-  /** A mirror of the original files that TensorFlow and torchvision users know. */
+  /** The mirror of the original files that TensorFlow and torchvision use. */
   public static final URI DEFAULT_MIRROR =
       URI.create("https://storage.googleapis.com/cvdf-datasets/mnist/");
 
@@ -42,7 +42,10 @@ public final class MnistDownload {
               10_008,
               "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"));
 
-  /** Workers of one process open the data together; the second then finds what the first got. */
+  /**
+   * Workers of one process open the data together: the second one finds the files that the first
+   * has fetched.
+   */
   private static final Object ONE_AT_A_TIME = new Object();
 
   private final URI base;
@@ -61,9 +64,9 @@ public final class MnistDownload {
   }
 
   /**
-   * A download of {@code <base>/train-images-idx3-ubyte.gz} and its three siblings.
+   * Creates a download of {@code <base>/train-images-idx3-ubyte.gz} and the three other files.
    *
-   * @param base the address of a folder
+   * @param base address of a folder
    * @return a download that has not begun
    */
   public static MnistDownload from(URI base) {
@@ -71,10 +74,11 @@ public final class MnistDownload {
   }
 
   /**
-   * Fetches what is in neither {@code root} nor its {@code mnist/} into the latter.
+   * Fetches the files that are neither in {@code root} nor in its subfolder {@code mnist/} into
+   * that subfolder.
    *
    * @param root folder of the data set
-   * @throws DataException naming the address, what came and what was expected
+   * @throws DataException with the address, what was received and what was expected
    */
   public void into(Path root) {
     List<String> subfolders = List.of(MnistProvider.SUBFOLDER);

@@ -13,12 +13,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Opens {@code mnist}: the four IDX files, raw or {@code .gz}, in the folder or its {@code mnist/}.
+ * Opens {@code mnist}: the four IDX files, raw or {@code .gz}, in the folder or its subfolder
+ * {@code mnist/}.
  *
- * <p>With a download address, missing files are fetched into {@code mnist/} first; the folder is
- * then {@code data} unless one was named. Options: {@code train} and {@code test}, to use only the
- * first so many samples; {@code normalization} (standard); {@code augmentation} (none). Sets with
- * the same file names and ten classes (Fashion-MNIST, KMNIST) open as well.
+ * <p>With a download address, missing files are fetched into {@code mnist/} first; the default
+ * folder is then {@code data}. Options: {@code train} and {@code test} (most samples to use);
+ * {@code normalization} (standard); {@code augmentation} (none). Sets with the same file names and
+ * ten classes (Fashion-MNIST, KMNIST) open as well.
  */
 public final class MnistProvider implements DatasetProvider {
 
@@ -55,7 +56,7 @@ public final class MnistProvider implements DatasetProvider {
     }
   }
 
-  /** Images and labels. */
+  /** Returns the files of the images and of the labels. */
   private static List<Path> files(DataConfig config, Split split) {
     DataFolder folder = DataFolder.of(config, List.of(SUBFOLDER), ADVICE);
     String prefix = split == Split.TRAIN ? "train" : "t10k";

@@ -17,11 +17,11 @@ import java.util.Map;
  * Reads a Python pickle that holds only dicts, lists, tuples, texts, whole numbers and NumPy arrays
  * of bytes, as CIFAR-10's Python version does.
  *
- * <p>A pickle is a program, and Python's own reader calls whatever function one names. This reader
- * calls none: it knows four names, which stand for values here, and refuses every other name and
- * every instruction that it does not need. What it reads takes memory in proportion to the file. It
- * knows protocols 2 (as published, by Python 2) to 4; the instructions are described in CPython's
- * {@code Lib/pickletools.py}. One reader reads one file, on one thread.
+ * <p>A pickle is a program, and Python's own reader calls any function that it names. This reader
+ * calls none: it knows a few names, which stand for values here, and refuses every other name and
+ * every instruction that it does not need. The memory it uses is proportional to the size of the
+ * file. It reads protocols 2 (as published, by Python 2) to 4; CPython's {@code Lib/pickletools.py}
+ * describes the instructions. One reader reads one file, on one thread.
  */
 final class PickleReader {
 
@@ -39,15 +39,15 @@ final class PickleReader {
         }
       };
 
-  /** An immutable row of values. */
+  /** An immutable tuple of values. */
   record Tuple(List<Object> values) {}
 
   /**
    * Bytes of a string, not copied.
    *
-   * @param array where they lie; not to be written to
-   * @param offset of the first in the array
-   * @param length how many
+   * @param array array that holds the bytes; not to be written to
+   * @param offset index of the first byte in the array
+   * @param length number of bytes
    */
   record Bytes(byte[] array, int offset, int length) {
 
@@ -56,7 +56,7 @@ final class PickleReader {
     }
   }
 
-  /** An array of unsigned bytes, row after row; empty until its state was read. */
+  /** An array of unsigned bytes, row after row; empty until its state is read. */
   static final class ByteArray {
 
     private List<Long> shape = List.of(0L);
@@ -64,18 +64,18 @@ final class PickleReader {
 
     private ByteArray() {}
 
-    /** The array's sides. */
+    /** Returns the array's dimensions. */
     List<Long> shape() {
       return shape;
     }
 
-    /** As many bytes as the product of the sides. */
+    /** Returns the bytes, as many as the product of the dimensions. */
     Bytes data() {
       return data;
     }
   }
 
-  /** The only names a file may use, each without the effect that it has in Python. */
+  /** The only names that a file may use; none of them has the effect that it has in Python. */
   private enum Global {
     RECONSTRUCT,
     NDARRAY,
@@ -91,7 +91,7 @@ final class PickleReader {
             "_codecs encode", ENCODE);
   }
 
-  /** The only type of element that an array may have: an unsigned byte. */
+  /** The only element type that an array may have: an unsigned byte. */
   private enum ElementType {
     U1
   }
@@ -111,13 +111,13 @@ final class PickleReader {
   }
 
   /**
-   * The one value of a pickle: a {@code Map} by text, a {@code List}, a {@link Tuple}, a {@code
-   * String}, {@link Bytes}, a {@code Long}, a {@code Boolean}, {@link #NONE} or a {@link
+   * Returns the one value of a pickle: a {@code Map} by text, a {@code List}, a {@link Tuple}, a
+   * {@code String}, {@link Bytes}, a {@code Long}, a {@code Boolean}, {@link #NONE} or a {@link
    * ByteArray}.
    *
    * @param path names the file in errors
-   * @param content of the file; kept by the answer, so not to be written to
-   * @throws DataException naming the file, the offset, what was found and what was expected
+   * @param content content of the file; the result refers to it, so it must not be written to
+   * @throws DataException with the file, the offset, what was found and what was expected
    */
   static Object read(Path path, byte[] content) {
     return new PickleReader(path, content).read();
@@ -225,7 +225,10 @@ final class PickleReader {
     return stack.get(stack.size() - 1);
   }
 
-  /** The last {@code count} values, in their order, which must have come behind the last mark. */
+  /**
+   * Removes and returns the last {@code count} values, in order; they must come after the last
+   * mark.
+   */
   private List<Object> pop(int count) {
     checkPresent(count);
     return popFrom(stack.size() - count);
@@ -278,7 +281,7 @@ final class PickleReader {
     return found;
   }
 
-  /** What a function of Python would answer. */
+  /** Returns the value that the Python function would return. */
   private Object called(List<Object> functionAndArguments) {
     Object function = functionAndArguments.get(0);
     List<Object> arguments =
@@ -304,13 +307,14 @@ final class PickleReader {
     return ElementType.U1;
   }
 
-  /** How Python 3 writes bytes in protocol 2: as a text of as many characters. */
+  /** Converts a text to bytes, one per character: Python 3 writes bytes like this in protocol 2. */
   private Bytes latin1(Object text, String encoding) {
     String characters = expect(String.class, text, "a text");
     if (!encoding.equals("latin1")) {
       throw wrong("bytes in encoding " + shown(encoding), "latin1");
     }
-    // A text can be asked for again and again; all bytes together must not exceed the file's.
+    // A file can refer to the same text many times, so the total length of all bytes is limited to
+    // that of the file.
     encoded += characters.length();
     if (encoded < 0 || encoded > in.capacity()) {
       throw wrong("more encoded bytes than the file has", "each text once");
@@ -326,7 +330,7 @@ final class PickleReader {
     return new Bytes(bytes, 0, bytes.length);
   }
 
-  /** Gives an array its shape and bytes; an element type has nothing to be told. */
+  /** Gives an array its shape and bytes; the state of an element type is ignored. */
   private void build(Object state, Object target) {
     List<Object> parts = expect(Tuple.class, state, "a tuple of state").values();
     if (target instanceof ElementType) {
@@ -354,7 +358,7 @@ final class PickleReader {
     return sides.values().stream().map(side -> expect(Long.class, side, "a number")).toList();
   }
 
-  /** The number of elements, or -1 when no file could hold them. */
+  /** Returns the number of elements, or -1 when no file could hold them. */
   private static long product(List<Long> shape) {
     long product = 1;
     for (long side : shape) {
@@ -370,7 +374,7 @@ final class PickleReader {
     return found.stream().map(this::text).toList();
   }
 
-  /** A text, or bytes read as one: Python 2 made no difference. */
+  /** Returns a text, or short bytes as a text: Python 2 did not distinguish them. */
   private String text(Object found) {
     return found instanceof Bytes bytes && bytes.length() <= LONGEST_NAME
         ? bytes.text()
@@ -403,7 +407,7 @@ final class PickleReader {
     return new String(bytes.array(), bytes.offset(), bytes.length(), StandardCharsets.UTF_8);
   }
 
-  /** A name up to the end of its line. */
+  /** Returns a name up to the end of its line. */
   private String line() {
     int from = in.position();
     while (unsignedByte() != '\n') {
@@ -414,7 +418,7 @@ final class PickleReader {
     return new String(in.array(), from, in.position() - 1 - from, StandardCharsets.ISO_8859_1);
   }
 
-  /** The input, which has so many bytes left. */
+  /** Returns the input after checking that this many bytes are left. */
   private ByteBuffer take(long length) {
     if (length < 0 || length > in.remaining()) {
       throw truncated(length, in.remaining());
@@ -434,7 +438,7 @@ final class PickleReader {
             .formatted(path, instruction, found, expected, ADVICE));
   }
 
-  /** The kind of a value that was read, of a dict with its keys. */
+  /** Returns the kind of a value for messages; for a dict, with its keys. */
   static String described(Object value) {
     if (value instanceof Map<?, ?> map) {
       return "a dict of " + shown(map.keySet().toString());

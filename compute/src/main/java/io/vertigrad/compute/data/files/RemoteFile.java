@@ -12,25 +12,27 @@ import java.util.HexFormat;
 import java.util.zip.GZIPInputStream;
 
 /**
- * A file to download as {@code .gz}, known by its content rather than by its compression.
+ * A file to download as {@code .gz}, identified by its uncompressed content.
  *
  * <p>Mirrors compress the same content differently, so the checksum is that of the content.
  *
- * @param name without {@code .gz}
- * @param contentBytes its length, uncompressed
- * @param sha256 of the uncompressed content, lower-case hexadecimal
+ * @param name file name without {@code .gz}
+ * @param contentBytes length of the content, uncompressed
+ * @param sha256 SHA-256 of the uncompressed content, lower-case hexadecimal
  */
 record RemoteFile(String name, int contentBytes, String sha256) {
 
   private static final int CHUNK_BYTES = 1 << 16;
   private static final int GZIP_OVERHEAD_BYTES = 1 << 16;
 
-  /** Longest download that can be this file: not compressed at all, in a gzip frame. */
+  /**
+   * Returns the largest possible size of the download: the content uncompressed in a gzip frame.
+   */
   long mostCompressedBytes() {
     return (long) contentBytes + GZIP_OVERHEAD_BYTES;
   }
 
-  /** Refuses a downloaded file whose content is another; {@code origin} is how errors name it. */
+  /** Refuses a downloaded file with different content; {@code origin} names it in errors. */
   void verify(Path compressed, URI origin) {
     MessageDigest digest = sha256Digest();
     long found = 0;

@@ -4,7 +4,7 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SplitMix64;
 import java.util.Arrays;
 
-/** The share of some samples that is for testing, the same in every process. */
+/** Chooses the test share of some samples, the same in every process. */
 final class TestShare {
 
   private TestShare() {}
@@ -12,9 +12,10 @@ final class TestShare {
   /**
    * Chooses the samples of a split at random.
    *
-   * @param size how many samples there are, at least 2
-   * @param share of them that is for testing; at least one sample is left in each split
-   * @param seed of the choice
+   * @param size number of samples, at least 2
+   * @param share share of the samples that is for testing; at least one sample is left in each
+   *     split
+   * @param seed seed of the choice
    * @return the samples' indices, ascending
    */
   static int[] split(int size, double share, long seed, Split split) {

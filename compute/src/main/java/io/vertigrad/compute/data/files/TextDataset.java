@@ -8,18 +8,18 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Windows of a text's tokens: features are the ids of a window, targets the token after it, or at
- * each position the token after that.
+ * Windows of a text's tokens. Features are the ids of a window; the target is the token after the
+ * window or, at each position, the token after that position.
  *
- * @param bytes the text where its tokens are bytes; empty otherwise
+ * @param bytes the text if its tokens are bytes; empty otherwise
  * @param ids the text's tokens otherwise
- * @param words what each id stands for; empty where tokens are bytes
- * @param first token at which the first window begins
+ * @param words the word of each id; empty if tokens are bytes
+ * @param first index of the token at which the first window begins
  * @param size number of windows
  * @param length tokens of a window
- * @param stride tokens from the beginning of a window to that of the next
+ * @param stride tokens from the beginning of one window to the beginning of the next
  * @param tokens how many different tokens there are
- * @param each true where every position has a target
+ * @param each true if every position has a target
  */
 record TextDataset(
     byte[] bytes,
@@ -73,7 +73,7 @@ record TextDataset(
     }
   }
 
-  /** Bytes are read as UTF-8, words are parted by spaces. */
+  /** Returns the text: bytes are read as UTF-8, words are separated by spaces. */
   @Override
   public String text(int... tokens) {
     if (words.isEmpty()) {

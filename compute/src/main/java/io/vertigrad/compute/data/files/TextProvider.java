@@ -18,14 +18,15 @@ import java.util.stream.Stream;
 
 /**
  * Opens {@code text}: windows of the tokens of one file, of {@code train.txt} and {@code test.txt},
- * or of all {@code .txt} and {@code .md} files of a folder, whose last part is the test set.
+ * or of all {@code .txt} and {@code .md} files of a folder. If one text has both splits, its last
+ * part is the test set.
  *
  * <p>Options: {@code length} (tokens of a window; 64), {@code predict} ({@code next}, the token
- * after the window, or {@code each}, at every position the one after it), {@code stride} (from one
- * window to the next; 1, with {@code each} the length), {@code vocabulary} (a file with one token
- * on each line; without it tokens are bytes), {@code unknown} (the token for words that it lacks;
- * {@code <unk>}), {@code testShare} (0.1), {@code train} and {@code test}, to use only the first so
- * many windows.
+ * after the window, or {@code each}, at every position the token after it), {@code stride} (from
+ * one window to the next; 1, with {@code each} the length), {@code vocabulary} (a file with one
+ * token on each line; without it tokens are bytes), {@code unknown} (the token for words that are
+ * not in the vocabulary; {@code <unk>}), {@code testShare} (0.1), {@code train} and {@code test}
+ * (most windows to use).
  */
 public final class TextProvider implements DatasetProvider {
 
@@ -36,7 +37,7 @@ public final class TextProvider implements DatasetProvider {
   private static final String ADVICE =
       "name a file, or a folder with train.txt and test.txt or other .txt or .md files, with --data";
 
-  /** What the options ask for. */
+  /** The values of the options. */
   private record Options(
       int length,
       boolean each,
@@ -76,9 +77,9 @@ public final class TextProvider implements DatasetProvider {
   /**
    * The tokens of some files, one after the other.
    *
-   * @param bytes where they are bytes; empty otherwise
-   * @param ids where they are words; empty otherwise
-   * @param words what an id stands for, where they are words
+   * @param bytes the tokens if they are bytes; empty otherwise
+   * @param ids the tokens if they are words; empty otherwise
+   * @param words the word of each id, if tokens are words
    */
   private record Tokens(byte[] bytes, int[] ids, List<String> words) {
 
@@ -117,10 +118,10 @@ public final class TextProvider implements DatasetProvider {
   }
 
   /**
-   * Where the text of a split is.
+   * The files with the text of a split.
    *
-   * @param files one after the other
-   * @param shared true where both splits are in them
+   * @param files the files, read one after the other
+   * @param shared true if they contain both splits
    */
   private record Source(List<Path> files, boolean shared) {
 
@@ -184,7 +185,7 @@ public final class TextProvider implements DatasetProvider {
     return windows(options, source, split, Tokens.read(options, source.files()));
   }
 
-  /** One sample: the last tokens of the file, as many as the model takes. */
+  /** Returns one sample: the last tokens of the file, as many as the model's input has. */
   @Override
   public Dataset unlabelled(DataConfig config, Path file, List<Integer> shape) {
     Options options = Options.read(config, Split.TEST);

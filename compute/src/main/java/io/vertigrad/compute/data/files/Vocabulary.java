@@ -13,11 +13,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The tokens of a text: words of a file that has one on each line, its id the number of that line
- * from 0.
+ * A vocabulary: a file with one word on each line. The id of a word is its line number, from 0.
  *
  * <p>A text is split into runs of letters, digits, marks, {@code _} and {@code '}, and into single
- * characters of any other kind but white space, which only separates. Upper and lower case differ.
+ * characters of any other kind. White space only separates. Upper and lower case differ.
  */
 final class Vocabulary {
 
@@ -41,8 +40,9 @@ final class Vocabulary {
   /**
    * Reads a vocabulary.
    *
-   * @param unknown the token that stands for every word that it lacks, where it has that one
-   * @throws DataException naming the file and the line of the first thing wrong
+   * @param unknown the token for words that are not in the vocabulary, if the vocabulary contains
+   *     it
+   * @throws DataException with the file and the line of the first error
    */
   static Vocabulary read(Path file, String unknown) {
     Map<String, Integer> ids = new HashMap<>();
@@ -72,15 +72,16 @@ final class Vocabulary {
     return new Vocabulary(file, lines, ids, unknown);
   }
 
-  /** The tokens, in the order of their ids. */
+  /** Returns the tokens, in the order of their ids. */
   List<String> words() {
     return words;
   }
 
   /**
-   * The tokens of a file's text.
+   * Returns the tokens of a file's text.
    *
-   * @throws DataException naming file, line and word when it is not in here, nor a token for those
+   * @throws DataException with file, line and word when a word is not in the vocabulary, and there
+   *     is no token for unknown words
    */
   int[] tokens(Path source) {
     String text = text(source);

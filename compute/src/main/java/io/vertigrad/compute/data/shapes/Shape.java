@@ -29,7 +29,7 @@ enum Shape {
     this.pen = pen;
   }
 
-  /** Returns a new outline about the size of the unit disc, around the origin. */
+  /** Returns a new outline about the size of the unit disc, centred on the origin. */
   Outline draw(SplitMix64 random) {
     return pen.apply(random);
   }

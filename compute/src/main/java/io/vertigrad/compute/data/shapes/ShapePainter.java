@@ -6,8 +6,8 @@ import io.vertigrad.compute.data.SplitMix64;
 /**
  * Draws one shape after another on the same canvas. Not thread-safe.
  *
- * <p>Paints the background, the shape, up to two obstacles in front of it, clouds over all, and
- * noise.
+ * <p>Paints the background, the shape, up to two obstacles in front of it, uneven brightness over
+ * the whole image, and noise.
  */
 final class ShapePainter implements GeneratedImages.Painter {
 

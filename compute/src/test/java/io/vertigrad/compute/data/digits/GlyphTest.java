@@ -45,7 +45,7 @@ class GlyphTest {
 
       for (Polyline line : lines) {
         for (int i = 0; i < line.length(); i++) {
-          // Half the tallest digit, slanted, waved and shifted: never far outside 28 pixels.
+          // The bounds are half the height of the tallest digit, plus slant, waves and shift.
           assertEquals(13.5, line.x[i], 20);
           assertEquals(13.5, line.y[i], 17);
         }

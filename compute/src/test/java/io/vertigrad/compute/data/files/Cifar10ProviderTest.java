@@ -40,7 +40,7 @@ class Cifar10ProviderTest {
       }
     }
     for (double sum : sums) {
-      // The published means are those of all 50,000 images; this is a part of them.
+      // The published means are those of all 50,000 images; this set is a part of them.
       assertEquals(0, sum / train.size() / 1024, 0.05);
     }
   }

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** CIFAR-10's Python version; {@code make.py} beside the resources wrote the batches. */
+/** Tests CIFAR-10's Python version; {@code make.py} beside the resources wrote the batches. */
 class CifarBatchTest {
 
   private static final String ADVICE =
@@ -209,7 +209,9 @@ class CifarBatchTest {
         .formatted((char) text.length(), text, (char) encoding.length(), encoding);
   }
 
-  /** One text of 100 characters, stored and made bytes of again and again. */
+  /**
+   * Returns a pickle that stores one text of 100 characters and converts it to bytes many times.
+   */
   private static String encodedOften() {
     String again = "h\u0001h\u0002h\u0003\u0086R";
     return "c_codecs\nencode\nq\u0001Xd\0\0\0%sq\u0002X\u0006\0\0\0latin1q\u0003"

@@ -583,7 +583,7 @@ class CsvProviderTest {
     return new CsvProvider().unlabelled(asked(fitted), file, List.of(5));
   }
 
-  /** As a model says it that was saved: without the place of the data. */
+  /** Returns the configuration as in a saved model, without the folder of the data. */
   private static DataConfig asked(Map<String, Object> fitted) {
     return new DataConfig("csv", Optional.empty(), Optional.empty(), OF_PRICES).fitted(fitted);
   }

@@ -75,7 +75,7 @@ class IdxReaderTest {
   void shouldReadNoImagesThatTheHeapHasNoRoomFor() {
     long heap = Runtime.getRuntime().maxMemory();
     int count = (int) (heap / 4 / (1 << 20)) + 1;
-    // Does not compress, so that this much could be in the file.
+    // Noise does not compress, so a file of this size could hold that many images.
     byte[] noise = new byte[(int) (((long) count << 20) / 1_000)];
     new Random(1).nextBytes(noise);
     Path path = write(folder.resolve("x.gz"), gzip(images(0x803, count, 1024, 1024, noise)));

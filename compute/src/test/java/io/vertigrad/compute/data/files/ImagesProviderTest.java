@@ -142,7 +142,7 @@ class ImagesProviderTest {
     png("train/a/1", grey(2, 2, 1, 2, 3, 4));
     Path file = root.resolve("train/a/1.png");
     byte[] bytes = Files.readAllBytes(file);
-    // Width and height in the header, and its checksum.
+    // Changes width and height in the header, and its checksum.
     ByteBuffer.wrap(bytes).putInt(16, 100_000).putInt(20, 100_000);
     CRC32 sum = new CRC32();
     sum.update(bytes, 12, 17);

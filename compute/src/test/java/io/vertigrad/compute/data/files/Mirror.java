@@ -14,7 +14,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** An HTTP server on the loopback address that answers as a test wants it to, or not at all. */
+/** An HTTP server on the loopback address that answers as a test configures it, or not at all. */
 final class Mirror implements AutoCloseable {
 
   private static final int PART = 10;
@@ -34,7 +34,7 @@ final class Mirror implements AutoCloseable {
     return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
   }
 
-  /** Requests that were answered. */
+  /** Returns the number of answered requests. */
   int requests() {
     return requests.get();
   }
@@ -43,7 +43,7 @@ final class Mirror implements AutoCloseable {
     server.createContext("/", exchange -> answer(exchange, status, body));
   }
 
-  /** The files of a folder, under {@code /mirror/}. */
+  /** Serves the files of a folder, under {@code /mirror/}. */
   void serve(Path folder) {
     server.createContext(
         "/mirror/",
@@ -53,7 +53,7 @@ final class Mirror implements AutoCloseable {
         });
   }
 
-  /** Sends who asks for {@code from} to {@code to}, where the body is. */
+  /** Redirects requests for {@code from} to {@code to}, which has the body. */
   void redirect(String from, String to, byte[] body) {
     server.createContext(
         from,
@@ -68,7 +68,7 @@ final class Mirror implements AutoCloseable {
     server.createContext("/", exchange -> untilClosed());
   }
 
-  /** Sends ten bytes of a hundred and then nothing. */
+  /** Sends ten bytes of a hundred and then nothing more. */
   void stall() {
     server.createContext(
         "/",
@@ -88,7 +88,7 @@ final class Mirror implements AutoCloseable {
         });
   }
 
-  /** Nobody listens at {@link #base()} from now on. */
+  /** Stops the server: nobody listens at {@link #base()} any more. */
   void stop() {
     server.stop(0);
   }

@@ -5,7 +5,7 @@ import io.vertigrad.compute.data.DataException;
 import java.nio.file.Path;
 
 /**
- * Coverage-guided search for bytes that do more to the pickle reader than to be read or refused.
+ * Searches, guided by coverage, for bytes that the pickle reader neither reads nor refuses.
  *
  * <p>An ordinary build replays the stored inputs, one pickle of each protocol and one that calls a
  * program. To search for a minute: {@code JAZZER_FUZZ=1 mvn -pl codecs,compute test

@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Where the published data sets lie on this machine, if they do. */
+/** Finds the published data sets on this machine, if they are there. */
 final class RealData {
 
   private static final String HINT =
@@ -16,8 +16,8 @@ final class RealData {
   private RealData() {}
 
   /**
-   * Gives a subfolder of the folder that the system property {@code vertigrad.data} names, else of
-   * that of the environment variable {@code VERTIGRAD_DATA}; skips the test where there is none.
+   * Returns a subfolder of the folder named by the system property {@code vertigrad.data}, or else
+   * by the environment variable {@code VERTIGRAD_DATA}; skips the test if there is none.
    */
   static Path folder(String subfolder) {
     String named = System.getProperty("vertigrad.data", "");

@@ -16,7 +16,7 @@ final class SampleFiles {
 
   private SampleFiles() {}
 
-  /** IDX images with these pixels, the header as given. */
+  /** Returns IDX images with these pixels and the given header. */
   static byte[] images(int magic, int count, int rows, int columns, byte... pixels) {
     return ByteBuffer.allocate(16 + pixels.length)
         .putInt(magic)
@@ -27,7 +27,7 @@ final class SampleFiles {
         .array();
   }
 
-  /** IDX labels, the header as given. */
+  /** Returns IDX labels with the given header. */
   static byte[] labels(int magic, int count, byte... labels) {
     return ByteBuffer.allocate(8 + labels.length).putInt(magic).putInt(count).put(labels).array();
   }

@@ -95,7 +95,8 @@ class OutlineTest {
         for (int at = 0; at < 32 * 32; at++) {
           covered += pose.distance(outline, at % 32, at / 32) < 0 ? 1 : 0;
         }
-        // From a thin crescent, 60 pixels, to the largest disc, pi * 13^2 = 530, and a margin.
+        // The range goes from a thin crescent, 60 pixels, to the largest disc, pi * 13^2 = 530,
+        // with a margin.
         assertTrue(covered > 40 && covered < 600, shape + " covers " + covered);
       }
     }

@@ -40,7 +40,7 @@ class ShapesProviderTest extends GeneratedDatasetContract {
   void shouldNotGiveTheClassAwayByColourWhenTheNearestMeanDecides() {
     double percent = percentRightByNearestMean();
 
-    // Chance is 10 %, deviation 1.3.
+    // Chance is 10 %, with a deviation of 1.3.
     assertTrue(percent < 20, "nearest mean is right in " + percent + " %");
   }
 
