@@ -5,8 +5,8 @@ import java.nio.ByteBuffer;
 /**
  * The fields of a frame's header, in order, with their fixed offsets. All are little-endian.
  *
- * <p>{@code docs/reference/wire-format.md} gives each field's meaning and is tested against these constants.
- * A field that a kind of frame does not use is zero.
+ * <p>{@code docs/reference/wire-format.md} gives each field's meaning and is tested against these
+ * constants. A field that a kind of frame does not use is zero.
  */
 enum HeaderField {
   MAGIC("magic", 0, Type.U32),
