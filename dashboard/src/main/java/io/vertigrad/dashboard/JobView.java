@@ -7,8 +7,8 @@ import java.util.Map;
 
 /**
  * The newest state of a job and of each of its members, as the metrics verticle sends them. Fields
- * of another type than {@code docs/reference/metrics.md} gives them are left out, so no reader has to expect
- * them; single-threaded.
+ * of another type than {@code docs/reference/metrics.md} gives them are left out, so no reader has
+ * to expect them; single-threaded.
  */
 final class JobView {
 

@@ -18,7 +18,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A job's numbers and those of this JVM as Prometheus reads them; names in {@code docs/reference/metrics.md}.
+ * A job's numbers and those of this JVM as Prometheus reads them; names in {@code
+ * docs/reference/metrics.md}.
  *
  * <p>Meters only read what a delta brought, so a scrape costs training nothing; single-threaded.
  */

@@ -47,7 +47,8 @@ class DocumentLinksTest {
     Map<Path, Path> released = released();
 
     assertTrue(released.containsKey(Path.of("README.md")), released.keySet().toString());
-    assertTrue(released.containsKey(Path.of("docs/reference/api.md")), released.keySet().toString());
+    assertTrue(
+        released.containsKey(Path.of("docs/reference/api.md")), released.keySet().toString());
     assertEquals(List.of(), dead(released));
   }
 

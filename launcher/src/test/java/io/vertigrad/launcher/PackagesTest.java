@@ -29,8 +29,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Holds the packages to the table in {@code docs/internals/architecture.md}: no class uses a package that its
- * row does not name, and every package that a row names is used.
+ * Holds the packages to the table in {@code docs/internals/architecture.md}: no class uses a
+ * package that its row does not name, and every package that a row names is used.
  */
 class PackagesTest {
 

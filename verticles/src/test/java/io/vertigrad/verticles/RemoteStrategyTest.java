@@ -27,13 +27,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
-<<<<<<< HEAD
- * Tests strategies that no member finds in its own JVM. Members find a strategy verticle that
- * serves other JVMs. Here it runs in the same Vert.x, and all frames go over its event bus.
-=======
  * Tests strategies that a member does not find in its own JVM: it uses a service for members of
  * other JVMs, here in the same Vert.x, so that all frames go over its event bus.
->>>>>>> f758dbfe7f433df574fb9092e93e58143b3c8595
  */
 class RemoteStrategyTest extends PointsJob {
 
@@ -154,11 +149,7 @@ class RemoteStrategyTest extends PointsJob {
     assertEquals(coordinateAfter(steps), lossOf(result), 1e-4);
   }
 
-<<<<<<< HEAD
-  /** A strategy verticle for other JVMs that is not registered in this one. */
-=======
   /** The service of a strategy verticle of another JVM, without a registration in this one. */
->>>>>>> f758dbfe7f433df574fb9092e93e58143b3c8595
   private final class Apart extends VerticleBase {
 
     private StrategyService service;

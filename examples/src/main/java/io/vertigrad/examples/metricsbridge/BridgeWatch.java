@@ -13,8 +13,8 @@ import java.util.function.Consumer;
 
 /**
  * Follows a run from wherever its page can be reached, without being a node of the cluster: the
- * event-bus bridge over a WebSocket, as a browser uses it. {@code docs/reference/metrics.md} has the
- * messages.
+ * event-bus bridge over a WebSocket, as a browser uses it. {@code docs/reference/metrics.md} has
+ * the messages.
  */
 public final class BridgeWatch {
 

@@ -84,9 +84,8 @@ public final class CoordinatorClient {
   }
 
   /**
-   * Joins the job and sends heartbeats until {@link #leave(LeaveReason)}. Retries for up to
-   * {@code workers.waitSeconds} while no coordinator answers. May be called again after an
-   * eviction.
+   * Joins the job and sends heartbeats until {@link #leave(LeaveReason)}. Retries for up to {@code
+   * workers.waitSeconds} while no coordinator answers. May be called again after an eviction.
    *
    * @return fails with a {@link JoinException} for the user when the join is refused, for example
    *     because of another layout, or when no coordinator was found

@@ -233,8 +233,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   /**
-   * Asks a server for its last status with its counters; if it does not answer, adds it to
-   * {@code silent} and returns {@link MemberStatus#NONE}.
+   * Asks a server for its last status with its counters; if it does not answer, adds it to {@code
+   * silent} and returns {@link MemberStatus#NONE}.
    */
   Future<MemberStatus> counters(Admission server, List<Admission> silent) {
     return lastWord(server, Command.STATUS, COUNTERS_MILLIS)

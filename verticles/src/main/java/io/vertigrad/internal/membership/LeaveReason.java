@@ -3,8 +3,8 @@ package io.vertigrad.internal.membership;
 import java.util.Objects;
 
 /**
- * Why a member leaves its job. Only control messages and events carry its
- * {@linkplain #toString() text}.
+ * Why a member leaves its job. Only control messages and events carry its {@linkplain #toString()
+ * text}.
  *
  * @param kind decides how the job goes on
  * @param detail for {@link Kind#FAILED} what went wrong, for {@link Kind#LOST} how it was noticed;

@@ -12,8 +12,8 @@ import java.util.function.Consumer;
  * Gives the rank of a lost worker to another worker's process: that process starts a second worker,
  * which joins under the rank. A worker that comes later takes the rank over.
  *
- * <p>The process with the fewest workers is asked first. If the rank is still empty after
- * {@value #PATIENCE_MILLIS} ms, a process is asked again.
+ * <p>The process with the fewest workers is asked first. If the rank is still empty after {@value
+ * #PATIENCE_MILLIS} ms, a process is asked again.
  */
 final class RankAdoption {
 

@@ -135,7 +135,8 @@ public final class WorkerPeers implements Peers {
 
   @Override
   public PeerGroup adopt() {
-    // Read once: between a caller's look at regrouped() and here, this worker may have been evicted.
+    // Read once: between a caller's look at regrouped() and here, this worker may have been
+    // evicted.
     Membership now = newest;
     if (!now.hasWorker(self.rank(), self.incarnation())) {
       throw new GroupChangedException(

@@ -30,9 +30,9 @@ import org.slf4j.LoggerFactory;
  * Writing pauses now and then, unless another checkpoint or a caller waits for it. A failed
  * checkpoint is announced and tried again one interval later.
  *
- * <p>If workers move in rounds, all shards write the same versions: multiples of
- * {@code checkpoint.every}, or the version that the coordinator has chosen. Otherwise each shard
- * uses its own count or clock.
+ * <p>If workers move in rounds, all shards write the same versions: multiples of {@code
+ * checkpoint.every}, or the version that the coordinator has chosen. Otherwise each shard uses its
+ * own count or clock.
  */
 final class CheckpointSchedule {
 

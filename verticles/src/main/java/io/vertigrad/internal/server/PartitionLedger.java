@@ -17,8 +17,8 @@ import java.util.function.IntConsumer;
  * <p>It is part of the shard's state and of its checkpoints. A shard that goes back to a checkpoint
  * also goes back to its counts, so that {@code applied} always matches the parameters.
  *
- * <p>Bounded: one account per rank that ever sent an update, each with at most
- * {@value #TURNED_AWAY} refused steps.
+ * <p>Bounded: one account per rank that ever sent an update, each with at most {@value
+ * #TURNED_AWAY} refused steps.
  */
 final class PartitionLedger {
 

@@ -36,9 +36,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
- * Runs the rules of a shard that is in another JVM, on its own thread: the other end of a
- * {@link RemoteStrategy}. It holds gradients of open rounds and no parameters. A rule's step goes
- * to the shard as one gradient, and answers leave once the shard has taken it.
+ * Runs the rules of a shard that is in another JVM, on its own thread: the other end of a {@link
+ * RemoteStrategy}. It holds gradients of open rounds and no parameters. A rule's step goes to the
+ * shard as one gradient, and answers leave once the shard has taken it.
  */
 public final class RemoteShard implements RemoteMember {
 

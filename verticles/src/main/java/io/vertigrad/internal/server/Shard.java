@@ -100,8 +100,8 @@ public final class Shard {
   }
 
   /**
-   * Takes a frame. A frame that was damaged on its way is returned to its sender as the
-   * {@link Malformed} that arrived in its place, so that the sender repeats it.
+   * Takes a frame. A frame that was damaged on its way is returned to its sender as the {@link
+   * Malformed} that arrived in its place, so that the sender repeats it.
    *
    * @return completes with a {@link ParameterPartition}, a {@link Refusal} or a {@link Malformed},
    *     at the latest by the deadline of the strategy or of pulls; fails only on a defect

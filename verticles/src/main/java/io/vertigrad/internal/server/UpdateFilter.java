@@ -27,8 +27,8 @@ import java.util.Optional;
  * <p>An update is identified by (job, rank, step, partition); for a rank beyond the job's ranks
  * also by its worker's incarnation. An update that was already processed is answered with the
  * current parameters and not handed on again. One that still waits shares the pending answer. A
- * refused update counts as never seen, unless the strategy
- * {@linkplain ServerStrategy#appliesAtOnce() applies at once}.
+ * refused update counts as never seen, unless the strategy {@linkplain
+ * ServerStrategy#appliesAtOnce() applies at once}.
  *
  * <p>A partition restored from a checkpoint moves up to the newest version that a worker has seen,
  * so that rounds stay aligned with other partitions; the updates in between are lost.

@@ -9,8 +9,7 @@ import java.util.Iterator;
  * training continues after it.
  *
  * <p>An instance lives as long as the worker's process, across the incarnations of the worker. It
- * belongs to the training loop's thread.
- * thread.
+ * belongs to the training loop's thread. thread.
  */
 final class EpochStatistics {
 

@@ -12,8 +12,8 @@ import java.util.Map;
  * @param step number of steps that the rank has taken, including those of earlier incarnations
  * @param version highest version seen
  * @param epoch epoch of the last batch
- * @param samples number of training samples behind the applied gradients, according to the
- *     answers; a gradient that was applied but whose answer was lost is not counted
+ * @param samples number of training samples behind the applied gradients, according to the answers;
+ *     a gradient that was applied but whose answer was lost is not counted
  * @param lossSum sum of the batch mean loss over those samples
  * @param correct number of those samples that were classified correctly; a sample with several
  *     answers adds the share of right answers; -1 where the model does not report it

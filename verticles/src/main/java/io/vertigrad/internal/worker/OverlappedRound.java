@@ -9,9 +9,9 @@ import java.util.function.IntFunction;
 
 /**
  * A round with the servers that begins while the gradient is being computed. Partitions are checked
- * and sent as they become final, those of the last layers first. If several are final at once,
- * they are sent in the order of the round. Answers are held back until the gradient is complete,
- * because the gradient is computed at the parameters that the answers replace.
+ * and sent as they become final, those of the last layers first. If several are final at once, they
+ * are sent in the order of the round. Answers are held back until the gradient is complete, because
+ * the gradient is computed at the parameters that the answers replace.
  *
  * <p>A partition that is not finite stops the sending. Partitions that were sent before stay sent.
  * This is rare, because a bad batch or bad parameters show up in the last layer's gradient.

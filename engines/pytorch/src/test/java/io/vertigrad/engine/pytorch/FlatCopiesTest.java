@@ -220,8 +220,7 @@ class FlatCopiesTest {
     try (ZipFile zip = new ZipFile(file.toFile())) {
       for (ZipEntry entry : Collections.list(zip.entries())) {
         if (!entry.getName().contains("/extra/")) {
-          contents.put(
-              entry.getName(), ByteBuffer.wrap(zip.getInputStream(entry).readAllBytes()));
+          contents.put(entry.getName(), ByteBuffer.wrap(zip.getInputStream(entry).readAllBytes()));
         }
       }
     }
