@@ -47,7 +47,6 @@ final class ResumedRun {
           "exchange.evictMillis",
           "exchange.stallMillis",
           "exchange.orphanSeconds",
-          "exchange.maxConnections",
           "exchange.sharedFolder",
           "exchange.sharedMebibytes");
 

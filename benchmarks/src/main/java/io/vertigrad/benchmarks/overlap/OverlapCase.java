@@ -45,7 +45,6 @@ record OverlapCase(String strategy, int megabits) {
             "exchange",
             new JsonObject()
                 .put("transport", "stream")
-                .put("megabitsPerSecond", megabits)
                 .put("overlap", overlap));
   }
 

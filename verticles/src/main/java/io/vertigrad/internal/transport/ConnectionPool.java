@@ -29,7 +29,6 @@ final class ConnectionPool {
   private final Vertx vertx;
   private final NetClient client;
   private final Optional<SharedMemory> sharing;
-  private final Optional<LinkLimit> limit;
   private final BusTransport bus;
   private final Map<String, Future<Transport>> ways = new ConcurrentHashMap<>();
   private final Set<Stream> streams = ConcurrentHashMap.newKeySet();
@@ -38,11 +37,8 @@ final class ConnectionPool {
    * Creates a pool without connections.
    *
    * @param sharing the shared memory of this process; empty if it shares none
-   * @param limit limit on what this process sends; empty for none
    */
-  ConnectionPool(
-      Vertx vertx, NetClient client, Optional<SharedMemory> sharing, Optional<LinkLimit> limit) {
-    this.limit = limit;
+  ConnectionPool(Vertx vertx, NetClient client, Optional<SharedMemory> sharing) {
     this.sharing = sharing;
     this.vertx = vertx;
     this.client = client;
@@ -111,7 +107,6 @@ final class ConnectionPool {
             socket,
             kind,
             sharing,
-            limit,
             this::closed);
     streams.add(stream);
     long late =

@@ -10,7 +10,6 @@ import io.vertigrad.codecs.FrameLimits;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
 import io.vertigrad.job.JobSecret;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.internal.net.NetSocketInternal;
 import io.vertx.core.net.NetSocket;
 import java.nio.ByteBuffer;
@@ -31,7 +30,6 @@ final class FrameChannel implements RingConnection.Line {
   private final NetSocketInternal socket;
   private final ByteBufAllocator memory;
   private final SharedConnection shared;
-  private final Optional<LinkLimit> limit;
   private RingConnection rings;
   private Consumer<StreamMessage> messages;
   private Consumer<String> fault;
@@ -42,16 +40,13 @@ final class FrameChannel implements RingConnection.Line {
    *
    * @param sharing the shared memory of this process; empty if it shares none
    * @param secret secret of the job that the stream belongs to
-   * @param limit limit on what this process sends; empty for none
    * @param name name of the stream for log messages
    */
   FrameChannel(
       NetSocket socket,
       Optional<SharedMemory> sharing,
       JobSecret secret,
-      Optional<LinkLimit> limit,
       String name) {
-    this.limit = limit;
     this.socket = (NetSocketInternal) socket;
     this.memory = this.socket.channelHandlerContext().alloc();
     this.shared = new SharedConnection(sharing, this, secret, name);
@@ -251,13 +246,6 @@ final class FrameChannel implements RingConnection.Line {
   }
 
   private Future<Void> send(ByteBuf message) {
-    if (limit.isEmpty()) {
-      return socket.writeMessage(message);
-    }
-    Promise<Void> written = Promise.promise();
-    limit
-        .get()
-        .send(message.readableBytes(), () -> socket.writeMessage(message).onComplete(written));
-    return written.future();
+    return socket.writeMessage(message);
   }
 }

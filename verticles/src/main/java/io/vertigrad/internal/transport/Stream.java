@@ -69,7 +69,6 @@ final class Stream implements Transport {
    * @param secret secret of the address's job
    * @param kind whether payloads may, or must, go through shared memory
    * @param sharing the shared memory of this process; empty if it shares none
-   * @param limit limit on what this process sends; empty for none
    * @param whenClosed called once, before pending requests fail
    */
   Stream(
@@ -78,7 +77,6 @@ final class Stream implements Transport {
       NetSocket socket,
       TransportKind kind,
       Optional<SharedMemory> sharing,
-      Optional<LinkLimit> limit,
       Consumer<Stream> whenClosed) {
     this.kind = kind;
     this.address = address;
@@ -87,7 +85,7 @@ final class Stream implements Transport {
     // the channel at every frame and start it again when the frame has been written.
     socket.setWriteQueueMaxSize(StreamSession.MOST_QUEUED_BYTES);
     proof = new StreamProof(secret, address);
-    line = new FrameChannel(socket, sharing, secret, limit, "to " + address);
+    line = new FrameChannel(socket, sharing, secret, "to " + address);
     reader = line.listen(this::hear, this::refuse, () -> heardNanos = System.nanoTime(), true);
     reader.expect(Kind.CHALLENGE);
     socket.exceptionHandler(

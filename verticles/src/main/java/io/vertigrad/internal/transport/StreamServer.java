@@ -102,7 +102,7 @@ final class StreamServer {
       socket.exceptionHandler(broken -> {});
       warnings.warn(
           String.valueOf(socket.remoteAddress().hostAddress()),
-          "a stream to %s from %s is closed: %d are open, as many as exchange.maxConnections allows"
+          "a stream to %s from %s is closed: %d are open, the most that one listener serves"
               .formatted(address, socket.remoteAddress(), sessions.size()),
           System.nanoTime());
       socket.close();
@@ -110,7 +110,7 @@ final class StreamServer {
     }
     StreamSession session =
         StreamSession.serve(
-            socket, address, answers, lends, secret, streams.sharing(), streams.limit(), warnings);
+            socket, address, answers, lends, secret, streams.sharing(), warnings);
     sessions.add(session);
     socket.closeHandler(
         closed -> {

@@ -46,7 +46,6 @@ final class StreamSession {
       Function<Frame, Future<Frame>> answers,
       JobSecret secret,
       Optional<SharedMemory> sharing,
-      Optional<LinkLimit> limit,
       PeerWarnings warnings) {
     this.proof = new StreamProof(secret, address);
     this.socket = socket;
@@ -55,7 +54,6 @@ final class StreamSession {
             socket,
             sharing,
             secret,
-            limit,
             "to %s from %s".formatted(address, socket.remoteAddress()));
     this.address = address;
     this.answers = answers;
@@ -70,10 +68,9 @@ final class StreamSession {
       boolean lends,
       JobSecret secret,
       Optional<SharedMemory> sharing,
-      Optional<LinkLimit> limit,
       PeerWarnings warnings) {
     StreamSession session =
-        new StreamSession(socket, address, answers, secret, sharing, limit, warnings);
+        new StreamSession(socket, address, answers, secret, sharing, warnings);
     socket.setWriteQueueMaxSize(MOST_QUEUED_BYTES);
     socket.exceptionHandler(broken -> session.warn("broke: " + broken));
     session.reader = session.line.listen(session::hear, session::refuse, () -> {}, lends);

@@ -24,25 +24,26 @@ public final class Streams implements Shareable {
   private static final long SWEEP_MILLIS = 500;
   private static final int CONNECT_MILLIS = 5_000;
 
+  /** Covers the most workers of a job, one process each, and as many that have just left. */
+  private static final int MOST_CONNECTIONS = 8_192;
+
   private final Vertx vertx;
   private final EventBusOptions bus;
   private final int maxConnections;
   private final Optional<SharedMemory> sharing;
-  private final Optional<LinkLimit> limit;
   private final ConnectionPool ways;
   private final Set<String> listeners = ConcurrentHashMap.newKeySet();
 
-  private Streams(Vertx vertx, EventBusOptions bus, ExchangeConfig config) {
+  private Streams(Vertx vertx, EventBusOptions bus, ExchangeConfig config, int maxConnections) {
     NetClientOptions connecting =
         new NetClientOptions(bus.toJson())
             .setConnectTimeout(CONNECT_MILLIS)
             .setHostnameVerificationAlgorithm("");
     this.vertx = vertx;
     this.bus = bus;
-    this.maxConnections = config.maxConnections();
-    this.limit = LinkLimit.of(config);
+    this.maxConnections = maxConnections;
     this.sharing =
-        config.transport().shares() && limit.isEmpty()
+        config.transport().shares()
             ? Optional.of(
                 new SharedMemory(
                     vertx,
@@ -50,7 +51,7 @@ public final class Streams implements Shareable {
                     SegmentLayout.forWindow(config.windowBytes()),
                     config.sharedBytes()))
             : Optional.empty();
-    this.ways = new ConnectionPool(vertx, vertx.createNetClient(connecting), sharing, limit);
+    this.ways = new ConnectionPool(vertx, vertx.createNetClient(connecting), sharing);
   }
 
   /**
@@ -58,11 +59,15 @@ public final class Streams implements Shareable {
    * frames travel as messages of the event bus.
    *
    * @param bus the options of this Vert.x's event bus
-   * @param config how many streams each listener serves at once, which memory is shared, and how
-   *     much is sent in a second
+   * @param config which memory is shared
    */
   public static void open(Vertx vertx, EventBusOptions bus, ExchangeConfig config) {
-    Streams streams = new Streams(vertx, bus, config);
+    open(vertx, bus, config, MOST_CONNECTIONS);
+  }
+
+  /** Does the same with another limit of the streams that each listener serves at once. */
+  static void open(Vertx vertx, EventBusOptions bus, ExchangeConfig config, int maxConnections) {
+    Streams streams = new Streams(vertx, bus, config, maxConnections);
     streams.sharing.ifPresent(SharedMemory::removeLeftovers);
     vertx.sharedData().<String, Streams>getLocalMap(KEY).put(KEY, streams);
     vertx.setPeriodic(SWEEP_MILLIS, tick -> streams.ways.sweep(System.nanoTime()));
@@ -85,11 +90,6 @@ public final class Streams implements Shareable {
   /** Returns the memory that this process shares with others; empty if it shares none. */
   Optional<SharedMemory> sharing() {
     return sharing;
-  }
-
-  /** Returns the limit on everything that this process sends over streams; empty for none. */
-  Optional<LinkLimit> limit() {
-    return limit;
   }
 
   /** Returns how many streams each listener serves at once. */

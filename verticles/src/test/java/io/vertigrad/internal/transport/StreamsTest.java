@@ -22,7 +22,7 @@ import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.security.PeerWarnings;
-import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.TransportKind;
 import io.vertx.core.Context;
@@ -239,7 +239,6 @@ class StreamsTest {
             await(mute),
             TransportKind.STREAM,
             Optional.empty(),
-            Optional.empty(),
             closed -> {});
     Future<Frame> waiting = stream.request(ADDRESS, FRAME, 60_000);
 
@@ -286,40 +285,14 @@ class StreamsTest {
   }
 
   @Test
-  void shouldSendNoFasterThanTheJobAllows() {
-    Vertx limited = Vertx.vertx();
-    FrameCodecs.register(limited.eventBus());
-    JsonObject exchange = new JsonObject().put("megabitsPerSecond", 80);
-    Streams.open(
-        limited,
-        new EventBusOptions().setHost("127.0.0.1"),
-        JobConfig.read("test", new JsonObject().put("exchange", exchange)).exchange());
-    await(Transport.listen(limited, ADDRESS, frame -> Future.succeededFuture()));
-    Transport stream =
-        await(Streams.of(limited).orElseThrow().ways().to(ADDRESS, TransportKind.AUTO));
-    Frame large = frame(new float[100_000]);
-
-    long begun = System.nanoTime();
-    await(
-        Future.all(
-            stream.request(ADDRESS, large, LIMIT_MILLIS),
-            stream.request(ADDRESS, large, LIMIT_MILLIS)));
-    double millis = (System.nanoTime() - begun) / 1e6;
-
-    assertTrue(millis > 78, "0.8 MB at 10 MB/s in " + millis + " ms");
-    await(limited.close());
-  }
-
-  @Test
   void shouldCloseWhoeverComesWhenAsManyAreConnectedAsAllowed() throws Exception {
     Vertx limited = Vertx.vertx();
     FrameCodecs.register(limited.eventBus());
     Streams.open(
         limited,
         new EventBusOptions().setHost("127.0.0.1"),
-        JobConfig.read(
-                "test", new JsonObject().put("exchange", new JsonObject().put("maxConnections", 2)))
-            .exchange());
+        ExchangeConfig.usual(),
+        2);
     StreamServer server = served(limited).server;
     Socket second = connected(server);
     try (Socket first = connected(server);
