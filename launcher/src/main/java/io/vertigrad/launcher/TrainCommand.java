@@ -87,12 +87,6 @@ final class TrainCommand implements Callable<Integer> {
       description = "Keeps the run there instead of in runs/<time>-<job>.")
   private Path runDirectory;
 
-  @Option(
-      names = "--resume",
-      paramLabel = "RUN",
-      description = "Goes on with a run instead, as the command resume does: its folder, or last.")
-  private String resume;
-
   @Option(names = "--no-dashboard", description = "Serves no page (dashboard.enabled).")
   private boolean noDashboard;
 
@@ -114,13 +108,6 @@ final class TrainCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    if (resume != null) {
-      if (keepOpen) {
-        throw new InputException(
-            "--keep-open cannot be given with --resume; vertigrad replay shows the run later");
-      }
-      return new ResumedRun(resume, List.of(), processes ? true : null).call(json, quiet);
-    }
     RunLog.leaveConsole();
     JobConfig asked = JobCheck.counted(read());
     if (keepOpen && !asked.dashboard().enabled()) {
