@@ -54,8 +54,7 @@ final class YamlText {
   private final String origin;
   private final Scalars scalars = new Scalars();
   private final Set<Node> open = Collections.newSetFromMap(new IdentityHashMap<>());
-  private final Map<Node, Long> counts = new IdentityHashMap<>();
-  private int levels;
+  private int values;
 
   /** What SnakeYAML makes of a scalar; it keeps the method that does it to its subclasses. */
   private static final class Scalars extends SafeConstructor {
@@ -90,7 +89,6 @@ final class YamlText {
         throw new SettingsException(
             origin + ": is empty, expected one object, key: value on each line");
       }
-      reader.count(root, root.getStartMark(), "");
       if (reader.read(root, root.getStartMark(), "") instanceof JsonObject object) {
         return object;
       }
@@ -167,54 +165,27 @@ final class YamlText {
   }
 
   /**
-   * Counts the values that a node stands for with its aliases followed, and looks for aliases of
-   * what they stand in. It looks at each node once, so that a small file of aliases of aliases is
-   * refused before anything is made of it.
+   * Reads a node with its aliases followed.
    *
    * @param place of the key that the node is the value of; an alias has no place of its own
    */
-  private long count(Node node, Mark place, String path) {
-    if (node instanceof ScalarNode) {
-      return 1;
+  private Object read(Node node, Mark place, String path) {
+    values++;
+    if (values > MOST_VALUES) {
+      throw refuse(
+          place,
+          path,
+          "brings the file above %d values with its aliases followed, expected fewer"
+              .formatted(MOST_VALUES));
     }
-    Long known = counts.get(node);
-    if (known != null) {
-      return known;
+    if (node instanceof ScalarNode scalar) {
+      return scalar(scalar, path);
     }
     if (!open.add(node)) {
       throw refuse(
           place, path, "is an alias of what it stands in, expected values that have an end");
     }
-    long count = 1;
-    if (node instanceof MappingNode mapping) {
-      for (NodeTuple entry : mapping.getValue()) {
-        Mark at = entry.getKeyNode().getStartMark();
-        count += count(entry.getValueNode(), at, below(path, key(entry.getKeyNode(), path)));
-      }
-    } else {
-      List<Node> elements = ((SequenceNode) node).getValue();
-      for (int i = 0; i < elements.size(); i++) {
-        count += count(elements.get(i), node.getStartMark(), path + "[" + i + "]");
-      }
-    }
-    if (count > MOST_VALUES) {
-      throw refuse(
-          place,
-          path,
-          "has more than %d values with its aliases followed, expected fewer"
-              .formatted(MOST_VALUES));
-    }
-    open.remove(node);
-    counts.put(node, count);
-    return count;
-  }
-
-  private Object read(Node node, Mark place, String path) {
-    if (node instanceof ScalarNode scalar) {
-      return scalar(scalar, path);
-    }
-    levels++;
-    if (levels > JsonText.MOST_LEVELS) {
+    if (open.size() > JsonText.MOST_LEVELS) {
       throw refuse(
           place,
           path,
@@ -224,7 +195,7 @@ final class YamlText {
         node instanceof MappingNode mapping
             ? object(mapping, path)
             : array((SequenceNode) node, path);
-    levels--;
+    open.remove(node);
     return value;
   }
 
