@@ -23,7 +23,10 @@ import org.junit.jupiter.api.Test;
 import org.w3c.dom.Element;
 import org.w3c.dom.NodeList;
 
-/** Follows the relative links of all documents, in the repository and in a release. */
+/**
+ * Follows the relative links of all documents, in the repository and in a release, and measures
+ * their lines.
+ */
 class DocumentLinksTest {
 
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
@@ -31,6 +34,9 @@ class DocumentLinksTest {
   private static final Pattern LINK = Pattern.compile("]\\(([^)\\s]+)\\)");
   private static final Pattern HEADING = Pattern.compile("(?m)^#+ +(.+)$");
   private static final Pattern CODE = Pattern.compile("(?ms)^```.*?^```|`[^`\n]*`");
+
+  private static final Pattern TARGET = Pattern.compile("(?<=])\\([^)\\s]*\\)|https?://\\S+");
+  private static final int MOST_COLUMNS = 120;
 
   @Test
   void shouldLeadSomewhereInTheRepository() throws IOException {
@@ -50,6 +56,40 @@ class DocumentLinksTest {
     assertTrue(
         released.containsKey(Path.of("docs/reference/api.md")), released.keySet().toString());
     assertEquals(List.of(), dead(released));
+  }
+
+  @Test
+  void shouldHaveNoLineOfMoreThan120Columns() throws IOException {
+    List<String> wide = new ArrayList<>();
+    for (Path file : files(ROOT)) {
+      if (file.toString().endsWith(".md")) {
+        wide(file).forEach(line -> wide.add(ROOT.relativize(file) + ":" + line));
+      }
+    }
+
+    assertEquals(List.of(), wide);
+  }
+
+  /** Numbers and widths of lines that are too wide; tables, code and link targets do not count. */
+  private static List<String> wide(Path page) throws IOException {
+    List<String> wide = new ArrayList<>();
+    List<String> lines = Files.readAllLines(page);
+    boolean fenced = false;
+    boolean indented = false;
+    boolean afterBlank = true;
+    for (int i = 0; i < lines.size(); i++) {
+      String line = lines.get(i);
+      boolean fence = line.strip().startsWith("```");
+      fenced ^= fence;
+      indented = line.startsWith("    ") && (indented || afterBlank);
+      afterBlank = line.isBlank();
+      int columns = TARGET.matcher(line).replaceAll("").length();
+      boolean text = !fence && !fenced && !indented && !line.strip().startsWith("|");
+      if (text && columns > MOST_COLUMNS) {
+        wide.add("%d has %d columns, expected at most %d".formatted(i + 1, columns, MOST_COLUMNS));
+      }
+    }
+    return wide;
   }
 
   /** Links to no file, or to no heading of a file; {@code files} are by their path in the tree. */
