@@ -75,8 +75,8 @@ public final class VertigradApplication extends VertxApplication implements Vert
   }
 
   /**
-   * Returns the job file. A strategy verticle's configuration holds its own settings beside the job
-   * file.
+   * Returns the job file. The configuration of a strategy verticle also names the member that it
+   * serves; that key is removed.
    */
   private JsonObject jobFile(JsonObject config) {
     String strategy = StrategyVerticle.class.getName();

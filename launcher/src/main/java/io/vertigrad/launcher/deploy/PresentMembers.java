@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Lists the members of a run that joined before its present coordinator started them.
+ * Lists the members of a run that were already running when this coordinator started.
  *
  * @param members each with its process, in the order in which they joined
  */

@@ -229,8 +229,9 @@ public final class ProcessDeployment implements Deployment {
   }
 
   /**
-   * Handles a process that died after the job's end. A server's checkpoint holds the model, so it
-   * is restarted; a stage's lost part cannot be computed again.
+   * Handles a process that died after the job's end. A server with a checkpoint or a backup is
+   * restarted, because its part of the model is still to be saved. A stage's lost part cannot be
+   * computed again.
    */
   private void endedLate(Role role, ChildProcess child) {
     if (role == Role.SERVER && restarts.lostWith(role).isEmpty()) {

@@ -37,7 +37,7 @@ public final class StandbyProcess {
     }
   }
 
-  /** Stops the standby when the job is over; blocks for about two seconds at most. */
+  /** Stops the standby when the job is over; blocks for a few seconds at most. */
   public void stop() {
     process.ask();
     process.end(TimeUnit.SECONDS.toNanos(STOP_SECONDS));
