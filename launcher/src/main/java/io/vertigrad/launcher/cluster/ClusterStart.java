@@ -53,8 +53,8 @@ public final class ClusterStart {
     this.config = config;
     this.hazelcastPort = new ConnectionGuard("the port of Hazelcast", secret);
     this.busPort = new ConnectionGuard("the port of the event bus", secret);
-    // Hazelcast puts its cluster's name into logs and messages, so the name hides the secret. A
-    // different secret gives a different cluster name.
+    // Hazelcast writes its cluster's name into logs and messages, so the name does not reveal the
+    // secret. A different secret gives a different cluster name.
     String hidden = name + "-" + secret.name("the cluster");
     this.manager = new JobClusterManager(HazelcastNode.config(hidden, config), hazelcastPort);
   }

@@ -12,10 +12,10 @@ final class Pace {
 
   private static final double NANOS = 1e9;
 
-  /** An estimate needs this share of the versions, one in 50, */
+  /** One in this many versions is enough for an estimate. */
   private static final long SHARE = 50;
 
-  /** or this time. */
+  /** This many seconds are enough for an estimate. */
   private static final double LONG_SECONDS = 10;
 
   private boolean begun;
