@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/** Measures which part of a gradient's time comes after the first final layer. */
+/** Measures the part of a gradient's time that comes after the first layer's gradient is final. */
 final class BackwardShare {
 
   private static final int WARM = 5;

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Asks every package for its keys, with one that none knows: the refusal lists those it does. */
+/** Tests the keys of every section with an unknown key: the refusal lists the known ones. */
 class KnownKeysTest {
 
   private static final Path CONF = Path.of("../conf");
