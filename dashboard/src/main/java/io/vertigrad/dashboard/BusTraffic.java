@@ -14,8 +14,8 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Counts the messages and bytes on the event bus of this process. It costs a few additions per
- * message and keeps nothing per address, because every request has an address of its own. Any
- * thread may use it.
+ * message and keeps nothing per address, because every request has its own address. Any thread may
+ * use it.
  */
 public final class BusTraffic implements VertxMetrics, EventBusMetrics<BusTraffic> {
 
@@ -37,8 +37,8 @@ public final class BusTraffic implements VertxMetrics, EventBusMetrics<BusTraffi
   }
 
   /**
-   * Returns the factory for {@link io.vertx.core.VertxBuilder#withMetrics}; each Vert.x has
-   * counters of its own.
+   * Returns the factory for {@link io.vertx.core.VertxBuilder#withMetrics}; each Vert.x has its own
+   * counters.
    */
   public static VertxMetricsFactory counting() {
     return options -> new BusTraffic();

@@ -18,9 +18,9 @@ import java.util.stream.Stream;
 /**
  * A command of an example's README, and the output printed below it.
  *
- * <p>The command runs in a JVM of its own, in the repository's root, with OpenBLAS's AVX2 kernels,
- * which made the figures in the READMEs. Otherwise OpenBLAS chooses kernels by the processor, and
- * the last digits of a sum depend on the kernels.
+ * <p>The command runs in its own JVM, in the repository's root, with OpenBLAS's AVX2 kernels, which
+ * made the figures in the READMEs. Otherwise OpenBLAS chooses kernels by the processor, and the
+ * last digits of a sum depend on the kernels.
  *
  * @param command the command in the README
  * @param output the lines of output in the README

@@ -43,7 +43,7 @@ final class CacheFolders {
 
   /**
    * Removes the folders of processes that no longer run. Folders younger than an hour stay: a
-   * container that shares the temporary folder has process ids of its own.
+   * container that shares the temporary folder has its own process ids.
    */
   static void removeLeftovers(Path temporary, LongPredicate lives, Instant now) {
     Instant young = now.minus(1, ChronoUnit.HOURS);

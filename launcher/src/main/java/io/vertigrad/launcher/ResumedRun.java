@@ -60,7 +60,7 @@ final class ResumedRun {
    *
    * @param name its folder's path or name, or {@code last}
    * @param changes changes of its job file, each {@code KEY=VALUE}
-   * @param processes whether members get processes of their own; null keeps the run's setting
+   * @param processes whether members get their own processes; null keeps the run's setting
    */
   ResumedRun(String name, List<String> changes, Boolean processes) {
     directory = RunDirectory.find(Path.of("runs"), name);

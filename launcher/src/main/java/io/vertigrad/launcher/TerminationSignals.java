@@ -34,7 +34,7 @@ final class TerminationSignals implements AutoCloseable {
   /**
    * Starts watching for signals.
    *
-   * @param heard called once, on a thread of its own, when the first signal arrives
+   * @param heard called once, on a separate thread, when the first signal arrives
    */
   TerminationSignals(Runnable heard) {
     this.heard = heard;

@@ -107,7 +107,7 @@ class InterruptedRunTest {
         .orElse(0);
   }
 
-  /** Starts the run in a process group of its own, as a shell does on a terminal. */
+  /** Starts the run in its own process group, as a shell does on a terminal. */
   private Process start(String... options) throws IOException {
     List<String> command = new ArrayList<>();
     command.add("setsid");

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests runs that were killed and are resumed from the command line, in processes of their own. */
+/** Tests runs that were killed and are resumed from the command line, in their own processes. */
 @Tag("slow")
 final class ResumedRunTest {
 

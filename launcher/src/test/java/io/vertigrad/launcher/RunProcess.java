@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Runs {@code vertigrad train} in a process of its own, and keeps its output so far. */
+/** Runs {@code vertigrad train} in its own process, and keeps its output so far. */
 final class RunProcess {
 
   private static final Pattern ADDRESS = Pattern.compile("dashboard: (\\S+) .*#token=(\\w+)\\)");

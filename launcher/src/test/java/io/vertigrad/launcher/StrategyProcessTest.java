@@ -46,7 +46,7 @@ class StrategyProcessTest {
   @TempDir private Path folder;
   private final List<Role> started = new ArrayList<>();
 
-  /** A verticle in a JVM of its own, and its output. */
+  /** A verticle in its own JVM, and its output. */
   private record Role(String name, Process process, List<String> lines) {
 
     String output() {

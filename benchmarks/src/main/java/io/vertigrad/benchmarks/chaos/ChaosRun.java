@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Runs one job in processes of its own and disturbs it by a plan until it ends. When its
- * coordinator is killed, it resumes the run, unless a standby does that.
+ * Runs one job in its own processes and disturbs it by a plan until it ends. When its coordinator
+ * is killed, it resumes the run, unless a standby does that.
  *
  * <p>One thread uses it, and it blocks. It needs Linux, because it finds processes in
  * {@code /proc}.
@@ -63,7 +63,7 @@ final class ChaosRun {
    * @param data folder with the data set's files; empty for none
    * @param plan the disturbances, in order
    * @param hasStandby whether a standby process replaces a killed coordinator
-   * @param apart whether every member has a process of its own
+   * @param apart whether every member has its own process
    */
   RunEnd train(
       JsonObject job, String data, List<Disturbance> plan, boolean hasStandby, boolean apart)

@@ -39,7 +39,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
    * @param data folder with MNIST's files; empty for generated digits
    * @param folder an empty folder for the runs' files
    * @param port port of the first run's cluster
-   * @param apart whether the undisturbed run's members have processes of their own, as a disturbed
+   * @param apart whether the undisturbed run's members have their own processes, as a disturbed
    *     run's members always have; otherwise the goodput means nothing
    * @param link the link between one worker of the disturbed run and the others; empty for none
    */

@@ -15,7 +15,7 @@ import java.util.Map;
  * Measures the milliseconds of one gradient step (forward and backward, no update) on one thread:
  * stock DL4J against the same network in each of Vertigrad's engines.
  *
- * <p>Each runs in a JVM of its own, because the settings of one apply to a whole process. They are
+ * <p>Each runs in its own JVM, because the settings of one apply to a whole process. They are
  * measured in turn.
  */
 public final class ComputeBenchmark implements Benchmark {

@@ -25,7 +25,7 @@ final class BackwardShare {
 
   private BackwardShare() {}
 
-  /** Measures ResNet-20 with the batches of {@link OverlapCase}, in a process of its own. */
+  /** Measures ResNet-20 with the batches of {@link OverlapCase}, in its own process. */
   static double measure() throws IOException, InterruptedException {
     try (ChildJvm child =
         ChildJvm.start(

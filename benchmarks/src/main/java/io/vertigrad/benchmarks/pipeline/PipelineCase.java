@@ -3,7 +3,7 @@ package io.vertigrad.benchmarks.pipeline;
 import io.vertx.core.json.JsonObject;
 
 /**
- * One training run of a model, whole or in stages, each member in a process of its own.
+ * One training run of a model, whole or in stages, each member in its own process.
  *
  * @param name the model's name in the table
  * @param model its section of the job file

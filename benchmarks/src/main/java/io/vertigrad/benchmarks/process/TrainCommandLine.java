@@ -40,7 +40,7 @@ public final class TrainCommandLine {
    * Trains a job to its end.
    *
    * @param job a whole job file
-   * @param processes whether each role has a process of its own
+   * @param processes whether each role has its own process
    */
   public static Trained train(JsonObject job, boolean processes)
       throws IOException, InterruptedException {

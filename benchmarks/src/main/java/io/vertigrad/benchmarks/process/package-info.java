@@ -1,2 +1,2 @@
-/** Runs measured code in JVMs of its own, which receive one JSON line at a time. */
+/** Runs measured code in its own JVMs, which receive one JSON line at a time. */
 package io.vertigrad.benchmarks.process;

@@ -46,7 +46,7 @@ record ScaleCase(String name, JsonObject settings, int workers, int parameters, 
    */
   record Cost(double messages, double bytes, double seconds) {}
 
-  /** Runs no rounds and some rounds, each in a network of its own, and returns the difference. */
+  /** Runs no rounds and some rounds, each in its own network, and returns the difference. */
   Cost measure(Supplier<VirtualNetwork> networks) {
     int rounds = workers > MANY ? 1 : ROUNDS;
     VirtualNetwork before = run(networks.get(), 0);

@@ -8,7 +8,7 @@ import io.vertx.core.json.JsonObject;
  * @param model name as in job files
  * @param strategy name as in job files
  * @param workers number of workers
- * @param processes whether each role has a process of its own
+ * @param processes whether each role has its own process
  * @param samples training samples of the whole run, the same for any number of workers
  */
 record TrainingCase(String model, String strategy, int workers, boolean processes, long samples) {

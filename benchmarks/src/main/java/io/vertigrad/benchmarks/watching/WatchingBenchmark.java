@@ -19,8 +19,8 @@ import java.util.stream.IntStream;
  * alone; watched by 200 sockets that read and one that never does; asked by 250 sockets for 5
  * snapshots a second each.
  *
- * <p>The watchers run on a processor of their own if there is one, because the run does not pay for
- * what they do with the messages.
+ * <p>The watchers run on their own processor if there is one, because the run does not pay for what
+ * they do with the messages.
  */
 public final class WatchingBenchmark implements Benchmark {
 

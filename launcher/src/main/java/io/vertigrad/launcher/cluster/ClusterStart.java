@@ -123,8 +123,7 @@ public final class ClusterStart {
   /**
    * Opens the ports and joins the members.
    *
-   * <p>A node that has to join never starts a cluster of its own, where no other node would find
-   * it.
+   * <p>A node that has to join never starts its own cluster, where no other node would find it.
    *
    * @return fails with an {@link InputException} when no member to join answers or no port is free,
    *     with a {@link JoinException} when one answers and does not admit this node

@@ -39,8 +39,8 @@ final class HazelcastNode {
   private static final String MERGE_SECONDS = "5";
 
   /**
-   * Time for which Hazelcast keeps a silent node. A node that it drops continues in a cluster of
-   * its own, where the job's heartbeats do not find it for a long time. A coordinator that was
+   * Time for which Hazelcast keeps a silent node. A node that it drops continues in its own
+   * cluster, where the job's heartbeats do not find it for a long time. A coordinator that was
    * stopped for a minute must therefore not be dropped. Broken connections reveal a process that
    * ended at once, and the coordinator evicts silent members far earlier.
    */

@@ -13,11 +13,11 @@ import java.util.function.Supplier;
  * Checks whether a node is still in the same cluster as the coordinator; belongs to one event loop.
  *
  * <p>The others drop a process that is suspended for longer than Hazelcast waits, and it continues
- * in a cluster of its own. Its connections are still open, so it can send, but it and the nodes
- * that joined since do not find each other. Hazelcast merges the two clusters again. When that
- * takes too long, the process leaves and joins anew, unless it alone holds state that the job would
- * lose. When the coordinator neither answers nor is found by a process that was never suspended,
- * the coordinator is the suspended one, and a process that waits for it stays.
+ * in its own cluster. Its connections are still open, so it can send, but it and the nodes that
+ * joined since do not find each other. Hazelcast merges the two clusters again. When that takes too
+ * long, the process leaves and joins anew, unless it alone holds state that the job would lose.
+ * When the coordinator neither answers nor is found by a process that was never suspended, the
+ * coordinator is the suspended one, and a process that waits for it stays.
  */
 final class ClusterView {
 

@@ -38,7 +38,7 @@ public record NodeLaunch(
     return RoleName.of(job, role) + "-" + rank;
   }
 
-  /** Starts a process. Each restart has a log of its own. */
+  /** Starts a process. Each restart has its own log. */
   ChildProcess start(Role role, String name, int restarts) throws IOException {
     List<String> arguments = new ArrayList<>();
     arguments.addAll(List.of("node", ChildProcess.WITH_PARENT, "--join", joinAddress));

@@ -22,7 +22,7 @@ public final class ParentExitMonitor {
   /**
    * Starts monitoring.
    *
-   * @param ended called once, on a thread of its own, when the parent has ended
+   * @param ended called once, on a separate thread, when the parent has ended
    */
   public static ParentExitMonitor start(Runnable ended) {
     ParentExitMonitor monitor = new ParentExitMonitor();

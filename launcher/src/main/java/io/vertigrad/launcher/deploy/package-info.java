@@ -1,2 +1,2 @@
-/** Starts the roles of a job, in this JVM or each in a process of its own. */
+/** Starts the roles of a job, in this JVM or each in its own process. */
 package io.vertigrad.launcher.deploy;

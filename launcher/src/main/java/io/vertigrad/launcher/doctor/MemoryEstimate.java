@@ -48,7 +48,7 @@ public final class MemoryEstimate {
    * @param job the job, with its samples counted
    * @param roles the members that start on this machine
    * @param parameters number of parameters of its model
-   * @param processes true when each member has a JVM of its own
+   * @param processes true when each member has its own JVM
    */
   public MemoryEstimate(JobConfig job, LocalMembers roles, long parameters, boolean processes) {
     this.job = job;

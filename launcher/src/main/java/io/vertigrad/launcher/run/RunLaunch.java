@@ -11,7 +11,7 @@ import java.nio.file.Files;
  * holds what {@code job.json} leaves out.
  *
  * @param local paths and addresses of this machine, as sections of a job file
- * @param processes true when each role has a process of its own
+ * @param processes true when each role has its own process
  * @param listen true when nodes from elsewhere may join
  * @param workersHere how many of the workers start here
  * @param resumes how many coordinators the run has had before

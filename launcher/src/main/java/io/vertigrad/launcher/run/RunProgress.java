@@ -176,8 +176,8 @@ public final class RunProgress {
 
   /**
    * Returns the steps of the job so far, out of {@link JobStarted#steps()}. It never decreases,
-   * whichever worker reported last. When each worker's step makes a version of its own, one step is
-   * that many versions.
+   * whichever worker reported last. When each worker's step makes its own version, one step is that
+   * many versions.
    */
   public long step() {
     if (started == null || started.lastVersion() == 0) {

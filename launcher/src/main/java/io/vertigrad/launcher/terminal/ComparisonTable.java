@@ -105,7 +105,7 @@ public final class ComparisonTable {
 
   /**
    * Returns the versions done. A round of all workers and an update by one worker do not compare,
-   * so samples have a row of their own.
+   * so samples have their own row.
    */
   private static String done(FinishedRun run) {
     return run.summary().getValue("version") instanceof Number version

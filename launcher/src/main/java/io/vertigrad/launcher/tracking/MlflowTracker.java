@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * Reports a run to an MLflow server over its REST API, version 2.0. It makes one run in one
  * experiment, with the keys of the job file as parameters and the points in batches.
  *
- * <p>A thread of its own sends the requests. Points wait in a queue of limited length, which drops
+ * <p>a separate thread sends the requests. Points wait in a queue of limited length, which drops
  * the oldest points when it is full. A server that does not answer is asked again every few seconds
  * and causes one warning. The tracker never delays the run, except at its end by
  * {@value #FAREWELL_SECONDS} s at most.

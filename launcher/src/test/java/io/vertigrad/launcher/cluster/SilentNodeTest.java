@@ -72,7 +72,7 @@ class SilentNodeTest {
     assertEquals(2, first.otherNodes(), "Hazelcast should not have dropped the silent node yet");
   }
 
-  /** Runs a node in a JVM of its own, until it is killed. */
+  /** Runs a node in its own JVM, until it is killed. */
   public static void main(String[] arguments) {
     new ClusterStart("silent", config(List.of(arguments[0]))).start();
   }
